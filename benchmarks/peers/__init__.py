@@ -1,0 +1,1 @@
+"""Measures eddy beside TensorFlow and ONNX Runtime on the same programs."""

@@ -1,0 +1,123 @@
+"""The command line of the comparison; scripts/bench_peers.sh calls it."""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from .eddy_runner import UNSUPPORTED, EddyRunner
+from .measure import Result, measure
+from .onnx_runner import OnnxRunner
+from .program import Program
+from .report import EDDY, ONNX, TENSORFLOW, as_json, environment, table
+from .scaling import load_scaling
+from .suite import load_suite
+from .tensorflow_runner import TensorFlowRunner
+
+DONE = 0
+COMPARISON_FAILED = 1
+WRONG_USE = 2
+GROUPS = ("suite", "scaling")
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench_peers.sh",
+        description="eddy, TensorFlow and ONNX Runtime on the same programs, "
+        "by turns, one thread each.",
+    )
+    parser.add_argument(
+        "programs", nargs="*", help="names of programs; all when none is given"
+    )
+    parser.add_argument("--group", choices=GROUPS, help="one group only")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="turns of each system (5)"
+    )
+    parser.add_argument(
+        "--eddy-option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="passed on to eddy, as in --eddy-option=--executor=dynamic; "
+        "repeated for more",
+    )
+    for place in ("--eddy", "--graphs", "--scratch"):
+        parser.add_argument(
+            place, type=Path, required=True, help=argparse.SUPPRESS
+        )
+    options = parser.parse_args(arguments)
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    return options
+
+
+def choose(options: argparse.Namespace) -> list[Program]:
+    """The programs asked for; ends with a message if there are none."""
+    programs = load_suite(options.graphs, options.scratch)
+    programs += load_scaling(options.scratch)
+    unknown = set(options.programs) - {p.name for p in programs}
+    chosen = [
+        p
+        for p in programs
+        if options.group in (None, p.group)
+        and (not options.programs or p.name in options.programs)
+    ]
+    if unknown or not chosen:
+        wanted = " ".join(sorted(unknown) or options.programs)
+        known = "\n  ".join(f"{p.name} ({p.group})" for p in programs)
+        print(
+            f"bench_peers.sh: no such program: {wanted}; there are\n"
+            f"  {known}",
+            file=sys.stderr,
+        )
+        sys.exit(WRONG_USE)
+    return chosen
+
+
+def report_progress(done: int, total: int, name: str) -> None:
+    """One line that is overwritten, and only when someone is looking."""
+    if sys.stderr.isatty():
+        line = f"[{done}/{total}] {name}" if name else ""
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def succeeded(results: list[Result]) -> bool:
+    """eddy was there, broke on nothing, and all values agree.
+
+    An op that eddy does not have yet is no failure: the table shows it.
+    """
+    accepted = ("", UNSUPPORTED)
+    return all(
+        result.outcomes[EDDY].label in accepted and result.agree is not False
+        for result in results
+    )
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    programs = choose(options)
+    if not options.eddy.is_file():
+        print(
+            f"{options.eddy}: not found; build it first: make. "
+            "Measuring its peers alone.",
+            file=sys.stderr,
+        )
+    eddy_options = ["--workers", "0", *options.eddy_option]
+    systems = {
+        EDDY: partial(EddyRunner, binary=options.eddy, options=eddy_options),
+        TENSORFLOW: TensorFlowRunner,
+        ONNX: OnnxRunner,
+    }
+    results = []
+    for done, program in enumerate(programs):
+        report_progress(done + 1, len(programs), program.name)
+        results.append(measure(program, systems, options.rounds))
+    report_progress(len(programs), len(programs), "")
+    about = environment(options.rounds, eddy_options)
+    print((as_json if options.json else table)(results, about))
+    return DONE if succeeded(results) else COMPARISON_FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,118 @@
+"""eddy: the command, started anew for every block of runs.
+
+Its exit status says what happened: 0 done, 1 the program failed, which for
+these programs means that an op is not there yet, 2 wrong use.
+"""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .program import Program, Unavailable
+
+NOT_BUILT = "not built"
+UNSUPPORTED = "unsupported"
+FAILED = "failed"
+
+DONE = 0
+PROGRAM_FAILED = 1
+TIMEOUT_SECONDS = 600
+PLAIN = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+)
+
+
+def file_name(fetch: str) -> str:
+    """The file that `eddy run --out` writes for a fetch."""
+    encoded = "".join(
+        chr(byte) if byte in PLAIN else f"%{byte:02X}"
+        for byte in fetch.encode()
+    )
+    return encoded + ".npy"
+
+
+def last_line(text: str) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no message"
+
+
+class EddyRunner:
+    """The program's GraphDef, given to the command by name."""
+
+    def __init__(
+        self, program: Program, binary: Path, options: Sequence[str]
+    ) -> None:
+        if not binary.is_file():
+            raise Unavailable(
+                NOT_BUILT, f"{binary}: not found; build it first: make"
+            )
+        self._program = program
+        self._binary = binary
+        self._arguments = [str(program.graph), *options]
+        for fetch in program.fetches:
+            self._arguments += ["--fetch", fetch]
+
+    def values(self) -> list[np.ndarray]:
+        with tempfile.TemporaryDirectory() as folder:
+            status, _, errors = self._call("run", "--out", folder)
+            if status == PROGRAM_FAILED:
+                raise Unavailable(UNSUPPORTED, last_line(errors))
+            self._require_done(status, errors)
+            return [self._load(Path(folder), f) for f in self._program.fetches]
+
+    def block(self, repeat: int) -> float:
+        status, output, errors = self._call(
+            "bench", "--json", "--repeat", str(repeat)
+        )
+        self._require_done(status, errors)
+        try:
+            return float(json.loads(output)["median_ns"])
+        except (ValueError, KeyError, TypeError) as problem:
+            raise Unavailable(
+                FAILED, f"bench --json printed no median_ns: {problem!r}"
+            ) from problem
+
+    def close(self) -> None:
+        """Nothing outlives a call."""
+
+    def _call(self, verb: str, *extra: str) -> tuple[int, str, str]:
+        command = [str(self._binary), verb, *self._arguments, *extra]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=TIMEOUT_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as problem:
+            raise Unavailable(
+                FAILED, f"{verb}: not done in {TIMEOUT_SECONDS} s"
+            ) from problem
+        except OSError as problem:
+            raise Unavailable(FAILED, str(problem)) from problem
+        return done.returncode, done.stdout, done.stderr
+
+    @staticmethod
+    def _require_done(status: int, errors: str) -> None:
+        if status < 0:
+            raise Unavailable(FAILED, f"killed by signal {-status}")
+        if status != DONE:
+            raise Unavailable(
+                FAILED, f"exit status {status}: {last_line(errors)}"
+            )
+
+    @staticmethod
+    def _load(folder: Path, fetch: str) -> np.ndarray:
+        try:
+            return np.load(folder / file_name(fetch), allow_pickle=False)
+        except (OSError, ValueError) as problem:
+            raise Unavailable(
+                FAILED, f"run --out gave no value of {fetch}: {problem}"
+            ) from problem

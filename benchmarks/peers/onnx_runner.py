@@ -1,0 +1,45 @@
+"""ONNX Runtime: one thread, one node at a time, on the CPU.
+
+Its graph optimisations stay at their default, which is all of them: they can
+only help it.
+"""
+
+import statistics
+import time
+
+import numpy as np
+import onnxruntime
+
+from .program import Program, Unavailable
+
+
+class OnnxRunner:
+    """The program's ONNX model in a session of its own."""
+
+    def __init__(self, program: Program) -> None:
+        if program.onnx_model is None:
+            raise Unavailable("-", "")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            program.onnx_model(program.graph),
+            options,
+            providers=["CPUExecutionProvider"],
+        )
+
+    def values(self) -> list[np.ndarray]:
+        return [np.asarray(value) for value in self._session.run(None, {})]
+
+    def block(self, repeat: int) -> float:
+        samples = []
+        for _ in range(repeat):
+            start = time.perf_counter_ns()
+            self._session.run(None, {})
+            samples.append(time.perf_counter_ns() - start)
+        return statistics.median(samples)
+
+    def close(self) -> None:
+        del self._session

@@ -1,0 +1,50 @@
+"""What is measured: a program, and the three things each system must do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Program:
+    """One GraphDef and, where it can be put so, the same thing as ONNX.
+
+    `onnx_model` makes the model from the path of the GraphDef.  Values of
+    floats agree within `tolerance` of the largest of them.  They are taken
+    from the program `checked` where the full one leaves none to compare.
+    """
+
+    name: str
+    group: str
+    graph: Path
+    fetches: tuple[str, ...]
+    iterations: int
+    tolerance: float
+    onnx_model: Callable[[Path], bytes] | None
+    checked: "Program | None" = None
+
+
+class Unavailable(Exception):
+    """A system cannot run a program; `label` stands in its column."""
+
+    def __init__(self, label: str, reason: str) -> None:
+        super().__init__(reason)
+        self.label = label
+        self.reason = reason
+
+
+class Runner(Protocol):
+    """A program loaded into one system, ready to run any number of times."""
+
+    def values(self) -> list[np.ndarray]:
+        """The fetched values of one run, in the order of the fetches."""
+
+    def block(self, repeat: int) -> float:
+        """The median of `repeat` runs in nanoseconds."""
+
+    def close(self) -> None:
+        """Frees what the system holds for the program."""
+

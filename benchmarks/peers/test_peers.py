@@ -1,0 +1,221 @@
+"""Tests of the comparison, with a stand-in for the eddy command.
+
+The stand-in is a shell script that answers as the command's page says it
+does; what it answers is set by each test.
+"""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from . import __main__ as command
+from .eddy_runner import EddyRunner, file_name
+from .measure import all_agree, block_size, is_empty, measure, same_values
+from .onnx_runner import OnnxRunner
+from .program import Program
+from .report import as_json, table
+from .scaling import Shape, generate, shapes
+from .tensorflow_runner import TensorFlowRunner
+
+ABOUT = {"tensorflow": "?", "onnxruntime": "?", "processor": "?", "rounds": 2}
+
+STAND_IN = """#!/bin/sh
+echo "$*" >> {folder}/calls
+case $1 in
+run)
+    while [ $# -gt 1 ]; do
+        [ "$1" = --out ] && cp {folder}/values/* "$2"
+        shift
+    done
+    {run} ;;
+bench)
+    {bench} ;;
+esac
+"""
+
+
+class WithFolder(unittest.TestCase):
+    """A folder of its own for each test, and a small program in it."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        self.program = generate(Shape(1, 10, 2), self.folder)
+
+    def write_eddy(
+        self,
+        values: list[np.ndarray],
+        run: str = "exit 0",
+        bench: str = "echo '{\"load_ns\": 1, \"median_ns\": 500}'",
+    ) -> Path:
+        """Writes the stand-in; `run` and `bench` are how the verbs end."""
+        (self.folder / "values").mkdir()
+        for fetch, value in zip(self.program.fetches, values, strict=True):
+            np.save(self.folder / "values" / file_name(fetch), value)
+        script = self.folder / "eddy"
+        text = STAND_IN.format(folder=self.folder, run=run, bench=bench)
+        script.write_text(text)
+        script.chmod(0o755)
+        return script
+
+    def measured(self, eddy: Path):
+        """The result of the program on all three systems."""
+        systems = {
+            "eddy": lambda program: EddyRunner(program, eddy, ["--x", "1"]),
+            "tensorflow": TensorFlowRunner,
+            "onnxruntime": OnnxRunner,
+        }
+        return measure(self.program, systems, 2)
+
+
+RIGHT = [np.asarray(10, np.int32), np.asarray(2.5, np.float32)]
+WRONG = [np.asarray(10, np.int32), np.asarray(2.75, np.float32)]
+
+
+class EddyTest(WithFolder):
+    def test_right_values_agree_and_ratios_have_eddy_below(self) -> None:
+        result = self.measured(self.write_eddy(RIGHT))
+        self.assertIs(result.agree, True)
+        self.assertEqual(result.ns_per_iteration("eddy"), 50.0)
+        theirs = result.outcomes["tensorflow"].median_ns
+        self.assertEqual(result.ratio("tensorflow", "eddy"), theirs / 500)
+        self.assertTrue(command.succeeded([result]))
+
+    def test_wrong_value_disagrees_and_fails(self) -> None:
+        result = self.measured(self.write_eddy(WRONG))
+        self.assertIs(result.agree, False)
+        self.assertIn("NO", table([result], ABOUT))
+        self.assertFalse(command.succeeded([result]))
+
+    def test_status_1_is_unsupported_and_peers_still_show(self) -> None:
+        eddy = self.write_eddy(RIGHT, "echo 'no op StackV2' >&2; exit 1")
+        result = self.measured(eddy)
+        self.assertEqual(result.outcomes["eddy"].label, "unsupported")
+        self.assertIsNotNone(result.ns_per_iteration("tensorflow"))
+        self.assertIsNotNone(result.ns_per_iteration("onnxruntime"))
+        text = table([result], ABOUT)
+        self.assertIn("no op StackV2", text)
+        self.assertIn("(yes)", text)
+        self.assertTrue(command.succeeded([result]))
+
+    def test_wrong_use_and_signals_are_failures(self) -> None:
+        for index, end in enumerate(("exit 2", "kill -SEGV $$", "exit 0")):
+            with self.subTest(end=end):
+                self.folder = self.folder / str(index)
+                self.folder.mkdir()
+                bench = "echo nothing" if end == "exit 0" else "exit 0"
+                eddy = self.write_eddy(RIGHT, end, bench)
+                result = self.measured(eddy)
+                self.assertEqual(result.outcomes["eddy"].label, "failed")
+                self.assertFalse(command.succeeded([result]))
+
+    def test_failing_bench_is_no_missing_op(self) -> None:
+        result = self.measured(self.write_eddy(RIGHT, bench="exit 1"))
+        self.assertEqual(result.outcomes["eddy"].label, "failed")
+
+    def test_missing_binary_leaves_the_peers(self) -> None:
+        result = self.measured(self.folder / "absent")
+        self.assertEqual(result.outcomes["eddy"].label, "not built")
+        self.assertIn("build it first", result.outcomes["eddy"].reason)
+        self.assertIs(result.agree, True)
+        self.assertFalse(command.succeeded([result]))
+
+    def test_bench_gets_graph_options_fetches_and_repeat(self) -> None:
+        eddy = self.write_eddy(RIGHT)
+        self.measured(eddy)
+        calls = (self.folder / "calls").read_text().splitlines()
+        self.assertEqual(
+            calls[1],
+            f"bench {self.program.graph} --x 1 --fetch while/Exit:0 "
+            "--fetch while/Exit_1:0 --json --repeat 3",
+        )
+
+    def test_file_names_are_percent_encoded(self) -> None:
+        self.assertEqual(file_name("a/B-c_0.1:0"), "a%2FB-c_0.1%3A0.npy")
+        self.assertEqual(file_name("\u00e9"), "%C3%A9.npy")
+
+
+class ValuesTest(unittest.TestCase):
+    def test_dtype_shape_and_value_must_agree(self) -> None:
+        one = [np.asarray([1.0, 2.0], np.float32)]
+        for other in (
+            [np.asarray([1.0, 2.0], np.float64)],
+            [np.asarray([[1.0, 2.0]], np.float32)],
+            [np.asarray([1.0, 2.0000002], np.float32)],
+            [],
+        ):
+            self.assertFalse(same_values(one, other, 0.0))
+        self.assertTrue(same_values(one, [one[0].copy()], 0.0))
+
+    def test_tolerance_is_of_the_largest_and_not_of_integers(self) -> None:
+        wanted = [np.asarray([100.0, 1e-6])]
+        self.assertTrue(same_values([wanted[0] + 0.009], wanted, 1e-4))
+        self.assertFalse(same_values([wanted[0] + 0.011], wanted, 1e-4))
+        self.assertFalse(
+            same_values([np.asarray(100)], [np.asarray(101)], 0.1)
+        )
+
+    def test_infinities_do_not_widen_the_tolerance(self) -> None:
+        wanted = [np.asarray([np.inf, np.nan, 1.0])]
+        near = [np.asarray([np.inf, np.nan, 1.00001])]
+        far = [np.asarray([np.inf, np.nan, 2.0])]
+        self.assertTrue(same_values(near, wanted, 1e-4))
+        self.assertFalse(same_values(far, wanted, 1e-4))
+        self.assertTrue(same_values(wanted, wanted, 0.0))
+
+    def test_zeros_and_non_finite_floats_say_nothing(self) -> None:
+        self.assertTrue(is_empty(np.zeros(3)))
+        self.assertTrue(is_empty(np.asarray([0.0, np.nan, np.inf])))
+        self.assertFalse(is_empty(np.asarray([0.0, 1.0])))
+        self.assertFalse(is_empty(np.asarray(0)))
+
+    def test_one_set_of_values_neither_agrees_nor_not(self) -> None:
+        self.assertIsNone(all_agree([RIGHT], 0.0))
+        self.assertIs(all_agree([RIGHT, RIGHT, WRONG], 0.0), False)
+
+    def test_blocks_are_bounded(self) -> None:
+        self.assertEqual(block_size(0.0), 1000)
+        self.assertEqual(block_size(10_000_000.0), 5)
+        self.assertEqual(block_size(1e12), 3)
+
+
+class ScalingTest(WithFolder):
+    def test_every_nest_has_the_trips_it_says(self) -> None:
+        shape = Shape(3, 4, 3)
+        program = generate(shape, self.folder)
+        self.assertEqual(program.iterations, 64)
+        for runner in (TensorFlowRunner(program), OnnxRunner(program)):
+            values = [value.item() for value in runner.values()]
+            self.assertEqual(values, [4, 64 * 0.25, 64 * 0.5])
+            runner.close()
+
+    def test_shapes_are_distinct_and_reach_the_ends(self) -> None:
+        found = shapes()
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual({s.depth for s in found}, {1, 2, 3, 4})
+        self.assertLessEqual({10, 10_000}, {s.trips for s in found})
+        self.assertLessEqual({1, 64}, {s.width for s in found})
+
+
+class ReportTest(WithFolder):
+    def test_json_holds_each_system(self) -> None:
+        result = self.measured(self.write_eddy(RIGHT))
+        parsed = json.loads(as_json([result], ABOUT))["programs"][0]
+        self.assertEqual(parsed["systems"]["eddy"]["round_ns"], [500, 500])
+        self.assertIs(parsed["values_agree"], True)
+        self.assertGreater(parsed["onnxruntime_over_eddy"], 0)
+
+    def test_program_without_onnx_model_shows_a_dash(self) -> None:
+        fields = {**self.program.__dict__, "onnx_model": None}
+        self.program = Program(**fields)
+        result = self.measured(self.write_eddy(RIGHT))
+        self.assertEqual(result.outcomes["onnxruntime"].label, "-")
+        self.assertIs(result.agree, True)
+
+
+if __name__ == "__main__":
+    unittest.main()
