@@ -1,0 +1,88 @@
+#!/bin/sh
+# Installs what eddy is built from, through apt, and only what is missing:
+# when nothing is, no package list is fetched and the network is not touched.
+#
+#   scripts/deps.sh                 the build and the tests
+#   scripts/deps.sh lint            the same, and what `make lint` calls
+#   scripts/deps.sh valgrind        the same, and valgrind
+#   scripts/deps.sh lint valgrind   all of it
+#
+# Why each package is needed: docs/dependencies.md.
+set -u
+
+PACKAGES="gcc make pkg-config libuv1-dev check libprotobuf-c-dev
+    protobuf-c-compiler libjansson-dev"
+
+die()
+{
+    echo "deps: $*" >&2
+    exit 1
+}
+
+for extra; do
+    case $extra in
+    lint) PACKAGES="$PACKAGES g++ clang clang-format clang-tidy" ;;
+    valgrind) PACKAGES="$PACKAGES valgrind" ;;
+    *) die "unknown argument '$extra'; expected lint or valgrind" ;;
+    esac
+done
+
+# Elsewhere than on Debian this can only look, not install.
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    pkg-config --exists libuv openblas check libprotobuf-c jansson &&
+        command -v protoc-c >/dev/null 2>&1 && exit 0
+    die "no dpkg here; install the likes of these by hand:" \
+        $PACKAGES "and OpenBLAS"
+fi
+
+is_installed()
+{
+    dpkg-query -W -f='${Status}\n' "$1" 2>/dev/null |
+        grep -q '^install ok installed$'
+}
+
+missing=
+for package in $PACKAGES; do
+    is_installed "$package" || missing="$missing $package"
+done
+
+# Every variant of OpenBLAS will do, so one that is there is kept.
+is_blas_there()
+{
+    for variant in serial pthread openmp; do
+        is_installed "libopenblas-$variant-dev" && return 0
+    done
+    return 1
+}
+is_blas_there || missing="$missing libopenblas-serial-dev"
+
+if [ -z "$missing" ]; then
+    echo "deps: nothing to install"
+    exit 0
+fi
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 ||
+        die "not root and no sudo; install by hand:$missing"
+    as_root=sudo
+fi
+
+apt()
+{
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null
+}
+
+# The words of $missing are package names, so splitting them is meant.
+# shellcheck disable=SC2086
+install_missing()
+{
+    apt update && apt install --no-install-recommends $missing
+}
+
+echo "deps: installing$missing"
+install_missing || {
+    echo "deps: apt failed, one more attempt" >&2
+    sleep 5
+    install_missing
+} || die "apt could not install:$missing"
