@@ -1,0 +1,258 @@
+# One Makefile for the whole tree.
+#
+#   make               build/eddy, build/libeddy.a, build/libeddy.so
+#   make demo          shows loops and branches run, with their counts
+#   make test          all tests                (CK_RUN_CASE=tensor for one)
+#   make asan, tsan    the same tests under the sanitizers
+#   make valgrind      the same tests under Valgrind
+#   make bench         eddy's own benchmarks
+#   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
+#   make lint          layers, format, headers alone, clang-tidy
+#   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
+#   make deps          what the build needs, through apt, if it is missing
+#   make deps-lint     what make lint needs, likewise
+#   make clean         removes build/
+#
+# Variables: CC, CFLAGS, LDFLAGS; WERROR=0 (warnings are no errors); V=1 (show
+# the commands); VARIANT (release, asan, tsan); BUILD (where objects go,
+# build/VARIANT); JOBS (how many compilers, as many as processors).
+
+VERSION := 0.1.0
+SOVERSION := 0
+VARIANT ?= release
+BUILD ?= build/$(VARIANT)
+# The default build leaves its products in build/ itself.
+OUT := $(if $(filter build/release,$(BUILD)),build,$(BUILD))
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+INSTALL ?= install
+PKG_CONFIG ?= pkg-config
+PROTOC_C ?= protoc-c
+REQUIRES := libuv openblas libprotobuf-c
+TOOL_REQUIRES := jansson
+TEST_REQUIRES := check jansson
+ALL_REQUIRES := $(sort $(REQUIRES) $(TOOL_REQUIRES) $(TEST_REQUIRES))
+
+SAN_release :=
+SAN_asan := -fsanitize=address,undefined,float-cast-overflow \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer
+SAN := $(SAN_$(VARIANT))
+
+CFLAGS ?= $(if $(SAN),-O1,-O2) -g
+WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wvla -Wwrite-strings \
+	-Wundef -Wcast-qual -Wdouble-promotion \
+	$(if $(filter-out 0 no,$(or $(WERROR),1)),-Werror)
+# The default source is POSIX.1-2008 and what BSD shares with Linux; the GNU
+# one would change what strerror_r and strtol mean.
+DEFINES := -D_DEFAULT_SOURCE
+DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell \
+	$(PKG_CONFIG) --cflags $(ALL_REQUIRES) 2>/dev/null))
+# Results may not depend on the compiler's freedom with floating point, so
+# nothing is contracted; the one thing given up is errno in <math.h>.
+EDDY_CFLAGS = -std=c11 -ffp-contract=off -fno-math-errno -fPIC -pthread \
+	-fvisibility=hidden $(SAN) $(CFLAGS)
+INTERNAL := -I. -Iinclude -I$(BUILD)/gen $(DEFINES) $(DEP_CFLAGS)
+COMPILE = $(CC) $(EDDY_CFLAGS) $(CPPFLAGS) -MMD -MP
+LINK = $(CC) -pthread $(SAN) $(LDFLAGS)
+libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) -lm
+
+LIB_SRC := $(sort $(wildcard runtime/*/*.c ops/*.c frames/*.c autodiff/*.c \
+	interop/*.c))
+PROTO := $(sort $(wildcard interop/*.proto))
+TOOL_SRC := $(sort $(wildcard tools/*.c))
+TEST_SRC := $(sort $(wildcard tests/*.c))
+SUITES := $(patsubst tests/test_%.c,%,$(filter tests/test_%,$(TEST_SRC)))
+BENCH_SRC := $(sort $(wildcard benchmarks/bench_*.c))
+BENCH_AID := $(filter-out $(BENCH_SRC),$(sort $(wildcard benchmarks/*.c)))
+EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
+HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
+
+# Shows one word and the file in place of the command, unless V is set.
+say = $(if $(V),,@echo '  $(1) $(or $(2),$@)' &&)
+objects = $(1:%.c=$(BUILD)/%.o)
+PROTO_OBJ := $(PROTO:%.proto=$(BUILD)/gen/%.pb-c.o)
+PROTO_H := $(PROTO_OBJ:.o=.h)
+LIB_OBJ := $(call objects,$(LIB_SRC)) $(PROTO_OBJ)
+TOOL_OBJ := $(call objects,$(TOOL_SRC))
+TEST_OBJ := $(call objects,$(TEST_SRC))
+BENCH_OBJ := $(call objects,$(BENCH_SRC) $(BENCH_AID))
+EXAMPLE_OBJ := $(call objects,$(EXAMPLE_SRC))
+OBJ := $(LIB_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ)
+
+STATIC := $(OUT)/libeddy.a
+SONAME := libeddy.so.$(SOVERSION)
+SHARED := $(OUT)/libeddy.so
+COMMAND := $(if $(TOOL_SRC),$(OUT)/eddy)
+RUNNER := $(BUILD)/tests/run
+BENCHES := $(BENCH_SRC:%.c=$(OUT)/%)
+EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
+GENERATED := $(PROTO_H) $(BUILD)/gen/tests/suites.inc
+
+# A goal that installs packages first runs the rest in a second make, which
+# then finds them.
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
+	EXAMPLES='$(OUT)/examples'
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all demo test asan tsan valgrind bench bench-peers lint install \
+	uninstall deps deps-lint clean help run-demo run-tests run-valgrind \
+	run-benches FORCE
+
+all: $(STATIC) $(SHARED) $(COMMAND)
+
+# --- objects --------------------------------------------------------------
+
+# Writes the text of $(1) to the target unless that is what it holds.
+define refresh
+@mkdir -p $(@D)
+@printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
+endef
+
+# Objects depend on how they are compiled, libraries on what is in them.
+$(BUILD)/flags: FORCE
+	@$(PKG_CONFIG) --print-errors --exists $(ALL_REQUIRES) && \
+	    command -v $(PROTOC_C) >/dev/null || \
+	    { echo "eddy: something to build with is missing; run: make deps" >&2; \
+	    exit 1; }
+	$(call refresh,'$(COMPILE) $(WARN) $(INTERNAL)')
+
+$(BUILD)/members: FORCE
+	$(call refresh,$(LIB_OBJ) .)
+
+$(BUILD)/gen/tests/suites.inc: FORCE
+	$(call refresh,$(patsubst %,'X(%)',$(SUITES)) '')
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(COMPILE) $(WARN) $(INTERNAL) -c $< -o $@
+
+# Check prints floats through printf, which takes doubles.
+$(TEST_OBJ): WARN += -Wno-double-promotion
+
+# Examples see what a user sees.
+$(EXAMPLE_OBJ): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(COMPILE) $(WARN) -Iinclude -c $< -o $@
+
+$(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: %.proto
+	@mkdir -p $(@D)
+	$(call say,PROTOC,$<) $(PROTOC_C) --c_out=$(BUILD)/gen -I. $<
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(PROTO_H)
+	$(call say,CC,$<) $(COMPILE) -w $(INTERNAL) -c $< -o $@
+
+# --- products -------------------------------------------------------------
+
+$(STATIC): $(LIB_OBJ) $(BUILD)/members
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR) $(AR) rcs $@ $(LIB_OBJ)
+
+$(OUT)/$(SONAME): $(LIB_OBJ) $(BUILD)/members scripts/eddy.map
+	@mkdir -p $(@D)
+	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
+	    -Wl,--version-script=scripts/eddy.map \
+	    $(LIB_OBJ) $(call libs) -o $@
+
+$(SHARED): $(OUT)/$(SONAME)
+	@ln -sf $(SONAME) $@
+
+$(OUT)/eddy: $(TOOL_OBJ) $(STATIC)
+	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
+
+$(RUNNER): $(TEST_OBJ) $(STATIC)
+	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
+
+$(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC)
+	@mkdir -p $(@D)
+	$(call say,LINK) $(LINK) $^ $(call libs) -o $@
+
+$(EXAMPLES): $(OUT)/%: $(BUILD)/%.o $(STATIC)
+	@mkdir -p $(@D)
+	$(call say,LINK) $(LINK) $^ $(call libs) -o $@
+
+# --- running --------------------------------------------------------------
+
+demo: deps
+	$(AGAIN) run-demo
+
+test: deps
+	$(AGAIN) run-tests
+
+asan tsan: deps
+	$(AGAIN) VARIANT=$@ run-tests
+
+valgrind:
+	@scripts/deps.sh valgrind
+	$(AGAIN) run-valgrind
+
+bench: deps
+	$(AGAIN) run-benches
+
+bench-peers: deps
+	$(AGAIN) all
+	@EDDY='$(OUT)/eddy' scripts/bench_peers.sh
+
+run-demo: $(COMMAND) $(EXAMPLES)
+	@$(ENVIRONMENT) scripts/demo.sh
+
+# The plain variant also compiles what no test runs, so that it stays whole.
+run-tests: $(RUNNER) $(COMMAND) \
+		$(if $(SAN),,$(SHARED) $(EXAMPLES) $(BENCHES))
+	@$(ENVIRONMENT) scripts/test.sh
+
+run-valgrind: $(RUNNER) $(COMMAND)
+	@$(ENVIRONMENT) VARIANT=valgrind scripts/test.sh
+
+run-benches: $(COMMAND) $(BENCHES)
+	@for b in $(BENCHES); do $(ENVIRONMENT) $$b || exit 1; done
+
+lint: $(BUILD)/flags $(GENERATED)
+	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
+	    scripts/lint.sh
+
+deps:
+	@scripts/deps.sh
+
+deps-lint:
+	@scripts/deps.sh lint
+
+# --- installing -----------------------------------------------------------
+
+install: all
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig \
+	    $(INCLUDEDIR)/eddy)
+	$(INSTALL) -m 755 $(COMMAND) $(DESTDIR)$(BINDIR)
+	$(INSTALL) -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
+	$(INSTALL) -m 755 $(OUT)/$(SONAME) $(DESTDIR)$(LIBDIR)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libeddy.so
+	$(INSTALL) -m 644 $(filter include/eddy.h,$(HEADERS)) \
+	    $(DESTDIR)$(INCLUDEDIR)
+	$(INSTALL) -m 644 $(filter include/eddy/%,$(HEADERS)) \
+	    $(DESTDIR)$(INCLUDEDIR)/eddy
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	    -e 's|@REQUIRES@|$(REQUIRES)|' tools/eddy.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/eddy $(DESTDIR)$(LIBDIR)/libeddy.a \
+	    $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libeddy.so \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc $(DESTDIR)$(INCLUDEDIR)/eddy.h
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/eddy
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n '/^#   make/s/^#   //p' Makefile
+
+-include $(OBJ:.o=.d)
