@@ -130,12 +130,11 @@ $(BUILD)/members: FORCE
 $(BUILD)/gen/tests/suites.inc: FORCE
 	$(call refresh,$(patsubst %,'X(%)',$(SUITES)) '')
 
+# Check prints floats through printf, which takes doubles.
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(COMPILE) $(WARN) $(INTERNAL) -c $< -o $@
-
-# Check prints floats through printf, which takes doubles.
-$(TEST_OBJ): WARN += -Wno-double-promotion
+	$(call say,CC,$<) $(COMPILE) $(WARN) $(INTERNAL) \
+	    $(if $(filter tests/%,$<),-Wno-double-promotion) -c $< -o $@
 
 # Examples see what a user sees.
 $(EXAMPLE_OBJ): $(BUILD)/%.o: %.c $(BUILD)/flags
