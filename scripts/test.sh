@@ -1,0 +1,126 @@
+#!/bin/sh
+# Runs all tests of one variant of the build (release, asan, tsan, valgrind):
+# the Check runner, then the recorded cases through the command with several
+# numbers of workers.  The last line is the sum: `N passed, N failed`.
+#
+# `make test`, `make asan`, ... call it with the variables below.  With
+# CK_RUN_CASE set, only that case of the Check runner runs.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+VARIANT=${VARIANT:-release}
+RUNNER=${RUNNER:-build/release/tests/run}
+EDDY=${EDDY:-build/eddy}
+EXAMPLES=${EXAMPLES:-build/examples}
+export VARIANT EDDY EXAMPLES
+
+# The groups of tests/conformance/tf that eddy runs in full.
+GROUPS_RUN="primitives cond while errors"
+WORKERS="0 1 2 4"
+
+# A test may take this many seconds, times the multiplier.
+export CK_VERBOSITY="${CK_VERBOSITY:-normal}"
+export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-30}"
+# OpenBLAS starts its threads before main() if it has any.
+export OPENBLAS_NUM_THREADS=1
+
+wrap=
+multiplier=1
+case $VARIANT in
+release) ;;
+asan)
+    multiplier=5
+    # A size that is refused is a result to test, not an error of its own.
+    export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:\
+detect_stack_use_after_return=1:check_initialization_order=1:\
+allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+    export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
+    ;;
+tsan)
+    multiplier=10
+    export TSAN_OPTIONS="second_deadlock_stack=1:\
+allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+    # TSan cannot place its shadow under the widest address randomisation.
+    setarch "$(uname -m)" -R true 2>/dev/null &&
+        wrap="setarch $(uname -m) -R"
+    ;;
+valgrind)
+    multiplier=50
+    WORKERS="0 2"
+    wrap="valgrind -q --error-exitcode=99 --leak-check=full \
+        --errors-for-leak-kinds=definite,possible --fair-sched=try"
+    ;;
+*)
+    echo "test.sh: unknown variant '$VARIANT'" >&2
+    exit 2
+    ;;
+esac
+export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-$multiplier}"
+
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+log=$scratch/log
+
+passed=0
+failed=0
+
+# Runs a command with its output shown and kept in $log; sets $status.
+run()
+{
+    limit=$((900 * multiplier))
+    # $wrap is a command with its arguments, so it is split on purpose.
+    {
+        timeout --foreground -k 10 "$limit" $wrap "$@" 2>&1
+        echo $? >"$scratch/status"
+    } | tee "$log"
+    status=$(cat "$scratch/status")
+}
+
+# Adds what a command counted.  One that broke off before its closing line,
+# counted nothing, or failed without saying what, is a failure of its own.
+#   count NAME PASSED FAILED
+count()
+{
+    if [ -z "$2" ]; then
+        echo "$1: ended without its closing line (status $status)"
+        failed=$((failed + 1))
+        return
+    fi
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    if [ $(($2 + $3)) -eq 0 ]; then
+        echo "$1: nothing was run"
+        failed=$((failed + 1))
+    elif [ "$3" -eq 0 ] && [ "$status" -ne 0 ]; then
+        echo "$1: status $status though nothing failed"
+        failed=$((failed + 1))
+    fi
+}
+
+run "$RUNNER"
+# The line is `97%: Checks: 100, Failures: 2, Errors: 1`.
+sums=$(sed -n 's/^.*%: Checks: \([0-9]*\), Failures: \([0-9]*\), '\
+'Errors: \([0-9]*\)$/\1 \2 \3/p' "$log" | tail -n 1)
+# shellcheck disable=SC2086
+set -- $sums
+count "$RUNNER" "${1:+$(($1 - $2 - $3))}" "${1:+$(($2 + $3))}"
+
+if [ -z "${CK_RUN_CASE:-}" ]; then
+    paths=
+    for group in $GROUPS_RUN; do
+        paths="$paths tests/conformance/tf/$group"
+    done
+    for workers in $WORKERS; do
+        echo "verify --forward --workers $workers: $GROUPS_RUN"
+        # shellcheck disable=SC2086
+        run "$EDDY" verify --forward --workers "$workers" $paths
+        sums=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, '\
+'[0-9]* skipped$/\1 \2/p' "$log" | tail -n 1)
+        # shellcheck disable=SC2086
+        set -- $sums
+        count "verify --workers $workers" "${1:-}" "${2:-}"
+    done
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
