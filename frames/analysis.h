@@ -1,0 +1,53 @@
+/*
+ * The static frame tree of a selection of a graph, and what follows from it.
+ * The public eddy_analysis is this, over all nodes.
+ *
+ * `node_frame` is the frame in which a node runs.  What an Enter puts out lives
+ * in the child frame (`output_frame`), what an Exit puts out in the parent.
+ * Frames are numbered parents first, 0 being the root; within one parent in the
+ * order of their first Enter in the graph, so the same graph gives the same
+ * numbers.
+ */
+#ifndef EDDY_FRAMES_ANALYSIS_H
+#define EDDY_FRAMES_ANALYSIS_H
+
+#include "eddy/analysis.h"
+#include "frames/selection.h"
+
+/* Frames may be nested this deep; see docs/limits.md. */
+#define EDDY__MAX_FRAME_DEPTH 1024
+
+/* parallel_iterations above this run with this many. */
+#define EDDY__MAX_PARALLEL_ITERATIONS 4096
+
+struct eddy_analysis {
+    eddy__arena arena;
+    eddy_frame *frames;
+    size_t n_frames;
+    uint32_t *node_frame;   /* EDDY__NOT_FOUND for nodes not selected */
+    uint32_t *output_frame; /* of the node's outputs */
+    uint32_t *n_enters;     /* a frame: its Enters, constant ones too */
+    bool *has_next;         /* a frame: it has a NextIteration */
+    const char **warnings;
+    size_t n_warnings, warnings_capacity;
+};
+
+/*
+ * Builds the analysis of a selection and checks it: every row of the reliability
+ * table that speaks of frames and primitives and can be seen before a run.
+ */
+eddy_status eddy__analysis_build(const eddy__selection *selection,
+                                 eddy_analysis **out_analysis,
+                                 eddy_error *err);
+
+/*
+ * Fails with EDDY_E_FEED_IN_FRAME if a fed output lives in a frame of the whole
+ * graph, selected or not.
+ */
+eddy_status eddy__check_feeds(const eddy__selection *selection,
+                              eddy_error *err);
+
+/* The table of the primitives' ops. */
+extern const eddy__op_table eddy__control_ops;
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * When does a node of one iteration fire, and does it fire live or dead?
+ *
+ * This is the deadness rule of TensorFlow's executor and nothing else: no
+ * queues, no values.  The executor keeps one eddy__liveness a node in each
+ * iteration and reports every token that arrives on an edge.
+ *
+ * Ordinary node: fires once all its tokens have come; dead if any was dead.
+ * Merge:         fires live on its first live data token, dead once all its
+ *                data tokens were dead; control tokens must all have come in
+ *                both cases, and whether they are dead does not matter.  A dead
+ *                Enter alone kills a Merge: the loop lies on an untaken branch,
+ *                and its back edge will never deliver.
+ * ControlTrigger: fires live once all its tokens have come.
+ *
+ * Invariant: after it has fired a node waits for ever (a Merge: `pending` keeps
+ * EDDY__MERGE_FIRED), so it fires at most once an iteration.
+ */
+#ifndef EDDY_FRAMES_LIVENESS_H
+#define EDDY_FRAMES_LIVENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct eddy__liveness {
+    /*
+     * Ordinary: tokens still to come.  Merge: bit 0 is set until a live data
+     * token has come; above it, the control tokens still to come.
+     */
+    uint32_t pending;
+    uint32_t dead; /* ordinary: any was dead; Merge: dead data tokens so far */
+} eddy__liveness;
+
+typedef enum eddy__verdict {
+    EDDY__WAIT,
+    EDDY__FIRE_LIVE,
+    EDDY__FIRE_DEAD,
+    EDDY__TWO_LIVE, /* a Merge got a second live data token */
+} eddy__verdict;
+
+#define EDDY__MERGE_FIRED UINT32_MAX
+
+/* What a node starts an iteration with; fewer than 2^31 - 1 control inputs. */
+static inline eddy__liveness eddy__liveness_start(bool is_merge,
+                                                  uint32_t n_data,
+                                                  uint32_t n_control)
+{
+    if (is_merge)
+        return (eddy__liveness){.pending = 1 + 2 * n_control};
+    return (eddy__liveness){.pending = n_data + n_control};
+}
+
+/* A token on any edge of an ordinary node: true when the node fires. */
+static inline bool eddy__arrive(eddy__liveness *l, bool dead)
+{
+    l->dead |= dead;
+    return --l->pending == 0;
+}
+
+static inline eddy__verdict eddy__merge_settle(eddy__liveness *l,
+                                               eddy__verdict verdict)
+{
+    if (verdict != EDDY__WAIT)
+        l->pending = EDDY__MERGE_FIRED;
+    return verdict;
+}
+
+/* A live data token at a Merge. */
+static inline eddy__verdict eddy__merge_arrive_live(eddy__liveness *l)
+{
+    if (l->pending == EDDY__MERGE_FIRED)
+        return l->dead == EDDY__MERGE_FIRED ? EDDY__WAIT : EDDY__TWO_LIVE;
+    if ((l->pending & 1) == 0)
+        return EDDY__TWO_LIVE;
+    l->pending &= ~1u;
+    return eddy__merge_settle(l, l->pending == 0 ? EDDY__FIRE_LIVE
+                                                 : EDDY__WAIT);
+}
+
+/* A dead data token at a Merge of `n_data` data inputs. */
+static inline eddy__verdict eddy__merge_arrive_dead(eddy__liveness *l,
+                                                    uint32_t n_data,
+                                                    bool from_enter)
+{
+    if (l->pending == EDDY__MERGE_FIRED)
+        return EDDY__WAIT;
+    l->dead++;
+    if (from_enter && (l->pending & 1) != 0)
+        l->dead = n_data;
+    return eddy__merge_settle(l, l->pending == 1 && l->dead == n_data
+                                     ? EDDY__FIRE_DEAD
+                                     : EDDY__WAIT);
+}
+
+/* A control token, live or dead, at a Merge. */
+static inline eddy__verdict eddy__merge_arrive_control(eddy__liveness *l,
+                                                       uint32_t n_data)
+{
+    if (l->pending == EDDY__MERGE_FIRED)
+        return EDDY__WAIT;
+    l->pending -= 2;
+    if (l->pending == 0)
+        return eddy__merge_settle(l, EDDY__FIRE_LIVE);
+    return eddy__merge_settle(l, l->pending == 1 && l->dead == n_data
+                                     ? EDDY__FIRE_DEAD
+                                     : EDDY__WAIT);
+}
+
+#endif

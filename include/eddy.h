@@ -1,0 +1,19 @@
+/* The whole public interface of eddy. */
+#ifndef EDDY_H
+#define EDDY_H
+
+#include "eddy/analysis.h"
+#include "eddy/context.h"
+#include "eddy/dot.h"
+#include "eddy/graph.h"
+#include "eddy/graphdef.h"
+#include "eddy/npy.h"
+#include "eddy/op.h"
+#include "eddy/plan.h"
+#include "eddy/run.h"
+#include "eddy/session.h"
+#include "eddy/stats.h"
+#include "eddy/status.h"
+#include "eddy/tensor.h"
+
+#endif

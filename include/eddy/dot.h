@@ -1,0 +1,23 @@
+/* Graphs as Graphviz DOT: frames as nested clusters. */
+#ifndef EDDY_DOT_H
+#define EDDY_DOT_H
+
+#include "eddy/analysis.h"
+
+EDDY_BEGIN_DECLS
+
+/* Gets the text in pieces; returns false to stop. */
+typedef bool (*eddy_write_cb)(void *user, const char *text, size_t length);
+
+/*
+ * Writes `graph` as DOT: a cluster a frame, loop variables labelled in it,
+ * control edges dashed, back edges bold.  CANCELLED if `write` stopped it.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_dot_write(const eddy_graph *graph,
+                                                  const eddy_analysis *analysis,
+                                                  eddy_write_cb write,
+                                                  void *user, eddy_error *err);
+
+EDDY_END_DECLS
+
+#endif

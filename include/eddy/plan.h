@@ -1,0 +1,71 @@
+/*
+ * Plans: the immutable result of compiling a graph for given feeds, fetches and
+ * targets.  A plan does not refer to its graph, which may be changed or
+ * destroyed; it is counted, and any number of threads may run it at once.
+ */
+#ifndef EDDY_PLAN_H
+#define EDDY_PLAN_H
+
+#include "eddy/graph.h"
+
+EDDY_BEGIN_DECLS
+
+typedef struct eddy_plan eddy_plan;
+
+/*
+ * How much a plan may rewrite.  NONE: nothing; EXACT: results are bit-equal to
+ * NONE; FULL: may reassociate floating point.
+ */
+typedef enum eddy_optimize {
+    EDDY_OPTIMIZE_DEFAULT, /* EXACT */
+    EDDY_OPTIMIZE_NONE,
+    EDDY_OPTIMIZE_EXACT,
+    EDDY_OPTIMIZE_FULL
+} eddy_optimize;
+
+typedef struct eddy_plan_options {
+    size_t size; /* sizeof(eddy_plan_options) */
+    const eddy_output *feeds;
+    size_t n_feeds;
+    const eddy_output *fetches; /* may repeat, and may name fed tensors */
+    size_t n_fetches;
+    const eddy_node *targets; /* nodes that must run */
+    size_t n_targets;
+    eddy_optimize optimize;
+    /* When above 0, replaces parallel_iterations of every frame. */
+    int64_t parallel_iterations;
+    /* Refuse graphs of more nodes after pruning; 0: no limit. */
+    uint64_t max_nodes;
+} eddy_plan_options;
+
+/*
+ * Prunes the graph to what the fetches and targets need, checks it, and lays it
+ * out.  Everything that can be refused is refused here, with the node's name;
+ * unknown ops that survive pruning are refused all in one message.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_plan_create(const eddy_graph *graph, const eddy_plan_options *options,
+                 eddy_plan **out_plan, eddy_error *err);
+
+/* Both accept NULL.  @thread any */
+EDDY_API eddy_plan *eddy_plan_retain(eddy_plan *plan);
+EDDY_API void eddy_plan_release(eddy_plan *plan);
+
+/* Of the final plan, primitives included.  @thread any */
+EDDY_API size_t eddy_plan_nodes(const eddy_plan *plan);
+EDDY_API size_t eddy_plan_frames(const eddy_plan *plan);
+
+/* What inference found of fetch `i`.  @thread any */
+EDDY_API eddy_dtype eddy_plan_fetch_dtype(const eddy_plan *plan, size_t i);
+EDDY_API const eddy_shape *eddy_plan_fetch_shape(const eddy_plan *plan,
+                                                 size_t i);
+
+/*
+ * What was found odd but legal when the plan was made, one line each; NULL past
+ * the end.  @thread any
+ */
+EDDY_API const char *eddy_plan_warning(const eddy_plan *plan, size_t i);
+
+EDDY_END_DECLS
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * Runs: executions of a plan.
+ *
+ * A run object binds feeds and fetches once and can be run again and again, one
+ * execution at a time; steady executions allocate nothing.  Different runs of
+ * one plan are independent.  After an error, a cancel or a limit everything of
+ * that execution is freed and the run can be started again.
+ *
+ * Feeds are tensors that the run retains; nothing is copied.  A fetch is either
+ * written into memory of the caller or kept by the run as a tensor until the
+ * next start.
+ */
+#ifndef EDDY_RUN_H
+#define EDDY_RUN_H
+
+#include "eddy/plan.h"
+#include "eddy/session.h"
+#include "eddy/stats.h"
+
+EDDY_BEGIN_DECLS
+
+typedef struct eddy_run eddy_run;
+
+/* Called once an execution, when it is done, from the thread that ended it. */
+typedef void (*eddy_done_cb)(eddy_run *run, eddy_status code, void *user);
+
+typedef struct eddy_run_options {
+    size_t size;           /* sizeof(eddy_run_options) */
+    eddy_session *session; /* NULL: none; retained */
+    /*
+     * Nanoseconds from the start of an execution until it fails with
+     * DEADLINE_EXCEEDED; 0: never.
+     */
+    uint64_t timeout_ns;
+    uint64_t max_iterations; /* over all frames; 0: no limit */
+    uint64_t max_bytes;      /* of eddy_stats.peak_bytes; 0: no limit */
+    uint64_t max_frames;     /* started over the execution; 0: no limit */
+    eddy_done_cb done;       /* may be NULL */
+    void *user;
+} eddy_run_options;
+
+/*
+ * Sets every limit of `options` to a value fit for graphs of unknown origin: 10
+ * seconds, 10 million iterations, 1 GiB, 1 million frames.  Other members stay.
+ */
+EDDY_API void eddy_run_options_untrusted(eddy_run_options *options);
+
+/* Creates a run that retains `plan`; `options` may be NULL. */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
+                eddy_run **out_run, eddy_error *err);
+
+/* Cancels and waits for an execution under way, then frees; accepts NULL. */
+EDDY_API void eddy_run_destroy(eddy_run *run);
+
+/*
+ * Binds feed `i` of the plan to `tensor`, which the run retains until it is
+ * bound anew.  Not while an execution is under way.  Errors: INVALID_ARGUMENT
+ * (EDDY_E_FEED_DTYPE, EDDY_E_FEED_SHAPE).
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_run_feed(eddy_run *run, size_t i,
+                                                 eddy_tensor *tensor,
+                                                 eddy_error *err);
+
+/*
+ * Has fetch `i` written into `data`, `bytes` long, at the end of each
+ * execution; NULL goes back to tensors.  An execution whose result does not
+ * have exactly that many bytes fails with INVALID_ARGUMENT.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_run_fetch_into(eddy_run *run,
+                                                       size_t i, void *data,
+                                                       size_t bytes,
+                                                       eddy_error *err);
+
+/*
+ * Starts an execution and returns.  Without workers nothing happens until
+ * eddy_run_poll or eddy_run_wait.  Errors: FAILED_PRECONDITION when one is
+ * under way (EDDY_E_BUSY), INVALID_ARGUMENT for a feed that is not bound.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_run_start(eddy_run *run,
+                                                  eddy_error *err);
+
+/*
+ * Without workers: runs a bounded slice in the caller's thread.  Always: true
+ * once the execution is done.  @thread any
+ */
+EDDY_API bool eddy_run_poll(eddy_run *run);
+
+/*
+ * Waits for the end of the execution, without workers by running it in the
+ * caller's thread, and returns its status.  Called from within eddy_done_cb or
+ * a kernel of the same run it would wait for itself.  @thread any
+ */
+EDDY_API eddy_status eddy_run_wait(eddy_run *run, eddy_error *err);
+
+/* Start, then wait. */
+EDDY_API EDDY_MUST_USE eddy_status eddy_run_execute(eddy_run *run,
+                                                    eddy_error *err);
+
+/*
+ * Asks the execution under way to end with CANCELLED; harmless before, after,
+ * and twice.  A new start clears it.  @thread any
+ */
+EDDY_API void eddy_run_cancel(eddy_run *run);
+
+/*
+ * Fetch `i` of the last execution, borrowed from the run until its next start
+ * (retain it to keep it); NULL if that failed or the fetch goes into memory of
+ * the caller.
+ */
+EDDY_API eddy_tensor *eddy_run_fetch(const eddy_run *run, size_t i);
+
+/* Of the last execution; zeros while one is under way. */
+EDDY_API eddy_stats eddy_run_stats(const eddy_run *run);
+
+/*
+ * Runs a plan once: `feeds` and `out_fetches` are in the plan's order, each
+ * fetched tensor is the caller's to release.  On failure all of `out_fetches`
+ * are NULL.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_plan_run(
+    eddy_plan *plan, const eddy_run_options *options,
+    eddy_tensor *const *feeds, eddy_tensor **out_fetches, eddy_error *err);
+
+EDDY_END_DECLS
+
+#endif

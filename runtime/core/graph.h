@@ -1,0 +1,121 @@
+/*
+ * How a graph is laid out.  Everything that a node points to lives in the
+ * graph's arena, so a graph is freed all at once.
+ *
+ * Invariants: every input and control names an existing node and output; the
+ * dtypes of an input and of the output it reads agree (unless one side is an
+ * opaque node); all attributes of the op's definition are present, in its
+ * order, followed by any others.
+ */
+#ifndef EDDY_CORE_GRAPH_H
+#define EDDY_CORE_GRAPH_H
+
+#include "eddy/graph.h"
+#include "runtime/base/map.h"
+#include "runtime/core/registry.h"
+
+typedef struct eddy__node {
+    const char *name;
+    const char *op_name;
+    const eddy__op *op; /* NULL: opaque, an op that is not registered */
+    eddy_output *inputs;
+    eddy_node *controls;
+    eddy_attr *attrs;
+    uint8_t *input_dtypes;  /* eddy_dtype each */
+    uint8_t *output_dtypes; /* an opaque node has none: n_outputs is 0 */
+    uint32_t n_inputs, n_outputs, n_controls, n_attrs;
+    uint32_t controls_capacity;
+    /*
+     * Of an opaque node: how many outputs the edges so far assume.  Edges from
+     * it have dtype EDDY_INVALID.
+     */
+    uint32_t n_assumed_outputs;
+    const char *device; /* kept for writing back; may be NULL */
+} eddy__node;
+
+/*
+ * A function of the library.  Its body is a graph whose arguments are nodes of
+ * op `_Arg` (attrs T, index) and whose results are `results`.
+ */
+typedef struct eddy__function {
+    const char *name;
+    eddy_graph *body;
+    const eddy_node *args;
+    size_t n_args;
+    const char *const *arg_names;
+    const eddy_output *results;
+    size_t n_results;
+    const char *const *result_names;
+    const eddy_node *control_results;
+    size_t n_control_results;
+    bool is_stateful;
+    eddy_attr *attrs; /* of the FunctionDef; kept for writing back */
+    size_t n_attrs;
+} eddy__function;
+
+struct eddy_graph {
+    eddy_context *ctx;
+    eddy__arena arena;
+    eddy__node *nodes;
+    size_t n_nodes, capacity;
+    eddy__map names; /* of nodes */
+    eddy__map next_suffix; /* for names made from an op type */
+    eddy__function *functions;
+    size_t n_functions, functions_capacity;
+    /* GraphDef versions, kept for writing back. */
+    int32_t producer, min_consumer;
+};
+
+static inline const eddy__node *eddy__graph_node(const eddy_graph *graph,
+                                                 eddy_node id)
+{
+    return &graph->nodes[id];
+}
+
+/* How a graph that comes from a file is added node by node. */
+typedef struct eddy__add_options {
+    bool strict;        /* every attribute without a default must be given */
+    bool opaque;        /* unknown ops make opaque nodes */
+    bool forward_edges; /* inputs may be EDDY_NO_NODE, set later by ..._connect */
+    const char *device;
+} eddy__add_options;
+
+/* eddy_graph_add, with options. */
+eddy_status eddy__graph_add(eddy_graph *graph, const eddy_node_spec *spec,
+                            const eddy__add_options *options,
+                            eddy_node *out_node, eddy_error *err);
+
+/*
+ * Sets input `index` of a node that was added with forward_edges.  Checks the
+ * output index and the dtype.
+ */
+eddy_status eddy__graph_connect(eddy_graph *graph, eddy_node node,
+                                uint32_t index, eddy_output from,
+                                eddy_error *err);
+
+/* The attribute of that name, NULL if there is none. */
+const eddy_attr *eddy__node_attr(const eddy__node *node, const char *name);
+
+/* The single value of an attribute that the op's definition guarantees. */
+int64_t eddy__node_int(const eddy__node *node, const char *name);
+bool eddy__node_bool(const eddy__node *node, const char *name);
+float eddy__node_float(const eddy__node *node, const char *name);
+eddy_dtype eddy__node_type(const eddy__node *node, const char *name);
+eddy_string eddy__node_string(const eddy__node *node, const char *name);
+
+/* The role of the node's op; NONE for an opaque one. */
+static inline eddy__role eddy__node_role(const eddy__node *node)
+{
+    return node->op ? node->op->role : EDDY__ROLE_NONE;
+}
+
+/* A deep copy, functions included. */
+eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
+                              eddy_error *err);
+
+/* Fails with `node`'s name and op; a shorthand for eddy__fail_node. */
+eddy_status eddy__fail_at(eddy_error *err, eddy_status code,
+                          eddy_detail detail, const eddy__node *node,
+                          const char *format, ...) EDDY_PRINTF(5, 6);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * What a shape function and a prepare function see of their node.
+ *
+ * The plan fills one eddy_infer a node and calls the op's functions with it.
+ * Helpers for common shape rules are at the end.
+ */
+#ifndef EDDY_CORE_INFER_H
+#define EDDY_CORE_INFER_H
+
+#include "eddy/op.h"
+#include "runtime/core/graph.h"
+#include "runtime/core/shape.h"
+
+struct eddy_infer {
+    const eddy__node *node;
+    const eddy_shape *inputs;                /* n_inputs of the node */
+    const eddy_tensor *const *constants;     /* NULL where not constant */
+    eddy_shape *outputs;                     /* start unknown */
+    eddy__arena *arena;                      /* for eddy_infer_state; may be
+                                                NULL in shape functions */
+    eddy_kernel_fn kernel;                   /* chosen by prepare */
+    void *state;
+    eddy_error *err;
+};
+
+/* Attributes that the op's definition guarantees. */
+int64_t eddy__infer_int(const eddy_infer *infer, const char *name);
+bool eddy__infer_bool(const eddy_infer *infer, const char *name);
+eddy_dtype eddy__infer_type(const eddy_infer *infer, const char *name);
+
+/*
+ * Element `i` of constant input `input`, an int32 or int64 tensor; false if it
+ * is not constant or has no such element.
+ */
+bool eddy__infer_constant_int(const eddy_infer *infer, uint32_t input,
+                              int64_t i, int64_t *out_value);
+
+/*
+ * Shape functions that many ops share.  UNCHANGED: every output has the shape
+ * of input 0; BROADCAST: that of inputs 0 and 1 broadcast; SCALAR: rank 0.
+ */
+eddy_status eddy__infer_unchanged(eddy_infer *infer);
+eddy_status eddy__infer_broadcast(eddy_infer *infer);
+eddy_status eddy__infer_scalar(eddy_infer *infer);
+
+/* Input `i` must have rank `rank` (so far as is known); fails with its name. */
+eddy_status eddy__infer_want_rank(eddy_infer *infer, uint32_t i, int32_t rank);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * What a kernel sees: its inputs and outputs in an array of values, and the
+ * services of the run.
+ *
+ * `values` is the iteration's slots in the dynamic executor, a private array
+ * for a kernel that was handed to another thread or suspended, and a register
+ * file in a linear executor; `in` and `out` index it.  Kernels of ops/ use the
+ * inline functions here; kernels written outside eddy use eddy/op.h, which is
+ * the same object seen through accessors.
+ */
+#ifndef EDDY_CORE_KERNEL_H
+#define EDDY_CORE_KERNEL_H
+
+#include "eddy/op.h"
+#include "runtime/core/shape.h"
+#include "runtime/core/value.h"
+
+/* What a kernel may ask of its run; one table, in runtime/exec. */
+typedef struct eddy__services {
+    eddy_kernel *(*suspend)(eddy_kernel *kernel);
+    void (*complete)(eddy_kernel *suspended, eddy_status code);
+    bool (*cancelled)(const eddy_kernel *kernel);
+    int64_t (*iteration)(const eddy_kernel *kernel);
+    void (*log)(const eddy_kernel *kernel, eddy_log_level level,
+                const char *line);
+} eddy__services;
+
+/* The parts of a planned node that its kernel may look at.  Immutable. */
+typedef struct eddy__kernel_node {
+    const uint32_t *in;
+    const uint32_t *out;
+    const void *state;
+    uint32_t n_in, n_out;
+    const uint8_t *in_dtypes, *out_dtypes;
+    const eddy_attr *attrs;
+    uint32_t n_attrs;
+    const char *name;
+    const char *op_name;
+} eddy__kernel_node;
+
+struct eddy_kernel {
+    eddy__value *values;
+    const uint32_t *in;
+    const uint32_t *out;
+    const eddy__kernel_node *node;
+    eddy__heap *heap;       /* NULL off the driver's thread: use the account */
+    eddy__account *account;
+    const eddy_allocator *allocator;
+    const eddy__services *services;
+    eddy_error *err; /* where eddy_kernel_fail writes */
+    void *run;       /* the executor's own */
+    void *iteration; /* the executor's own */
+};
+
+static inline eddy__value *eddy__in(const eddy_kernel *k, uint32_t i)
+{
+    return &k->values[k->in[i]];
+}
+
+static inline eddy__value *eddy__out(const eddy_kernel *k, uint32_t i)
+{
+    return &k->values[k->out[i]];
+}
+
+static inline const void *eddy__state(const eddy_kernel *k)
+{
+    return k->node->state;
+}
+
+/*
+ * A look at a value: for a scalar, `data` points into it and `dims` at nothing.
+ * Not for dead values or resources.
+ */
+static inline eddy_view eddy__view(const eddy__value *v)
+{
+    const eddy_tensor *t = v->as.tensor;
+
+    if (v->kind == EDDY__SCALAR)
+        return (eddy_view){.dtype = (eddy_dtype)v->dtype,
+                           .count = 1,
+                           .data = &v->as};
+    return (eddy_view){.dtype = (eddy_dtype)v->dtype,
+                       .rank = t->shape.rank,
+                       .dims = t->shape.dims,
+                       .count = t->count,
+                       .data = t->data};
+}
+
+static inline eddy_view eddy__in_view(const eddy_kernel *k, uint32_t i)
+{
+    return eddy__view(eddy__in(k, i));
+}
+
+eddy_shape eddy__view_shape(const eddy_view *view);
+
+/*
+ * Allocates output `i`: a scalar in place for rank 0 of a numeric dtype, else a
+ * tensor.  `*out_data` gets the elements, uninitialised (strings: NULL; set them
+ * with eddy__tensor_set_string on eddy__out(k, i)->as.tensor).  The shape's size
+ * is checked; failure is recorded and the status is returned.
+ */
+eddy_status eddy__output(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
+                         const eddy_shape *shape, void **out_data);
+
+/*
+ * The same, but takes over the buffer of input `from` if that is a tensor of the
+ * same dtype size and element count whose last use this is.  `*out_data` is then
+ * the input's own data: an elementwise kernel may read element j and then write
+ * element j, nothing else.
+ */
+eddy_status eddy__output_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
+                                 eddy_dtype dtype, const eddy_shape *shape,
+                                 void **out_data);
+
+/* Makes output `i` the value of input `from`: moved if this is its last use. */
+void eddy__output_forward(eddy_kernel *k, uint32_t i, uint32_t from);
+
+/*
+ * Makes output `i` input `from` with another shape of the same count, without
+ * copying elements.
+ */
+eddy_status eddy__output_reshaped(eddy_kernel *k, uint32_t i, uint32_t from,
+                                  const eddy_shape *shape);
+
+/* Inline scalar outputs, for the commonest kernels. */
+static inline void eddy__out_scalar(eddy__value *out, eddy_dtype dtype,
+                                    uint64_t bits)
+{
+    out->kind = EDDY__SCALAR;
+    out->dtype = (uint8_t)dtype;
+    out->as.bits = bits;
+}
+
+/*
+ * Element `i` of a view of int32 or int64, as index arguments (axes, shapes,
+ * begins) come.
+ */
+static inline int64_t eddy__view_index(const eddy_view *view, int64_t i)
+{
+    return view->dtype == EDDY_INT32 ? ((const int32_t *)view->data)[i]
+                                     : ((const int64_t *)view->data)[i];
+}
+
+/*
+ * A shape from a rank-1 view of int32 or int64: fails on another rank, more than
+ * 8 elements, or an element below `minimum` (0, or -1 for Reshape).
+ */
+eddy_status eddy__shape_from_view(eddy_kernel *k, const eddy_view *view,
+                                  int64_t minimum, eddy_shape *out_shape);
+
+/* `axis` in [-rank, rank) to [0, rank), or a failure that names it. */
+eddy_status eddy__axis(eddy_kernel *k, int64_t axis, int32_t rank,
+                       int32_t *out_axis);
+
+#define eddy__kfail eddy_kernel_fail
+
+#endif
