@@ -8,6 +8,7 @@
 #   make bench         eddy's own benchmarks
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
 #   make lint          layers, format, headers alone, clang-tidy
+#   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
 #   make deps          what the build needs, through apt, if it is missing
 #   make deps-lint     what make lint needs, likewise
@@ -70,6 +71,8 @@ SUITES := $(patsubst tests/test_%.c,%,$(filter tests/test_%,$(TEST_SRC)))
 BENCH_SRC := $(sort $(wildcard benchmarks/bench_*.c))
 BENCH_AID := $(filter-out $(BENCH_SRC),$(sort $(wildcard benchmarks/*.c)))
 EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
+CODE_DIRS := include include/eddy runtime/* ops frames autodiff interop tools \
+	tests benchmarks examples
 HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
 
 # Shows one word and the file in place of the command, unless V is set.
@@ -102,8 +105,8 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test asan tsan valgrind bench bench-peers lint install \
-	uninstall deps deps-lint clean help run-demo run-tests run-valgrind \
+.PHONY: all demo test asan tsan valgrind bench bench-peers lint format \
+	install uninstall deps deps-lint clean help run-demo run-tests run-valgrind \
 	run-benches FORCE
 
 all: $(STATIC) $(SHARED) $(COMMAND)
@@ -216,7 +219,11 @@ run-benches: $(COMMAND) $(BENCHES)
 
 lint: $(BUILD)/flags $(GENERATED)
 	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
-	    scripts/lint.sh
+	    FILES='$(FILES)' scripts/lint.sh
+
+format:
+	@clang-format -i $(or $(FILES),$(sort $(wildcard \
+	    $(addsuffix /*.[ch],$(CODE_DIRS)))))
 
 deps:
 	@scripts/deps.sh

@@ -1,0 +1,123 @@
+#!/bin/sh
+# Fails if a file includes what its folder may not.  The table is the one of
+# the design: a folder may include itself, the public headers, and what its
+# row names.  Folders without a row (tests, benchmarks) are free.
+cd "$(dirname "$0")/.." || exit 2
+
+find include runtime ops frames autodiff interop tools examples \
+    -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.inc' \) \
+    -print 2>/dev/null | sort | xargs awk '
+BEGIN {
+    may["include"]       = ""
+    may["runtime/base"]  = ""
+    may["runtime/core"]  = "runtime/base"
+    may["ops"]           = "runtime/base runtime/core"
+    may["frames"]        = "runtime/base runtime/core"
+    may["autodiff"]      = "runtime/base runtime/core frames"
+    may["runtime/plan"]  = "runtime/base runtime/core frames"
+    may["runtime/exec"]  = "runtime/base runtime/core frames runtime/plan"
+    may["interop"]       = "runtime/base runtime/core frames"
+    may["tools"]         = ""
+    may["examples"]      = ""
+
+    # Single headers beyond the rows: the executor knows the table of ops,
+    # not the kernels behind it.
+    also["runtime/exec"] = "ops/table.h"
+
+    # A library stays in the folders that wrap it; folders without a row are
+    # free here too.
+    wrapper["uv.h"]           = "runtime/base runtime/exec"
+    wrapper["cblas.h"]        = "ops"
+    wrapper["openblas_config.h"] = "ops"
+    wrapper["dnnl.h"]         = "ops"
+    wrapper["protobuf-c/protobuf-c.h"] = "interop"
+    wrapper["jansson.h"]      = "tools"
+    wrapper["check.h"]        = "tests"
+
+    standard = " assert complex ctype errno fenv float inttypes iso646 " \
+        "limits locale math setjmp signal stdalign stdarg stdatomic " \
+        "stdbool stddef stdint stdio stdlib stdnoreturn string tgmath " \
+        "threads time uchar wchar wctype "
+}
+
+function complain(what)
+{
+    printf "%s:%d: %s\n", FILENAME, FNR, what
+    bad = 1
+}
+
+function holds(list, word)
+{
+    return index(" " list " ", " " word " ") > 0
+}
+
+# The folder that the table speaks of: runtime/x, else the first part.
+function folder_of(path,    part, n)
+{
+    n = split(path, part, "/")
+    if (n == 1)
+        return ""
+    if (part[1] == "runtime" && n > 2)
+        return part[1] "/" part[2]
+    return part[1]
+}
+
+function check_quoted(to,    target)
+{
+    if (to ~ /(^|\/)\.\.?(\/|$)/ || to ~ /^\//) {
+        complain("path of \"" to "\" does not start at the root")
+        return
+    }
+    target = folder_of(to)
+    if (to == "eddy.h" || target == "eddy")
+        return
+    if (!(target in may) || target == "include")
+        complain("\"" to "\" is in no folder of the table")
+    else if (target != from && !holds(may[from], target) &&
+             !holds(also[from], to))
+        complain(from " may not include " target " (\"" to "\")")
+}
+
+function check_angled(to)
+{
+    if (from == "include") {
+        if (to !~ /\.h$/ || !holds(standard, substr(to, 1, length(to) - 2)))
+            complain("public header includes <" to \
+                     ">, which is not in the C standard library")
+    } else if (from == "examples" && (to == "eddy.h" || to ~ /^eddy\//)) {
+        return
+    } else if (to == "eddy.h" || folder_of(to) in may || to ~ /^eddy\//) {
+        complain("<" to "> is of this tree; include it with quotes")
+    } else if (to in wrapper && !holds(wrapper[to], from)) {
+        complain(from " may not include <" to ">")
+    } else if (to == "cblas.h") {
+        n_blas++
+        blas = blas " " FILENAME
+    }
+}
+
+FNR == 1 { from = folder_of(FILENAME) }
+
+/^[ \t]*#[ \t]*include/ {
+    to = $0
+    if (to ~ /^[ \t]*#[ \t]*include[ \t]*"/) {
+        sub(/^[^"]*"/, "", to)
+        sub(/".*$/, "", to)
+        check_quoted(to)
+    } else if (to ~ /^[ \t]*#[ \t]*include[ \t]*</) {
+        sub(/^[^<]*</, "", to)
+        sub(/>.*$/, "", to)
+        check_angled(to)
+    } else {
+        complain("an include that names no file")
+    }
+}
+
+END {
+    if (n_blas > 1) {
+        print "<cblas.h> is included by more than one file:" blas
+        bad = 1
+    }
+    exit bad
+}
+'

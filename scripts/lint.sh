@@ -1,0 +1,98 @@
+#!/bin/sh
+# Static checks: layers, format, headers alone, clang-tidy.  All of them run,
+# whatever the first ones find.  `make lint` sets CC and FLAGS; FILES limits
+# format and clang-tidy to the files that it names.
+#
+# A tool that is not installed is passed over with a message, except under
+# CI=true, where that is an error.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+CC=${CC:-cc}
+FLAGS=${FLAGS:--std=c11 -I. -Iinclude -Ibuild/release/gen -D_DEFAULT_SOURCE}
+FILES=${FILES:-}
+jobs=$(nproc 2>/dev/null || echo 1)
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+bad=0
+
+fail()
+{
+    echo "lint: $1 failed" >&2
+    bad=1
+}
+
+is_there()
+{
+    command -v "$1" >/dev/null 2>&1 && return 0
+    if [ "${CI:-}" = true ]; then
+        echo "lint: $1 is not installed; run: make deps-lint" >&2
+        bad=1
+    else
+        echo "lint: passed over, $1 is not installed (make deps-lint)" >&2
+    fi
+    return 1
+}
+
+# The C files below some folders, or those of FILES.
+sources()
+{
+    pattern=$1
+    shift
+    if [ -n "$FILES" ]; then
+        # shellcheck disable=SC2086
+        printf '%s\n' $FILES | grep "$pattern"
+    else
+        find "$@" -name '*.[ch]' 2>/dev/null | grep "$pattern" | sort
+    fi
+}
+
+LIBRARY="runtime ops frames autodiff interop"
+
+echo "lint: layers"
+scripts/layers.sh || fail layers
+
+if is_there clang-format; then
+    echo "lint: format"
+    # shellcheck disable=SC2086
+    for file in $(sources '\.[ch]$' include $LIBRARY tools tests benchmarks \
+        examples); do
+        clang-format --dry-run -Werror "$file" 2>/dev/null ||
+            fail "format of $file (clang-format -i $file)"
+    done
+fi
+
+echo "lint: headers alone"
+public="include/*.h include/eddy/*.h"
+strict="-Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only"
+for header in $public; do
+    printf '#include "%s"\nextern int used;\n' "${header#include/}" \
+        >"$scratch/alone.c"
+    $CC -std=c11 $strict "$scratch/alone.c" || fail "$header as C11"
+done
+cxx=g++
+command -v g++ >/dev/null 2>&1 || cxx=clang++
+if is_there "$cxx"; then
+    for header in $public; do
+        echo "#include \"${header#include/}\"" >"$scratch/alone.cc"
+        $cxx -std=c++17 $strict "$scratch/alone.cc" ||
+            fail "$header as C++17"
+    done
+fi
+# shellcheck disable=SC2086
+for header in $(FILES='' sources '\.h$' $LIBRARY tests benchmarks tools); do
+    printf '#include "%s"\nextern int used;\n' "$header" >"$scratch/alone.c"
+    $CC $FLAGS -fsyntax-only "$scratch/alone.c" || fail "$header alone"
+done
+
+if is_there clang-tidy; then
+    echo "lint: clang-tidy"
+    # shellcheck disable=SC2086
+    sources '\.c$' $LIBRARY tools examples | xargs -r -P "$jobs" -I '{}' \
+        clang-tidy --quiet '{}' -- $FLAGS >"$scratch/tidy" 2>&1 ||
+        fail clang-tidy
+    grep -v '^[0-9]* warnings\? .*generated' "$scratch/tidy"
+fi
+
+[ "$bad" -eq 0 ] && echo "lint: clean"
+exit "$bad"
