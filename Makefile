@@ -233,6 +233,9 @@ deps-lint:
 
 # --- installing -----------------------------------------------------------
 
+# Debian's openblas.pc asks for gfortran's library in a static link, which a
+# static eddy beside a shared OpenBLAS does not need: so it is not required
+# by name.
 install: all
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig \
 	    $(INCLUDEDIR)/eddy)
@@ -246,7 +249,8 @@ install: all
 	    $(DESTDIR)$(INCLUDEDIR)/eddy
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
 	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	    -e 's|@REQUIRES@|$(REQUIRES)|' tools/eddy.pc.in \
+	    -e 's|@REQUIRES@|$(filter-out openblas,$(REQUIRES))|' \
+	    -e 's|@BLAS@|$(shell $(PKG_CONFIG) --libs openblas)|' tools/eddy.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
 
 uninstall:
