@@ -35,7 +35,6 @@ PROTOC_C ?= protoc-c
 REQUIRES := libuv openblas libprotobuf-c
 TOOL_REQUIRES := jansson
 TEST_REQUIRES := check jansson
-ALL_REQUIRES := $(sort $(REQUIRES) $(TOOL_REQUIRES) $(TEST_REQUIRES))
 
 SAN_release :=
 SAN_asan := -fsanitize=address,undefined,float-cast-overflow \
@@ -51,8 +50,9 @@ WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
 # The default source is POSIX.1-2008 and what BSD shares with Linux; the GNU
 # one would change what strerror_r and strtol mean.
 DEFINES := -D_DEFAULT_SOURCE
-DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell \
-	$(PKG_CONFIG) --cflags $(ALL_REQUIRES) 2>/dev/null))
+# One by one: who builds only the library need not have Check.
+DEP_CFLAGS := $(patsubst -I%,-isystem %,$(foreach r,$(REQUIRES) \
+	$(TEST_REQUIRES),$(shell $(PKG_CONFIG) --cflags $(r) 2>/dev/null)))
 # Results may not depend on the compiler's freedom with floating point, so
 # nothing is contracted; the one thing given up is errno in <math.h>.
 EDDY_CFLAGS = -std=c11 -ffp-contract=off -fno-math-errno -fPIC -pthread \
@@ -99,7 +99,8 @@ GENERATED := $(PROTO_H) $(BUILD)/gen/tests/suites.inc
 # A goal that installs packages first runs the rest in a second make, which
 # then finds them.
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
-AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+AGAIN = +@$(MAKE) --no-print-directory \
+	$(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 	EXAMPLES='$(OUT)/examples'
 
@@ -121,9 +122,9 @@ endef
 
 # Objects depend on how they are compiled, libraries on what is in them.
 $(BUILD)/flags: FORCE
-	@$(PKG_CONFIG) --print-errors --exists $(ALL_REQUIRES) && \
+	@$(PKG_CONFIG) --print-errors --exists $(REQUIRES) $(TOOL_REQUIRES) && \
 	    command -v $(PROTOC_C) >/dev/null || \
-	    { echo "eddy: something to build with is missing; run: make deps" >&2; \
+	    { echo "eddy: something is missing; run: make deps" >&2; \
 	    exit 1; }
 	$(call refresh,'$(COMPILE) $(WARN) $(INTERNAL)')
 
