@@ -22,7 +22,7 @@ BEGIN {
 
     # Single headers beyond the rows: the executor knows the table of ops,
     # not the kernels behind it.
-    also["runtime/exec"] = "ops/table.h"
+    also["runtime/exec"] = "ops/ops.h"
 
     # A library stays in the folders that wrap it; folders without a row are
     # free here too.
