@@ -26,6 +26,9 @@ typedef struct eddy__account {
     int64_t limit;                  /* 0: none; immutable during a run */
 } eddy__account;
 
+/* The bias of `held` while its run lives. */
+#define EDDY__ACCOUNT_BIAS 1
+
 #define EDDY__HEAP_CLASSES 48
 
 /* Blocks of one size class, linked through their first word. */
@@ -38,7 +41,7 @@ typedef struct eddy__heap {
     eddy__account *account;
     eddy__block *free[EDDY__HEAP_CLASSES];
     size_t cached; /* bytes in the free lists */
-    bool limit_hit; /* an allocation failed for the account's limit */
+    bool limit_hit; /* the last allocation that failed did so for the limit */
 } eddy__heap;
 
 bool eddy__heap_init(eddy__heap *heap, const eddy_allocator *allocator);

@@ -76,6 +76,12 @@ static inline eddy__value eddy__value_copy(const eddy__value *v)
  */
 eddy__value eddy__value_take_tensor(eddy__heap *heap, eddy_tensor *tensor);
 
+/*
+ * The first element as a value of rank 0 in itself; false for dtypes whose
+ * elements live in tensors only.  Does not set `uses`.
+ */
+bool eddy__value_of_element(const eddy_tensor *tensor, eddy__value *out);
+
 /* A new reference to a tensor that holds the value; NULL without memory. */
 eddy_tensor *eddy__value_to_tensor(const eddy__value *v, eddy__heap *heap,
                                    eddy__account *account,
