@@ -54,6 +54,7 @@ static eddy_tensor *allocate_header(eddy__heap *heap, eddy__account *account,
     }
     if (!tensor)
         return NULL;
+    tensor->from_heap = heap != NULL;
     tensor->base = NULL;
     tensor->release = NULL;
     tensor->user = NULL;
@@ -66,7 +67,7 @@ static eddy_tensor *allocate_header(eddy__heap *heap, eddy__account *account,
 
 static void free_block(eddy__heap *heap, eddy_tensor *tensor)
 {
-    if (heap && tensor->account == heap->account)
+    if (heap && tensor->from_heap && tensor->account == heap->account)
         eddy__heap_recycle(heap, tensor, tensor->block_size);
     else if (tensor->account)
         eddy__account_free(tensor->account, tensor, tensor->block_size);

@@ -15,6 +15,7 @@
 struct eddy_tensor {
     atomic_uint refs; /* add relaxed, subtract acquire-release */
     uint8_t dtype;    /* eddy_dtype */
+    bool from_heap;   /* else its block may not go to a heap's free lists */
     eddy_shape shape;
     int64_t count;
     size_t bytes;
@@ -52,7 +53,11 @@ eddy_tensor *eddy__tensor_view(eddy__heap *heap, eddy__account *account,
 /* Is this the only reference to the elements, so that they may be written? */
 bool eddy__tensor_is_exclusive(const eddy_tensor *tensor);
 
-/* Drops a reference; a freed block goes to the heap's free lists. */
+/*
+ * Drops a reference; a freed block that came from the heap goes to its free
+ * lists.  One that came from the account does not: what only workers allocate
+ * would pile up there.
+ */
 void eddy__tensor_recycle(eddy__heap *heap, eddy_tensor *tensor);
 
 /* Sets element `i` of a new string tensor to a copy; false without memory. */
