@@ -33,7 +33,13 @@ typedef enum eddy_attr_kind {
     EDDY_ATTR_TYPE,
     EDDY_ATTR_SHAPE,
     EDDY_ATTR_TENSOR,
-    EDDY_ATTR_FUNCTION /* the name of a function in the graph's library */
+    EDDY_ATTR_FUNCTION, /* the name of a function in the graph's library */
+    /*
+     * A value read from a file that none of the above can hold, such as a dtype
+     * that eddy does not have: its bytes, in `strings`.  The node that has one is
+     * opaque, and a GraphDef is written with it as it was.
+     */
+    EDDY_ATTR_OPAQUE
 } eddy_attr_kind;
 
 /*

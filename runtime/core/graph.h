@@ -12,12 +12,17 @@
 
 #include "eddy/graph.h"
 #include "runtime/base/map.h"
+#include "runtime/core/pairs.h"
 #include "runtime/core/registry.h"
+
+/* Limits; see docs/limits.md. */
+#define EDDY__MAX_NAME ((size_t)1 << 20)
+#define EDDY__MAX_OUTPUTS 65536 /* but for those that come one an input */
 
 typedef struct eddy__node {
     const char *name;
     const char *op_name;
-    const eddy__op *op; /* NULL: opaque, an op that is not registered */
+    const eddy__op *op; /* NULL: opaque (see eddy__add_options) */
     eddy_output *inputs;
     eddy_node *controls;
     eddy_attr *attrs;
@@ -48,9 +53,17 @@ typedef struct eddy__function {
     const char *const *result_names;
     const eddy_node *control_results;
     size_t n_control_results;
+    const uint8_t *result_dtypes; /* eddy_dtype each, as declared */
     bool is_stateful;
     eddy_attr *attrs; /* of the FunctionDef; kept for writing back */
     size_t n_attrs;
+    const char *gradient; /* the function of its gradient, or NULL */
+    /*
+     * Of a function that eddy cannot read: why, and the FunctionDef as it came,
+     * for writing back; its body is then empty.  NULL: it could be read.
+     */
+    const char *problem;
+    eddy_string bytes;
 } eddy__function;
 
 struct eddy_graph {
@@ -58,10 +71,12 @@ struct eddy_graph {
     eddy__arena arena;
     eddy__node *nodes;
     size_t n_nodes, capacity;
-    eddy__map names; /* of nodes */
+    eddy__map names;       /* of nodes */
     eddy__map next_suffix; /* for names made from an op type */
+    eddy__pairs controls;  /* (node, from), of nodes with very many of them */
     eddy__function *functions;
     size_t n_functions, functions_capacity;
+    eddy__map function_names;
     /* GraphDef versions, kept for writing back. */
     int32_t producer, min_consumer;
 };
@@ -74,9 +89,11 @@ static inline const eddy__node *eddy__graph_node(const eddy_graph *graph,
 
 /* How a graph that comes from a file is added node by node. */
 typedef struct eddy__add_options {
-    bool strict;        /* every attribute without a default must be given */
-    bool opaque;        /* unknown ops make opaque nodes */
-    bool forward_edges; /* inputs may be EDDY_NO_NODE, set later by ..._connect */
+    bool strict;        /* a name and every attribute without a default must
+                           be given; attributes that the op lacks are kept */
+    bool opaque;        /* unknown ops, and nodes that give an attribute of
+                           their op as EDDY_ATTR_OPAQUE, make opaque nodes */
+    bool forward_edges; /* inputs may be EDDY_NO_NODE; ..._connect sets them */
     const char *device;
 } eddy__add_options;
 
@@ -92,6 +109,19 @@ eddy_status eddy__graph_add(eddy_graph *graph, const eddy_node_spec *spec,
 eddy_status eddy__graph_connect(eddy_graph *graph, eddy_node node,
                                 uint32_t index, eddy_output from,
                                 eddy_error *err);
+
+/*
+ * Adds a function to the library: everything is copied but `body`, which the
+ * graph takes over if the call succeeds.  A body has no library of its own: it
+ * uses that of the graph that it is added to.
+ */
+eddy_status eddy__graph_add_function(eddy_graph *graph,
+                                     const eddy__function *function,
+                                     eddy_error *err);
+
+/* NULL if there is none; borrowed until a function is added. */
+const eddy__function *eddy__graph_find_function(const eddy_graph *graph,
+                                                const char *name);
 
 /* The attribute of that name, NULL if there is none. */
 const eddy_attr *eddy__node_attr(const eddy__node *node, const char *name);
@@ -109,13 +139,16 @@ static inline eddy__role eddy__node_role(const eddy__node *node)
     return node->op ? node->op->role : EDDY__ROLE_NONE;
 }
 
-/* A deep copy, functions included. */
+/* A deep copy, functions included; tensors are shared. */
 eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
                               eddy_error *err);
 
 /* Fails with `node`'s name and op; a shorthand for eddy__fail_node. */
-eddy_status eddy__fail_at(eddy_error *err, eddy_status code,
-                          eddy_detail detail, const eddy__node *node,
-                          const char *format, ...) EDDY_PRINTF(5, 6);
+eddy_status eddy__fail_at(eddy_error *err, eddy_status code, eddy_detail detail,
+                          const eddy__node *node, const char *format, ...)
+    EDDY_PRINTF(5, 6);
+
+/* Puts a node's name and op into an error that was filled; may be NULL. */
+void eddy__error_at(eddy_error *err, const char *node, const char *op);
 
 #endif

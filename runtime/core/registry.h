@@ -1,9 +1,9 @@
 /*
  * The op registry: parsed op definitions, by name.  One per context.
  *
- * Definitions are parsed from eddy_op_spec when they are registered; nodes point
- * at them, so they never move.  The registry is not locked: ops are registered
- * before graphs of the context are shared.
+ * Definitions are parsed from eddy_op_spec when they are registered; nodes
+ * point at them, so they never move.  The registry is not locked: ops are
+ * registered before graphs of the context are shared.
  */
 #ifndef EDDY_CORE_REGISTRY_H
 #define EDDY_CORE_REGISTRY_H
@@ -34,6 +34,9 @@ typedef enum eddy__role {
 /* Among eddy_op_flags: one of eddy's own ops, whose kernel can be trusted. */
 #define EDDY__OP_BUILTIN (1u << 30)
 
+/* An op has at most this many attributes. */
+#define EDDY__MAX_ATTRS 64
+
 /* One item of the inputs or outputs of a signature. */
 typedef struct eddy__arg {
     const char *name;
@@ -49,7 +52,7 @@ typedef struct eddy__attr_def {
     eddy_attr_kind kind;
     bool is_list;
     bool has_default;
-    bool has_minimum; /* of an int, or of a list's length */
+    bool has_minimum;        /* of an int, or of a list's length */
     eddy__dtype_set allowed; /* for TYPE */
     int64_t minimum;
     eddy_attr value; /* the default; arrays in the registry's arena */
@@ -72,12 +75,15 @@ typedef struct eddy__registry {
     eddy__map names; /* to an index in ops */
     eddy__op **ops;
     size_t n_ops, capacity;
-    const char **sorted; /* names in order; rebuilt when ops are added */
+    const char **sorted; /* names in order */
+    size_t sorted_capacity;
 } eddy__registry;
 
 void eddy__registry_init(eddy__registry *registry,
                          const eddy_allocator *allocator);
 void eddy__registry_deinit(eddy__registry *registry);
+
+/* On failure the registry has the ops that it had.  '_' may start a name. */
 eddy_status eddy__registry_add(eddy__registry *registry,
                                const eddy_op_spec *spec, eddy__role role,
                                eddy_error *err);
@@ -92,5 +98,10 @@ typedef struct eddy__op_table {
     const eddy__role *roles; /* NULL: all EDDY__ROLE_NONE */
     size_t n;
 } eddy__op_table;
+
+/* Adds all of them, or those before the first that fails. */
+eddy_status eddy__registry_add_table(eddy__registry *registry,
+                                     const eddy__op_table *table,
+                                     eddy_error *err);
 
 #endif
