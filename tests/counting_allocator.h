@@ -1,0 +1,29 @@
+/*
+ * An allocator that counts, checks the sizes that come back, and fails when it
+ * is told to.  Any thread may use it.
+ */
+#ifndef EDDY_TESTS_COUNTING_ALLOCATOR_H
+#define EDDY_TESTS_COUNTING_ALLOCATOR_H
+
+#include "eddy/context.h"
+
+#include <stdatomic.h>
+
+typedef struct counting_allocator {
+    eddy_allocator allocator;
+    atomic_llong live_bytes;
+    atomic_llong live_blocks;
+    atomic_llong calls;   /* of allocate */
+    atomic_llong allowed; /* calls until all fail; negative: no end */
+} counting_allocator;
+
+/* Nothing is live, nothing fails. */
+void counting_allocator_init(counting_allocator *counting);
+
+/* Lets `n` more allocations succeed and all after those fail. */
+void counting_allocator_allow(counting_allocator *counting, long long n);
+
+/* Fails the test if anything is still allocated. */
+void counting_allocator_want_none(const counting_allocator *counting);
+
+#endif
