@@ -136,8 +136,8 @@ static bool has_strings(eddy_attr_kind kind)
            kind == EDDY_ATTR_OPAQUE;
 }
 
-bool eddy__attr_copy(eddy__arena *arena, const eddy_attr *from,
-                     const char *name, eddy_attr *out_attr)
+bool eddy__attr_copy_as(eddy__arena *arena, const eddy_attr *from,
+                        const char *name, eddy_attr *out_attr)
 {
     eddy_attr copy = *from;
 
@@ -151,6 +151,14 @@ bool eddy__attr_copy(eddy__arena *arena, const eddy_attr *from,
         return false;
     *out_attr = copy;
     return true;
+}
+
+bool eddy__attr_copy(eddy__arena *arena, const eddy_attr *from,
+                     eddy_attr *out_attr)
+{
+    const char *name = eddy__arena_text(arena, from->name, strlen(from->name));
+
+    return name && eddy__attr_copy_as(arena, from, name, out_attr);
 }
 
 void eddy__attr_retain(const eddy_attr *attr)

@@ -18,12 +18,15 @@ size_t eddy__attr_element_size(eddy_attr_kind kind);
 eddy_status eddy__attr_check(const eddy_attr *attr, eddy_error *err);
 
 /*
- * Copies the value, and the texts in it, into `arena`; the name is `name`,
- * which must outlive the copy.  The tensors get no reference yet: see
- * eddy__attr_retain.  False without memory.
+ * Copies an attribute, its name and the texts in it, into `arena`.  The tensors
+ * get no reference yet: see eddy__attr_retain.  False without memory.
  */
 bool eddy__attr_copy(eddy__arena *arena, const eddy_attr *from,
-                     const char *name, eddy_attr *out_attr);
+                     eddy_attr *out_attr);
+
+/* The same under the name `name`, which must outlive the copy. */
+bool eddy__attr_copy_as(eddy__arena *arena, const eddy_attr *from,
+                        const char *name, eddy_attr *out_attr);
 
 /* Adds and drops a reference to each tensor in the value. */
 void eddy__attr_retain(const eddy_attr *attr);

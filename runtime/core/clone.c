@@ -37,7 +37,8 @@ static bool clone_attrs(eddy__arena *arena, const eddy__node *from,
             return false;
         if (is_default(from, i))
             to->attrs[i] = from->attrs[i];
-        else if (!eddy__attr_copy(arena, &from->attrs[i], name, &to->attrs[i]))
+        else if (!eddy__attr_copy_as(arena, &from->attrs[i], name,
+                                     &to->attrs[i]))
             return false;
     }
     return true;

@@ -62,13 +62,9 @@ static eddy_attr *copy_attrs(eddy__arena *arena, const eddy_attr *from,
 
     if (!to)
         return NULL;
-    for (size_t i = 0; i < n; i++) {
-        const char *name =
-            eddy__arena_text(arena, from[i].name, strlen(from[i].name));
-
-        if (!name || !eddy__attr_copy(arena, &from[i], name, &to[i]))
+    for (size_t i = 0; i < n; i++)
+        if (!eddy__attr_copy(arena, &from[i], &to[i]))
             return NULL;
-    }
     return to;
 }
 

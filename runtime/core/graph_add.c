@@ -164,8 +164,8 @@ static bool make_attrs(eddy__arena *arena, const eddy__draft *draft,
 
         if (def->has_default && draft->attrs[i].as.ints == def->value.as.ints)
             attrs[i] = def->value;
-        else if (!eddy__attr_copy(arena, &draft->attrs[i], def->name,
-                                  &attrs[i]))
+        else if (!eddy__attr_copy_as(arena, &draft->attrs[i], def->name,
+                                     &attrs[i]))
             return false;
     }
     return true;
@@ -176,12 +176,10 @@ static bool make_extra_attrs(eddy__arena *arena, const eddy__draft *draft,
 {
     for (size_t i = 0; i < draft->spec->n_attrs; i++) {
         const eddy_attr *attr = &draft->spec->attrs[i];
-        const char *name;
 
         if (draft->op && eddy__op_find_attr(draft->op, attr->name) >= 0)
             continue;
-        name = eddy__arena_text(arena, attr->name, strlen(attr->name));
-        if (!name || !eddy__attr_copy(arena, attr, name, attrs++))
+        if (!eddy__attr_copy(arena, attr, attrs++))
             return false;
     }
     return true;

@@ -109,9 +109,9 @@ static void insert_name(eddy__registry *registry, const char *name)
     registry->sorted[place] = name;
 }
 
-eddy_status eddy__registry_add(eddy__registry *registry,
-                               const eddy_op_spec *spec, eddy__role role,
-                               eddy_error *err)
+/* Adds an op; `flags` stand in place of those of `spec`. */
+static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
+                       eddy__role role, uint32_t flags, eddy_error *err)
 {
     eddy__op *op;
 
@@ -120,7 +120,7 @@ eddy_status eddy__registry_add(eddy__registry *registry,
     if (!op)
         return eddy__fail_memory(err);
     op->role = role;
-    op->flags = spec->flags;
+    op->flags = flags;
     op->infer = spec->infer;
     op->kernel = spec->kernel;
     op->prepare = spec->prepare;
@@ -135,6 +135,13 @@ eddy_status eddy__registry_add(eddy__registry *registry,
     insert_name(registry, op->name);
     registry->ops[registry->n_ops++] = op;
     return EDDY_OK;
+}
+
+eddy_status eddy__registry_add(eddy__registry *registry,
+                               const eddy_op_spec *spec, eddy__role role,
+                               eddy_error *err)
+{
+    return add(registry, spec, role, spec->flags | EDDY__OP_BUILTIN, err);
 }
 
 eddy_status eddy__registry_add_table(eddy__registry *registry,
@@ -162,7 +169,8 @@ eddy_status eddy_op_register(eddy_context *ctx, const eddy_op_spec *spec,
     if (spec->size == sizeof *spec && !spec->kernel && !spec->prepare)
         return eddy__fail_node(err, EDDY_INVALID_ARGUMENT, EDDY_E_OP_SPEC, NULL,
                                spec->name, "op has neither kernel nor prepare");
-    return eddy__registry_add(&ctx->registry, spec, EDDY__ROLE_NONE, err);
+    return add(&ctx->registry, spec, EDDY__ROLE_NONE,
+               spec->flags & ~EDDY__OP_BUILTIN, err);
 }
 
 const char *eddy_op_name(const eddy_context *ctx, size_t i)

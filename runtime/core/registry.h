@@ -83,7 +83,10 @@ void eddy__registry_init(eddy__registry *registry,
                          const eddy_allocator *allocator);
 void eddy__registry_deinit(eddy__registry *registry);
 
-/* On failure the registry has the ops that it had.  '_' may start a name. */
+/*
+ * Adds one of eddy's own ops, with EDDY__OP_BUILTIN; '_' may start its name.  On
+ * failure the registry has the ops that it had.
+ */
 eddy_status eddy__registry_add(eddy__registry *registry,
                                const eddy_op_spec *spec, eddy__role role,
                                eddy_error *err);
