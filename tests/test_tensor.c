@@ -199,6 +199,46 @@ START_TEST(host_memory_is_wrapped_not_copied)
 }
 END_TEST
 
+/* Memory for one header, with the host's elements right behind it. */
+typedef struct neighbours {
+    _Alignas(EDDY__CACHE_LINE) unsigned char block[4096];
+} neighbours;
+
+static void *allocate_first(void *user, size_t size, size_t alignment)
+{
+    ck_assert_uint_le(size, sizeof(neighbours));
+    ck_assert_uint_le(alignment, EDDY__CACHE_LINE);
+    return user;
+}
+
+static void release_first(void *user, void *memory, size_t size)
+{
+    (void)size;
+    ck_assert_ptr_eq(user, memory);
+}
+
+START_TEST(host_memory_is_never_taken_for_the_tensors_own)
+{
+    neighbours n;
+    eddy_context ctx = {
+        .allocator = {.allocate = allocate_first,
+                      .release = release_first,
+                      .user = &n},
+    };
+
+    /* Wherever the elements stand, at the place of its own ones too. */
+    for (size_t at = sizeof(eddy_tensor); at < 512; at += 8) {
+        eddy_tensor *t;
+
+        ck_assert_int_eq(eddy_tensor_wrap(&ctx, EDDY_INT64, &vector_6,
+                                          n.block + at, NULL, NULL, &t, NULL),
+                         EDDY_OK);
+        ck_assert(!eddy__tensor_is_exclusive(t));
+        eddy_tensor_release(t);
+    }
+}
+END_TEST
+
 START_TEST(host_memory_must_fit)
 {
     double data[6] = {0};
@@ -563,6 +603,7 @@ TCase *tensor_tests(void)
     tcase_add_test(tests, what_can_not_be_made_is_refused);
     tcase_add_test(tests, sizes_near_the_end_are_out_of_memory);
     tcase_add_test(tests, host_memory_is_wrapped_not_copied);
+    tcase_add_test(tests, host_memory_is_never_taken_for_the_tensors_own);
     tcase_add_test(tests, host_memory_must_fit);
     tcase_add_test(tests, strings_are_copied_and_owned);
     tcase_add_test(tests, new_string_tensors_are_empty_strings);

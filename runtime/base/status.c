@@ -108,7 +108,7 @@ eddy_status eddy__fail_v(eddy_error *err, eddy_status code, eddy_detail detail,
         length = 0;
     if ((size_t)length >= sizeof message) {
         length = (int)sizeof message - 1;
-        memcpy(message + length - 3, "...", 3);
+        memcpy(message + length - 3, "...", sizeof "...");
     }
     *err = (eddy_error){.code = code, .detail = detail};
     eddy__copy_text(err->message, sizeof err->message, message, (size_t)length);

@@ -32,11 +32,6 @@ static size_t measure_element(eddy_dtype dtype)
     }
 }
 
-static inline void *find_own_elements(const eddy_tensor *tensor)
-{
-    return (char *)(uintptr_t)tensor + HEADER;
-}
-
 /* A block that starts with a header whose other members are zero. */
 static eddy_tensor *allocate_header(eddy__heap *heap, eddy__account *account,
                                     const eddy_allocator *allocator,
@@ -55,6 +50,7 @@ static eddy_tensor *allocate_header(eddy__heap *heap, eddy__account *account,
     if (!tensor)
         return NULL;
     tensor->from_heap = heap != NULL;
+    tensor->is_host = false;
     tensor->base = NULL;
     tensor->release = NULL;
     tensor->user = NULL;
@@ -100,7 +96,7 @@ eddy_tensor *eddy__tensor_create(eddy__heap *heap, eddy__account *account,
     if (!tensor)
         return NULL;
     set_shape(tensor, dtype, shape, count);
-    tensor->data = find_own_elements(tensor);
+    tensor->data = (char *)tensor + HEADER;
     if (dtype == EDDY_STRING)
         memset(tensor->data, 0, (size_t)count * element);
     return tensor;
@@ -131,9 +127,8 @@ bool eddy__tensor_is_exclusive(const eddy_tensor *tensor)
 {
     const eddy_tensor *base = tensor->base ? tensor->base : tensor;
 
-    /* The host's memory is never written. */
-    return is_only_reference(tensor) && is_only_reference(base) &&
-           base->data == find_own_elements(base);
+    return !base->is_host && is_only_reference(tensor) &&
+           is_only_reference(base);
 }
 
 /* The memory of strings is charged as blocks are, but never cached. */
@@ -225,6 +220,7 @@ void eddy_tensor_release(eddy_tensor *tensor)
 static eddy_status check_request(eddy_dtype dtype, const eddy_shape *shape,
                                  int64_t *out_count, eddy_error *err)
 {
+    *out_count = 0;
     if (dtype == EDDY_RESOURCE || measure_element(dtype) == 0)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                           "dtype %s has no elements of its own",
@@ -263,6 +259,7 @@ static size_t find_alignment(eddy_dtype dtype)
     return dtype == EDDY_COMPLEX64 ? sizeof(float) : eddy_dtype_size(dtype);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what a host has to say. */
 eddy_status eddy_tensor_wrap(const eddy_context *ctx, eddy_dtype dtype,
                              const eddy_shape *shape, void *data,
                              eddy_release_cb release, void *user,
@@ -288,6 +285,7 @@ eddy_status eddy_tensor_wrap(const eddy_context *ctx, eddy_dtype dtype,
     if (!tensor)
         return eddy__fail_memory(err);
     set_shape(tensor, dtype, shape, count);
+    tensor->is_host = true;
     tensor->data = data ? data : tensor;
     tensor->release = release;
     tensor->user = user;

@@ -16,6 +16,7 @@ struct eddy_tensor {
     atomic_uint refs; /* add relaxed, subtract acquire-release */
     uint8_t dtype;    /* eddy_dtype */
     bool from_heap;   /* else its block may not go to a heap's free lists */
+    bool is_host;     /* the elements are memory of the host */
     eddy_shape shape;
     int64_t count;
     size_t bytes;
