@@ -3,8 +3,13 @@
  *
  * A Merge joins what its inputs say; a dimension that changes on a back edge
  * becomes unknown, so the fixpoint is reached in a number of steps linear in
- * the edges.  Constants (Const nodes, and what a shape function may read of
- * them) are known to shape functions.
+ * the edges.  What is found holds for every value that a run can put on the
+ * edge, provided that the ops' own shape functions tell the truth.
+ *
+ * A shape function that fails is an error only where its node is certain to
+ * run: in the root frame, and behind no Switch.  Elsewhere it may be that the
+ * node never gets a live input of these shapes (the branch is not taken, the
+ * loop makes no trip), so its outputs are unknown and its kernel will say.
  */
 #ifndef EDDY_PLAN_INFER_H
 #define EDDY_PLAN_INFER_H
@@ -15,7 +20,12 @@
 /* Shapes of all outputs, node by node; nodes not selected have none. */
 typedef struct eddy__shapes {
     eddy_shape *shapes;
-    size_t *first; /* a node: index of its output 0 in shapes */
+    /*
+     * The tensor that the output is whenever it is live: that of a Const, seen
+     * through Switch, Enter, Identity and the like.  NULL: it may vary.
+     */
+    const eddy_tensor **constants;
+    size_t *first; /* a node: index of its output 0 in the above */
 } eddy__shapes;
 
 /*
@@ -33,6 +43,13 @@ static inline const eddy_shape *eddy__shape_at(const eddy__shapes *shapes,
                                                eddy_output output)
 {
     return &shapes->shapes[shapes->first[output.node] + output.index];
+}
+
+/* Not for a fed output. */
+static inline const eddy_tensor *eddy__constant_at(const eddy__shapes *shapes,
+                                                   eddy_output output)
+{
+    return shapes->constants[shapes->first[output.node] + output.index];
 }
 
 #endif
