@@ -4,9 +4,9 @@
  *
  * `node_frame` is the frame in which a node runs.  What an Enter puts out lives
  * in the child frame (`output_frame`), what an Exit puts out in the parent.
- * Frames are numbered parents first, 0 being the root; within one parent in the
- * order of their first Enter in the graph, so the same graph gives the same
- * numbers.
+ * Frames are numbered parents first, 0 being the root, each followed by its
+ * children and theirs; within one parent in the order of their first Enter in
+ * the graph, so the same graph gives the same numbers.
  */
 #ifndef EDDY_FRAMES_ANALYSIS_H
 #define EDDY_FRAMES_ANALYSIS_H
@@ -22,6 +22,7 @@
 
 struct eddy_analysis {
     eddy__arena arena;
+    size_t n_nodes; /* of the graph when it was analysed */
     eddy_frame *frames;
     size_t n_frames;
     uint32_t *node_frame;   /* EDDY__NOT_FOUND for nodes not selected */
