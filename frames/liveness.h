@@ -13,8 +13,8 @@
  *                and its back edge will never deliver.
  * ControlTrigger: fires live once all its tokens have come.
  *
- * Invariant: after it has fired a node waits for ever (a Merge: `pending` keeps
- * EDDY__MERGE_FIRED), so it fires at most once an iteration.
+ * Invariant: a node fires at most once an iteration.  A Merge that has fired
+ * keeps EDDY__MERGE_FIRED in `pending`, and in `dead` too if it fired dead.
  */
 #ifndef EDDY_FRAMES_LIVENESS_H
 #define EDDY_FRAMES_LIVENESS_H
@@ -62,10 +62,15 @@ static inline eddy__verdict eddy__merge_settle(eddy__liveness *l,
 {
     if (verdict != EDDY__WAIT)
         l->pending = EDDY__MERGE_FIRED;
+    if (verdict == EDDY__FIRE_DEAD)
+        l->dead = EDDY__MERGE_FIRED;
     return verdict;
 }
 
-/* A live data token at a Merge. */
+/*
+ * A live data token at a Merge.  One that comes after the Merge has died, which
+ * only a dead Enter can bring about, is dropped.
+ */
 static inline eddy__verdict eddy__merge_arrive_live(eddy__liveness *l)
 {
     if (l->pending == EDDY__MERGE_FIRED)

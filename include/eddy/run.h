@@ -110,7 +110,10 @@ EDDY_API void eddy_run_cancel(eddy_run *run);
  */
 EDDY_API eddy_tensor *eddy_run_fetch(const eddy_run *run, size_t i);
 
-/* Of the last execution; zeros while one is under way. */
+/*
+ * Of the last execution.  Not while one is under way, but in its eddy_done_cb;
+ * the same holds for eddy_run_fetch.
+ */
 EDDY_API eddy_stats eddy_run_stats(const eddy_run *run);
 
 /*

@@ -125,6 +125,16 @@ void eddy__account_free(eddy__account *account, void *memory, size_t size)
     discharge(account, size);
 }
 
+void eddy__account_restart(eddy__account *account)
+{
+    const int_fast64_t held =
+        atomic_load_explicit(&account->held, memory_order_relaxed);
+
+    atomic_store_explicit(&account->peak, held - EDDY__ACCOUNT_BIAS,
+                          memory_order_relaxed);
+    atomic_store_explicit(&account->allocations, 0, memory_order_relaxed);
+}
+
 bool eddy__heap_init(eddy__heap *heap, const eddy_allocator *allocator)
 {
     eddy__account *account = eddy__allocate(allocator, 1, sizeof *account);

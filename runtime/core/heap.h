@@ -66,4 +66,7 @@ void eddy__heap_recycle(eddy__heap *heap, void *memory, size_t size);
 void *eddy__account_allocate(eddy__account *account, size_t size);
 void eddy__account_free(eddy__account *account, void *memory, size_t size);
 
+/* Counts anew: no allocations, and a peak of what is held now. */
+void eddy__account_restart(eddy__account *account);
+
 #endif

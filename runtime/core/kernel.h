@@ -32,7 +32,8 @@ typedef struct eddy__kernel_node {
     const void *state;
     uint32_t n_in, n_out;
     const uint8_t *in_dtypes, *out_dtypes;
-    const eddy_attr *attrs;
+    const eddy_attr *attrs;       /* of ops made outside eddy only, and ... */
+    const eddy_shape *out_shapes; /* ... what their outputs must agree with */
     uint32_t n_attrs;
     const char *name;
     const char *op_name;

@@ -1,0 +1,655 @@
+/*
+ * Runs from outside: binding, starting, waiting, cancelling, and who drives.
+ *
+ * State, under `mu`:
+ *     IDLE -> READY        start
+ *     READY -> DRIVEN      a worker does the job, or without workers a caller
+ *                          of poll or wait takes it
+ *     DRIVEN -> READY      the slice is over (poll, or others wait for a worker)
+ *     DRIVEN -> WAITING    nothing is ready, tasks are under way
+ *     WAITING -> READY     a task came in, or the run is to stop
+ *     DRIVEN -> IDLE       the execution is over and its result is in place
+ * Only who moved the run to DRIVEN touches the driver's state.
+ */
+#include "runtime/exec/drive.h"
+
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+/* Nodes that one poll runs, or a worker while other jobs wait. */
+#define SLICE ((uint64_t)1 << 14)
+
+void eddy_run_options_untrusted(eddy_run_options *options)
+{
+    options->timeout_ns = (uint64_t)10 * 1000 * 1000 * 1000;
+    options->max_iterations = 10 * 1000 * 1000;
+    options->max_bytes = (uint64_t)1 << 30;
+    options->max_frames = 1000 * 1000;
+}
+
+/* ---- making and freeing ---- */
+
+static void free_arrays(eddy_run *run)
+{
+    const eddy_allocator *a = &run->ctx->allocator;
+    const eddy_plan *plan = run->plan;
+
+    eddy__free(a, run->feeds, plan->n_feeds, sizeof(eddy_tensor *));
+    eddy__free(a, run->feed_values, plan->n_feeds, sizeof *run->feed_values);
+    eddy__free(a, run->fetch_targets, plan->n_fetches,
+               sizeof *run->fetch_targets);
+    eddy__free(a, run->fetched, plan->n_fetches, sizeof *run->fetched);
+    eddy__free(a, run->fetch_state, plan->n_fetches, 1);
+    eddy__free(a, run->fetches, plan->n_fetches, sizeof(eddy_tensor *));
+    eddy__free(a, run->spare_frames, plan->n_frames, sizeof(void *));
+    eddy__free(a, run->spare_iterations, plan->n_frames, sizeof(void *));
+}
+
+static bool make_arrays(eddy_run *run)
+{
+    const eddy_allocator *a = &run->ctx->allocator;
+    const eddy_plan *plan = run->plan;
+
+    run->feeds = eddy__allocate_zeroed(a, plan->n_feeds,
+                                       sizeof(eddy_tensor *));
+    run->feed_values = eddy__allocate_zeroed(a, plan->n_feeds,
+                                             sizeof *run->feed_values);
+    run->fetch_targets = eddy__allocate_zeroed(a, plan->n_fetches,
+                                               sizeof *run->fetch_targets);
+    run->fetched = eddy__allocate_zeroed(a, plan->n_fetches,
+                                         sizeof *run->fetched);
+    run->fetch_state = eddy__allocate_zeroed(a, plan->n_fetches, 1);
+    run->fetches = eddy__allocate_zeroed(a, plan->n_fetches,
+                                         sizeof(eddy_tensor *));
+    run->spare_frames = eddy__allocate_zeroed(a, plan->n_frames,
+                                              sizeof(void *));
+    run->spare_iterations = eddy__allocate_zeroed(a, plan->n_frames,
+                                                  sizeof(void *));
+    return run->feeds && run->feed_values && run->fetch_targets &&
+           run->fetched && run->fetch_state && run->fetches &&
+           run->spare_frames && run->spare_iterations;
+}
+
+static eddy_status init_run(eddy_run *run, eddy_error *err)
+{
+    if (!make_arrays(run))
+        return eddy__fail_memory(err);
+    if (!eddy__heap_init(&run->heap, &run->ctx->allocator))
+        return eddy__fail_memory(err);
+    run->heap.account->limit = run->options.max_bytes > INT64_MAX
+                                   ? INT64_MAX
+                                   : (int64_t)run->options.max_bytes;
+    run->kernel = (eddy_kernel){.heap = &run->heap,
+                                .account = run->heap.account,
+                                .allocator = &run->ctx->allocator,
+                                .services = &eddy__run_services,
+                                .err = &run->error,
+                                .run = run};
+    run->may_offload = run->ctx->pool && eddy__pool_is_wide(run->ctx->pool);
+    atomic_init(&run->stop, EDDY__GO);
+    EDDY_TRY(eddy__mutex_init(&run->mu, err));
+    if (eddy__cond_init(&run->changed, err) == EDDY_OK)
+        return EDDY_OK;
+    uv_mutex_destroy(&run->mu);
+    return EDDY_UNAVAILABLE;
+}
+
+static void free_run(eddy_run *run)
+{
+    eddy__heap_deinit(&run->heap);
+    free_arrays(run);
+    eddy_session_release(run->options.session);
+    eddy_plan_release(run->plan);
+    eddy__free(&run->ctx->allocator, run, 1, sizeof *run);
+}
+
+static void drive_job(eddy__job *job);
+
+eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
+                            eddy_run **out_run, eddy_error *err)
+{
+    eddy_run *run;
+    eddy_status status;
+
+    *out_run = NULL;
+    if (options && (options->size == 0 || options->size > sizeof *options))
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "run options of %zu bytes, wanted up to %zu",
+                          options->size, sizeof *options);
+    run = eddy__allocate_zeroed(&plan->ctx->allocator, 1, sizeof *run);
+    if (!run)
+        return eddy__fail_memory(err);
+    if (options)
+        memcpy(&run->options, options, options->size);
+    run->ctx = plan->ctx;
+    run->plan = eddy_plan_retain(plan);
+    eddy_session_retain(run->options.session);
+    run->job.work = drive_job;
+    status = init_run(run, err);
+    if (status == EDDY_OK)
+        *out_run = run;
+    else
+        free_run(run);
+    return status;
+}
+
+static void drop_fetches(eddy_run *run)
+{
+    for (size_t i = 0; i < run->plan->n_fetches; i++) {
+        eddy__value_clear(&run->heap, &run->fetched[i]);
+        run->fetch_state[i] = EDDY__NOT_YET;
+        if (run->fetches[i])
+            eddy__tensor_recycle(&run->heap, run->fetches[i]);
+        run->fetches[i] = NULL;
+    }
+}
+
+void eddy_run_destroy(eddy_run *run)
+{
+    if (!run)
+        return;
+    eddy_run_cancel(run);
+    eddy_run_wait(run, NULL);
+    drop_fetches(run);
+    for (size_t i = 0; i < run->plan->n_feeds; i++)
+        eddy_tensor_release(run->feeds[i]);
+    eddy__frame_free_spares(run);
+    eddy__account_free(run->heap.account, run->queue.tokens,
+                       run->queue.capacity * sizeof *run->queue.tokens);
+    uv_cond_destroy(&run->changed);
+    uv_mutex_destroy(&run->mu);
+    free_run(run);
+}
+
+/* ---- binding ---- */
+
+static eddy_status busy(eddy_error *err)
+{
+    return eddy__fail(err, EDDY_FAILED_PRECONDITION, EDDY_E_BUSY,
+                      "an execution of this run is under way");
+}
+
+static bool is_idle(eddy_run *run)
+{
+    bool idle;
+
+    uv_mutex_lock(&run->mu);
+    idle = run->state == EDDY__RUN_IDLE;
+    uv_mutex_unlock(&run->mu);
+    return idle;
+}
+
+static eddy_status check_feed(const eddy__plan_feed *feed,
+                              const eddy_tensor *tensor, eddy_error *err)
+{
+    if (feed->dtype != EDDY_INVALID && tensor->dtype != feed->dtype)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_DTYPE,
+                          "feed '%s' is %s; %s is wanted", feed->name,
+                          eddy_dtype_name((eddy_dtype)tensor->dtype),
+                          eddy_dtype_name(feed->dtype));
+    if (!eddy__shape_compatible(&feed->shape, &tensor->shape))
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_SHAPE,
+                          "feed '%s' has shape %s; %s is wanted", feed->name,
+                          eddy__shape_print(&tensor->shape).text,
+                          eddy__shape_print(&feed->shape).text);
+    return EDDY_OK;
+}
+
+/* The run's reference keeps the tensor, so the value may borrow it. */
+static eddy__value borrow(eddy_tensor *tensor)
+{
+    eddy__value value = {.kind = EDDY__CONSTANT, .dtype = tensor->dtype};
+
+    value.as.tensor = tensor;
+    if (tensor->shape.rank == 0 &&
+        eddy__dtype_is_inline((eddy_dtype)tensor->dtype)) {
+        value.kind = EDDY__SCALAR;
+        value.as.bits = 0;
+        memcpy(&value.as, tensor->data, tensor->bytes);
+    }
+    return value;
+}
+
+eddy_status eddy_run_feed(eddy_run *run, size_t i, eddy_tensor *tensor,
+                          eddy_error *err)
+{
+    if (i >= run->plan->n_feeds || !tensor)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "feed %zu of %zu is %s", i, run->plan->n_feeds,
+                          tensor ? "not there" : "NULL");
+    if (!is_idle(run))
+        return busy(err);
+    EDDY_TRY(check_feed(&run->plan->feeds[i], tensor, err));
+    eddy_tensor_retain(tensor);
+    eddy_tensor_release(run->feeds[i]);
+    run->feeds[i] = tensor;
+    run->feed_values[i] = borrow(tensor);
+    return EDDY_OK;
+}
+
+eddy_status eddy_run_fetch_into(eddy_run *run, size_t i, void *data,
+                                size_t bytes, eddy_error *err)
+{
+    if (i >= run->plan->n_fetches)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "fetch %zu of %zu", i, run->plan->n_fetches);
+    if (data && eddy_dtype_size(run->plan->fetches[i].dtype) == 0)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "fetch %zu is %s, which has no plain bytes", i,
+                          eddy_dtype_name(run->plan->fetches[i].dtype));
+    if (!is_idle(run))
+        return busy(err);
+    run->fetch_targets[i] =
+        (eddy__fetch_target){.data = data, .bytes = data ? bytes : 0};
+    return EDDY_OK;
+}
+
+/* ---- the end of an execution ---- */
+
+static void deliver_into(eddy_run *run, size_t i)
+{
+    const eddy__fetch_target *target = &run->fetch_targets[i];
+    eddy_view view = eddy__view(&run->fetched[i]);
+    size_t bytes = (size_t)view.count * eddy_dtype_size(view.dtype);
+
+    if (bytes != target->bytes) {
+        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE, NULL, NULL,
+                        "fetch %zu has %zu bytes, but is to be written into "
+                        "%zu",
+                        i, bytes, target->bytes);
+        return;
+    }
+    if (bytes > 0)
+        memcpy(target->data, view.data, bytes);
+    eddy__value_clear(&run->heap, &run->fetched[i]);
+}
+
+static void deliver_tensor(eddy_run *run, size_t i)
+{
+    eddy__value *value = &run->fetched[i];
+
+    if (value->kind == EDDY__RESOURCE) {
+        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, NULL, NULL,
+                        "fetch %zu is a resource, which can't leave its run",
+                        i);
+        return;
+    }
+    run->fetches[i] = eddy__value_to_tensor(value, &run->heap,
+                                            run->heap.account,
+                                            &run->ctx->allocator);
+    eddy__value_clear(&run->heap, value);
+    if (!run->fetches[i])
+        eddy__run_raise_memory(run, NULL, NULL);
+}
+
+static void deliver_fetches(eddy_run *run)
+{
+    for (size_t i = 0; i < run->plan->n_fetches && !run->failed; i++) {
+        if (run->fetch_state[i] == EDDY__CAME_DEAD)
+            eddy__run_raise_dead_fetch(run, (uint32_t)i);
+        else if (run->fetch_state[i] == EDDY__NOT_YET)
+            eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_FETCH_IN_LOOP, NULL,
+                            NULL, "fetch %zu, '%s', got no value", i,
+                            run->plan->fetches[i].name);
+        else if (run->fetch_targets[i].data)
+            deliver_into(run, i);
+        else
+            deliver_tensor(run, i);
+    }
+}
+
+static void finish_stats(eddy_run *run)
+{
+    eddy__account *account = run->heap.account;
+
+    run->stats.peak_bytes = (uint64_t)atomic_load_explicit(
+        &account->peak, memory_order_relaxed);
+    run->stats.allocations = atomic_load_explicit(&account->allocations,
+                                                  memory_order_relaxed);
+}
+
+/* @thread the driver; nothing is ready and no task is under way */
+static void finish(eddy_run *run)
+{
+    if (!run->failed)
+        deliver_fetches(run);
+    eddy__drive_end(run);
+    if (run->failed)
+        drop_fetches(run);
+    if (run->ctx->pool)
+        eddy__pool_forget(run->ctx->pool, run);
+    finish_stats(run);
+    if (run->options.done)
+        run->options.done(run, run->status, run->options.user);
+    uv_mutex_lock(&run->mu);
+    run->state = EDDY__RUN_IDLE;
+    uv_cond_broadcast(&run->changed);
+    uv_mutex_unlock(&run->mu);
+}
+
+/* ---- driving ---- */
+
+static eddy__task *empty_inbox(eddy_run *run)
+{
+    eddy__task *list;
+
+    uv_mutex_lock(&run->mu);
+    list = run->inbox;
+    run->inbox = NULL;
+    uv_mutex_unlock(&run->mu);
+    return list;
+}
+
+/* Goes to sleep unless a task has come in meanwhile. */
+static bool sleep_until_delivery(eddy_run *run)
+{
+    bool sleeps;
+    bool watched = run->deadline_ns > 0 && !run->failed && run->ctx->pool;
+
+    if (watched)
+        eddy__pool_watch(run->ctx->pool, run);
+    uv_mutex_lock(&run->mu);
+    sleeps = run->inbox == NULL &&
+             (run->failed || !atomic_load_explicit(&run->stop,
+                                                   memory_order_relaxed));
+    if (sleeps) {
+        run->state = EDDY__RUN_WAITING;
+        uv_cond_broadcast(&run->changed);
+    }
+    uv_mutex_unlock(&run->mu);
+    return sleeps;
+}
+
+/*
+ * Drives until the execution is over, sleeps, or has had `budget` nodes.  False
+ * only in the last case, when the run is still this thread's.
+ */
+static bool drive(eddy_run *run, uint64_t budget)
+{
+    for (;;) {
+        eddy__task *list = run->n_tasks > 0 ? empty_inbox(run) : NULL;
+
+        if (list)
+            eddy__task_collect(run, list);
+        if (!eddy__drive(run, budget))
+            return false;
+        if (run->n_tasks == 0) {
+            finish(run);
+            return true;
+        }
+        if (sleep_until_delivery(run))
+            return true;
+    }
+}
+
+/* Makes the run READY for somebody else.  @thread the driver */
+static void yield(eddy_run *run)
+{
+    uv_mutex_lock(&run->mu);
+    run->state = EDDY__RUN_READY;
+    uv_cond_broadcast(&run->changed);
+    uv_mutex_unlock(&run->mu);
+}
+
+static void set_driven(eddy_run *run)
+{
+    uv_mutex_lock(&run->mu);
+    run->state = EDDY__RUN_DRIVEN;
+    uv_mutex_unlock(&run->mu);
+}
+
+/* What a worker does: it goes on unless other jobs wait for a worker. */
+static void drive_job(eddy__job *job)
+{
+    eddy_run *run =
+        (eddy_run *)(void *)((char *)job - offsetof(eddy_run, job));
+    eddy__pool *pool = run->ctx->pool;
+
+    set_driven(run);
+    while (!drive(run, SLICE)) {
+        if (pool->executor.schedule || !eddy__pool_is_busy(pool))
+            continue;
+        yield(run);
+        eddy__pool_submit(pool, &run->job, true);
+        return;
+    }
+}
+
+/* Finds a driver for a run that is READY.  @thread any */
+static bool find_driver(eddy_run *run)
+{
+    return !run->ctx->pool ||
+           eddy__pool_submit(run->ctx->pool, &run->job, false);
+}
+
+/*
+ * From WAITING to READY; true if the caller is to find a driver.  The waiters
+ * of a run without workers are told here.  @thread holds run->mu
+ */
+static bool wake(eddy_run *run)
+{
+    if (run->state != EDDY__RUN_WAITING)
+        return false;
+    run->state = EDDY__RUN_READY;
+    uv_cond_broadcast(&run->changed);
+    return true;
+}
+
+void eddy__run_deliver(eddy__task *task)
+{
+    eddy_run *run = task->run;
+    bool ready;
+
+    uv_mutex_lock(&run->mu);
+    task->next = run->inbox;
+    run->inbox = task;
+    ready = wake(run);
+    uv_mutex_unlock(&run->mu);
+    if (ready)
+        find_driver(run);
+}
+
+bool eddy__run_expire(eddy_run *run)
+{
+    bool ready;
+
+    uv_mutex_lock(&run->mu);
+    atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
+                          memory_order_relaxed);
+    ready = wake(run);
+    uv_mutex_unlock(&run->mu);
+    return ready;
+}
+
+/* ---- starting, waiting, cancelling ---- */
+
+static eddy_status check_bound(const eddy_run *run, eddy_error *err)
+{
+    for (size_t i = 0; i < run->plan->n_feeds; i++)
+        if (!run->feeds[i])
+            return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_FED,
+                              "feed %zu, '%s', is not bound", i,
+                              run->plan->feeds[i].name);
+    return EDDY_OK;
+}
+
+/* @thread the caller, who has moved the run from IDLE to DRIVEN */
+static void prepare(eddy_run *run)
+{
+    drop_fetches(run);
+    run->stats = (eddy_stats){0};
+    run->error = (eddy_error){.code = EDDY_OK};
+    run->status = EDDY_OK;
+    run->failed = false;
+    run->heap.limit_hit = false;
+    eddy__account_restart(run->heap.account);
+    run->started_ns = eddy__now_ns();
+    run->deadline_ns = 0;
+    if (run->options.timeout_ns > 0 &&
+        run->options.timeout_ns < UINT64_MAX - run->started_ns)
+        run->deadline_ns = run->started_ns + run->options.timeout_ns;
+    eddy__drive_begin(run);
+}
+
+eddy_status eddy_run_start(eddy_run *run, eddy_error *err)
+{
+    bool idle;
+
+    uv_mutex_lock(&run->mu);
+    idle = run->state == EDDY__RUN_IDLE;
+    if (idle) {
+        run->state = EDDY__RUN_DRIVEN;
+        atomic_store_explicit(&run->stop, EDDY__GO, memory_order_relaxed);
+    }
+    uv_mutex_unlock(&run->mu);
+    if (!idle)
+        return busy(err);
+    if (check_bound(run, err) != EDDY_OK) {
+        run->status = EDDY_INVALID_ARGUMENT;
+        uv_mutex_lock(&run->mu);
+        run->state = EDDY__RUN_IDLE;
+        uv_mutex_unlock(&run->mu);
+        return EDDY_INVALID_ARGUMENT;
+    }
+    prepare(run);
+    yield(run);
+    if (find_driver(run))
+        return EDDY_OK;
+    /* Nobody else will: end it here. */
+    set_driven(run);
+    eddy__run_raise(run, EDDY_UNAVAILABLE, EDDY_E_THREAD, NULL, NULL,
+                    "the host's executor takes no more work");
+    finish(run);
+    return eddy__fail(err, EDDY_UNAVAILABLE, EDDY_E_THREAD,
+                      "the host's executor takes no more work");
+}
+
+/* May this thread drive the run?  Then it is DRIVEN. */
+static bool take_over(eddy_run *run)
+{
+    bool taken;
+
+    if (run->ctx->pool)
+        return false;
+    uv_mutex_lock(&run->mu);
+    taken = run->state == EDDY__RUN_READY;
+    if (taken)
+        run->state = EDDY__RUN_DRIVEN;
+    uv_mutex_unlock(&run->mu);
+    return taken;
+}
+
+bool eddy_run_poll(eddy_run *run)
+{
+    if (take_over(run) && !drive(run, SLICE))
+        yield(run);
+    return is_idle(run);
+}
+
+/*
+ * Sleeps until the state changes; a run that waits for tasks only until its
+ * deadline.  @thread holds run->mu
+ */
+static void sleep_changed(eddy_run *run)
+{
+    uint64_t now;
+
+    if (run->state != EDDY__RUN_WAITING || run->deadline_ns == 0 ||
+        atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+        uv_cond_wait(&run->changed, &run->mu);
+        return;
+    }
+    now = eddy__now_ns();
+    if (now < run->deadline_ns)
+        uv_cond_timedwait(&run->changed, &run->mu, run->deadline_ns - now);
+    else
+        atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
+                              memory_order_relaxed);
+}
+
+/* True when idle, false when the run should be driven by a caller. */
+static bool wait_changed(eddy_run *run)
+{
+    bool idle, expired = false;
+
+    uv_mutex_lock(&run->mu);
+    while (run->state != EDDY__RUN_IDLE && !expired &&
+           (run->ctx->pool || run->state != EDDY__RUN_READY)) {
+        bool was_going = !atomic_load_explicit(&run->stop,
+                                               memory_order_relaxed);
+
+        sleep_changed(run);
+        if (was_going && atomic_load_explicit(&run->stop,
+                                              memory_order_relaxed))
+            expired = wake(run);
+    }
+    idle = run->state == EDDY__RUN_IDLE;
+    uv_mutex_unlock(&run->mu);
+    if (expired)
+        find_driver(run);
+    return idle;
+}
+
+eddy_status eddy_run_wait(eddy_run *run, eddy_error *err)
+{
+    while (!wait_changed(run))
+        if (take_over(run))
+            while (!drive(run, UINT64_MAX))
+                ;
+    if (err && run->status != EDDY_OK)
+        *err = run->error;
+    return run->status;
+}
+
+eddy_status eddy_run_execute(eddy_run *run, eddy_error *err)
+{
+    EDDY_TRY(eddy_run_start(run, err));
+    return eddy_run_wait(run, err);
+}
+
+void eddy_run_cancel(eddy_run *run)
+{
+    bool ready;
+
+    uv_mutex_lock(&run->mu);
+    ready = run->state != EDDY__RUN_IDLE;
+    if (ready)
+        atomic_store_explicit(&run->stop, EDDY__STOP_CANCEL,
+                              memory_order_relaxed);
+    ready = ready && wake(run);
+    uv_mutex_unlock(&run->mu);
+    if (ready)
+        find_driver(run);
+}
+
+eddy_tensor *eddy_run_fetch(const eddy_run *run, size_t i)
+{
+    return i < run->plan->n_fetches ? run->fetches[i] : NULL;
+}
+
+eddy_stats eddy_run_stats(const eddy_run *run)
+{
+    return run->stats;
+}
+
+eddy_status eddy_plan_run(eddy_plan *plan, const eddy_run_options *options,
+                          eddy_tensor *const *feeds,
+                          eddy_tensor **out_fetches, eddy_error *err)
+{
+    eddy_run *run;
+    eddy_status status;
+
+    for (size_t i = 0; i < plan->n_fetches; i++)
+        out_fetches[i] = NULL;
+    EDDY_TRY(eddy_run_create(plan, options, &run, err));
+    status = EDDY_OK;
+    for (size_t i = 0; i < plan->n_feeds && status == EDDY_OK; i++)
+        status = eddy_run_feed(run, i, feeds[i], err);
+    if (status == EDDY_OK)
+        status = eddy_run_execute(run, err);
+    for (size_t i = 0; i < plan->n_fetches && status == EDDY_OK; i++)
+        out_fetches[i] = eddy_tensor_retain(run->fetches[i]);
+    eddy_run_destroy(run);
+    return status;
+}

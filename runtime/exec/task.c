@@ -1,0 +1,253 @@
+/*
+ * Kernels outside the driver: those handed to a worker because they are large,
+ * and those that suspend themselves.
+ *
+ * A task owns its inputs from the moment it is made, so that the driver may go
+ * on changing the iteration; its outputs wait in it until the driver collects
+ * it.  While it is under way its node counts as outstanding, which keeps its
+ * iteration alive, and with it what a borrowed input points to.
+ */
+#include "runtime/exec/token.h"
+
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+/* Input bytes from which a kernel is worth a hand-over, about 10 us of work. */
+#define LARGE_BYTES ((int64_t)64 << 10)
+#define LARGE_HEAVY_BYTES ((int64_t)16 << 10)
+
+static eddy__task *task_of(eddy_kernel *kernel)
+{
+    return (eddy__task *)(void *)((char *)kernel -
+                                  offsetof(eddy__task, kernel));
+}
+
+static bool task_size(const eddy__kernel_node *node, size_t *out_size)
+{
+    size_t n = (size_t)node->n_in + node->n_out;
+    size_t each = sizeof(eddy__value) + sizeof(uint32_t);
+
+    return eddy__mul_size(n, each, &n) &&
+           eddy__add_size(n, sizeof(eddy__task), out_size);
+}
+
+/* Moves the inputs into the task; the slots lose this node's claim. */
+static void claim_inputs(eddy__task *task)
+{
+    const eddy__step *step = task->step;
+    uint32_t n_in = step->node->n_in, n_out = step->node->n_out;
+    uint32_t *indices;
+
+    task->values = (eddy__value *)(void *)(task + 1);
+    indices = (uint32_t *)(void *)(task->values + n_in + n_out);
+    for (uint32_t i = 0; i < n_in + n_out; i++)
+        indices[i] = i;
+    for (uint32_t i = 0; i < n_in; i++) {
+        task->values[i] = eddy__take(&task->iteration->values[step->in[i]]);
+        task->values[i].uses = 1;
+    }
+    memset(task->values + n_in, 0, n_out * sizeof *task->values);
+    task->kernel.values = task->values;
+    task->kernel.in = indices;
+    task->kernel.out = indices + n_in;
+}
+
+static eddy__task *new_task(eddy_run *run, const eddy__step *step,
+                            eddy__iteration *it)
+{
+    eddy__task *task;
+    size_t size;
+
+    if (!task_size(step->node, &size))
+        return NULL;
+    task = eddy__heap_allocate(&run->heap, size, &size);
+    if (!task)
+        return NULL;
+    memset(task, 0, offsetof(eddy__task, error));
+    task->error.code = EDDY_OK;
+    task->block_size = size;
+    task->run = run;
+    task->step = step;
+    task->iteration = it;
+    task->kernel = run->kernel;
+    task->kernel.node = step->node;
+    task->kernel.iteration = it;
+    task->kernel.heap = NULL;
+    task->kernel.err = &task->error;
+    claim_inputs(task);
+    run->n_tasks++;
+    return task;
+}
+
+static void free_task(eddy_run *run, eddy__task *task)
+{
+    uint32_t n = task->step->node->n_in + task->step->node->n_out;
+
+    for (uint32_t i = 0; i < n; i++)
+        eddy__value_clear(&run->heap, &task->values[i]);
+    eddy__heap_recycle(&run->heap, task, task->block_size);
+    run->n_tasks--;
+}
+
+/* ---- handing over ---- */
+
+static bool is_large(const eddy__step *step, const eddy__iteration *it)
+{
+    int64_t wanted =
+        step->flags & EDDY__STEP_HEAVY ? LARGE_HEAVY_BYTES : LARGE_BYTES;
+
+    for (uint32_t i = 0; i < step->node->n_in; i++) {
+        const eddy__value *v = &it->values[step->in[i]];
+
+        if (v->kind == EDDY__CONSTANT || v->kind == EDDY__TENSOR)
+            wanted -= (int64_t)v->as.tensor->bytes;
+        if (wanted <= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Runs on a worker. */
+static void work(eddy__job *job)
+{
+    eddy__task *task =
+        (eddy__task *)(void *)((char *)job - offsetof(eddy__task, job));
+
+    if (atomic_load_explicit(&task->run->stop, memory_order_relaxed))
+        task->status = EDDY_CANCELLED;
+    else
+        task->status = task->step->kernel(&task->kernel);
+    eddy__run_deliver(task);
+}
+
+bool eddy__task_offload(eddy_run *run, const eddy__step *step,
+                        eddy__iteration *it)
+{
+    bool alone = run->n_tasks == 0 && run->queue.head == run->queue.tail;
+    eddy__task *task;
+
+    if (alone || !is_large(step, it))
+        return false;
+    task = new_task(run, step, it);
+    if (!task) {
+        eddy__run_raise_memory(run, step, it);
+        return true;
+    }
+    task->job.work = work;
+    if (!eddy__pool_submit(run->ctx->pool, &task->job, false)) {
+        eddy__run_raise(run, EDDY_UNAVAILABLE, EDDY_E_THREAD, step, it,
+                        "the host's executor takes no more work");
+        free_task(run, task);
+    }
+    return true;
+}
+
+/* ---- suspending ---- */
+
+static eddy_kernel *suspend(eddy_kernel *kernel)
+{
+    eddy_run *run = kernel->run;
+    const eddy__step *step = run->current;
+    eddy__task *task;
+
+    if (kernel != &run->kernel || !(step->flags & EDDY__STEP_ASYNC))
+        return NULL;
+    task = new_task(run, step, kernel->iteration);
+    if (!task)
+        return NULL;
+    task->is_suspended = true;
+    run->suspended = task;
+    run->n_suspended++;
+    if (run->n_suspended > run->stats.peak_suspended)
+        run->stats.peak_suspended = run->n_suspended;
+    return &task->kernel;
+}
+
+static void complete(eddy_kernel *suspended, eddy_status code)
+{
+    eddy__task *task = task_of(suspended);
+
+    task->status = code;
+    eddy__run_deliver(task);
+}
+
+static bool is_cancelled(const eddy_kernel *kernel)
+{
+    const eddy_run *run = kernel->run;
+
+    return atomic_load_explicit(&run->stop, memory_order_relaxed) != 0;
+}
+
+static int64_t iteration_of(const eddy_kernel *kernel)
+{
+    const eddy__iteration *it = kernel->iteration;
+
+    return it->index;
+}
+
+static void log_line(const eddy_kernel *kernel, eddy_log_level level,
+                     const char *line)
+{
+    const eddy_run *run = kernel->run;
+
+    eddy__log(run->ctx, level, "%s", line);
+}
+
+const eddy__services eddy__run_services = {
+    .suspend = suspend,
+    .complete = complete,
+    .cancelled = is_cancelled,
+    .iteration = iteration_of,
+    .log = log_line,
+};
+
+/* ---- coming back ---- */
+
+/* Moves the outputs to their slots and sends them on. */
+static void propagate(eddy_run *run, eddy__task *task)
+{
+    const eddy__step *step = task->step;
+    eddy__iteration *it = task->iteration;
+    const eddy__value *outputs = task->values + step->node->n_in;
+
+    for (uint32_t i = 0; i < step->node->n_out; i++) {
+        it->values[step->out[i]] = outputs[i];
+        task->values[step->node->n_in + i].kind = EDDY__NONE;
+    }
+    if (!eddy__settle_outputs(run, step, it))
+        return;
+    eddy__send(run, step, it, false);
+    eddy__leave(run, it);
+}
+
+static void collect(eddy_run *run, eddy__task *task)
+{
+    run->n_suspended -= task->is_suspended;
+    if (!run->failed && task->status == EDDY_OK)
+        propagate(run, task);
+    else if (!run->failed)
+        eddy__run_raise_kernel(run, task->status, &task->error, task->step,
+                               task->iteration);
+    free_task(run, task);
+}
+
+void eddy__task_collect(eddy_run *run, eddy__task *list)
+{
+    eddy__task *first = NULL;
+
+    /* The inbox has the newest first; what came first goes first. */
+    while (list) {
+        eddy__task *task = list;
+
+        list = task->next;
+        task->next = first;
+        first = task;
+    }
+    while (first) {
+        eddy__task *task = first;
+
+        first = task->next;
+        collect(run, task);
+    }
+}

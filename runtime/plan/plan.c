@@ -1,0 +1,419 @@
+/* Making a plan: prune, check, infer, lay out; and asking it things. */
+#include "runtime/plan/plan.h"
+
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Names as many unknown ops as fit into the message. */
+static eddy_status refuse_unknown_ops(const eddy__selection *selection,
+                                      eddy_error *err)
+{
+    const eddy_graph *graph = selection->graph;
+    const eddy__node *first = NULL;
+    char list[320];
+    size_t length = 0, n_unknown = 0;
+
+    for (eddy_node id = 0; id < graph->n_nodes; id++) {
+        const eddy__node *node = eddy__graph_node(graph, id);
+        char name[64];
+
+        if (!eddy__selected(selection, id) || node->op)
+            continue;
+        first = first ? first : node;
+        n_unknown++;
+        eddy__copy_text(name, sizeof name, node->op_name,
+                        strlen(node->op_name));
+        if (length + strlen(name) + 4 < sizeof list)
+            length += (size_t)snprintf(list + length, sizeof list - length,
+                                       "%s'%s'", length ? ", " : "", name);
+    }
+    if (!first)
+        return EDDY_OK;
+    return eddy__fail_at(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, first,
+                         "%zu needed node%s of unknown op: %s", n_unknown,
+                         n_unknown == 1 ? " is" : "s are", list);
+}
+
+static eddy_status check_output(const eddy_graph *graph, eddy_output output,
+                                const char *what, size_t i, eddy_error *err)
+{
+    const eddy__node *node;
+
+    if (output.node >= graph->n_nodes)
+        return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
+                          "%s %zu is of node %u, but the graph has %zu", what,
+                          i, output.node, graph->n_nodes);
+    node = eddy__graph_node(graph, output.node);
+    if (node->op && output.index >= node->n_outputs)
+        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_OUTPUT_INDEX,
+                             node, "%s %zu is of output %u, but it has %u",
+                             what, i, output.index, node->n_outputs);
+    return EDDY_OK;
+}
+
+static eddy_status check_fed_twice(const eddy_graph *graph,
+                                   const eddy_plan_options *options,
+                                   eddy_error *err)
+{
+    for (size_t i = 0; i < options->n_feeds; i++)
+        for (size_t j = 0; j < i; j++)
+            if (options->feeds[i].node == options->feeds[j].node &&
+                options->feeds[i].index == options->feeds[j].index)
+                return eddy__fail_at(
+                    err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_TWICE,
+                    eddy__graph_node(graph, options->feeds[i].node),
+                    "output %u is fed more than once, as feeds %zu and %zu",
+                    options->feeds[i].index, j, i);
+    return EDDY_OK;
+}
+
+static eddy_status check_options(const eddy_graph *graph,
+                                 const eddy_plan_options *options,
+                                 eddy_error *err)
+{
+    for (size_t i = 0; i < options->n_feeds; i++)
+        EDDY_TRY(check_output(graph, options->feeds[i], "feed", i, err));
+    for (size_t i = 0; i < options->n_fetches; i++)
+        EDDY_TRY(check_output(graph, options->fetches[i], "fetch", i, err));
+    for (size_t i = 0; i < options->n_targets; i++)
+        if (options->targets[i] >= graph->n_nodes)
+            return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
+                              "target %zu is node %u, but the graph has %zu",
+                              i, options->targets[i], graph->n_nodes);
+    return check_fed_twice(graph, options, err);
+}
+
+/* What a feed must look like: a placeholder says, anything else does not. */
+static eddy_shape feed_shape(const eddy__node *node)
+{
+    const eddy_attr *attr = eddy__node_attr(node, "shape");
+
+    if (!attr || attr->kind != EDDY_ATTR_SHAPE || attr->n != 1 ||
+        strncmp(node->op_name, "Placeholder", 11) != 0)
+        return eddy__shape_unknown();
+    return attr->as.shapes[0];
+}
+
+static const char *output_name(eddy_plan *plan, const eddy__node *node,
+                               uint32_t index)
+{
+    size_t length = strlen(node->name) + 12;
+    char *text = eddy__arena_allocate(&plan->arena, length, 1);
+
+    if (text)
+        snprintf(text, length, "%s:%u", node->name, index);
+    return text;
+}
+
+static eddy_dtype output_dtype(const eddy__node *node, uint32_t index)
+{
+    return index < node->n_outputs ? (eddy_dtype)node->output_dtypes[index]
+                                   : EDDY_INVALID;
+}
+
+static eddy_status describe_feeds(const eddy__plan_build *b,
+                                  const eddy_graph *graph,
+                                  eddy_shape *feed_shapes)
+{
+    eddy_plan *plan = b->plan;
+    size_t n = b->options->n_feeds;
+
+    plan->feeds = eddy__arena_allocate_zeroed(&plan->arena, n,
+                                              sizeof *plan->feeds);
+    if (!plan->feeds)
+        return eddy__fail_memory(b->err);
+    plan->n_feeds = n;
+    for (size_t i = 0; i < n; i++) {
+        eddy_output output = b->options->feeds[i];
+        const eddy__node *node = eddy__graph_node(graph, output.node);
+
+        feed_shapes[i] = feed_shape(node);
+        plan->feeds[i].dtype = output_dtype(node, output.index);
+        plan->feeds[i].shape = feed_shapes[i];
+        plan->feeds[i].name = output_name(plan, node, output.index);
+        if (!plan->feeds[i].name)
+            return eddy__fail_memory(b->err);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status describe_fetches(const eddy__plan_build *b)
+{
+    eddy_plan *plan = b->plan;
+    const eddy_graph *graph = b->selection->graph;
+    size_t n = b->options->n_fetches;
+
+    plan->fetches = eddy__arena_allocate_zeroed(&plan->arena, n,
+                                                sizeof *plan->fetches);
+    if (!plan->fetches)
+        return eddy__fail_memory(b->err);
+    plan->n_fetches = n;
+    for (size_t i = 0; i < n; i++) {
+        eddy_output output = b->options->fetches[i];
+        const eddy__node *node = eddy__graph_node(graph, output.node);
+        eddy__plan_fetch *fetch = &plan->fetches[i];
+        uint32_t feed = eddy__feed_of(b->selection, output);
+
+        fetch->dtype = output_dtype(node, output.index);
+        fetch->shape = feed == EDDY__NOT_FOUND
+                           ? *eddy__shape_at(b->shapes, output)
+                           : b->feed_shapes[feed];
+        fetch->name = output_name(plan, node, output.index);
+        fetch->node = eddy__arena_text(&plan->arena, node->name,
+                                       strlen(node->name));
+        fetch->op = eddy__arena_text(&plan->arena, node->op_name,
+                                     strlen(node->op_name));
+        if (!fetch->name || !fetch->node || !fetch->op)
+            return eddy__fail_memory(b->err);
+    }
+    return EDDY_OK;
+}
+
+/* The Exit of the loop variable that `node` belongs to, or of any. */
+static eddy_node exit_to_fetch(const eddy_frame *frame, eddy_node node)
+{
+    eddy_node any = EDDY_NO_NODE;
+
+    for (size_t i = 0; i < frame->n_variables; i++) {
+        const eddy_loop_variable *v = &frame->variables[i];
+
+        if (node == v->enter || node == v->merge || node == v->switch_ ||
+            node == v->next_iteration)
+            return v->exit;
+        if (any == EDDY_NO_NODE)
+            any = v->exit;
+    }
+    return any;
+}
+
+/*
+ * A tensor of a loop has a value in every iteration, so that which one a fetch
+ * means can't be said; one of a frame that never iterates has just one.
+ */
+static eddy_status check_fetch_frames(const eddy__plan_build *b)
+{
+    const eddy_graph *graph = b->selection->graph;
+
+    for (size_t i = 0; i < b->options->n_fetches; i++) {
+        eddy_output output = b->options->fetches[i];
+        uint32_t frame;
+        eddy_node exit;
+
+        if (eddy__feed_of(b->selection, output) != EDDY__NOT_FOUND)
+            continue;
+        frame = b->analysis->output_frame[output.node];
+        while (frame != 0 && !b->analysis->has_next[frame])
+            frame = b->analysis->frames[frame].parent;
+        if (frame == 0)
+            continue;
+        exit = exit_to_fetch(&b->analysis->frames[frame], output.node);
+        return eddy__fail_at(
+            b->err, EDDY_INTERNAL, EDDY_E_FETCH_IN_LOOP,
+            eddy__graph_node(graph, output.node),
+            "fetch %zu lives in the loop '%s'; fetch %s'%s' instead", i,
+            b->analysis->frames[frame].name,
+            exit == EDDY_NO_NODE ? "an " : "the Exit ",
+            exit == EDDY_NO_NODE ? "Exit"
+                                 : eddy__graph_node(graph, exit)->name);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status copy_warnings(const eddy__plan_build *b)
+{
+    const eddy_analysis *analysis = b->analysis;
+    eddy_plan *plan = b->plan;
+
+    plan->warnings = eddy__arena_allocate(&plan->arena, analysis->n_warnings,
+                                          sizeof *plan->warnings);
+    if (!plan->warnings)
+        return eddy__fail_memory(b->err);
+    for (size_t i = 0; i < analysis->n_warnings; i++) {
+        const char *text = analysis->warnings[i];
+
+        plan->warnings[i] = eddy__arena_text(&plan->arena, text, strlen(text));
+        if (!plan->warnings[i])
+            return eddy__fail_memory(b->err);
+        plan->n_warnings++;
+    }
+    return EDDY_OK;
+}
+
+static eddy_status count_nodes(const eddy__plan_build *b)
+{
+    uint64_t n = 0;
+
+    for (eddy_node id = 0; id < b->selection->graph->n_nodes; id++)
+        n += b->selection->keep[id];
+    if (b->options->max_nodes > 0 && n > b->options->max_nodes)
+        return eddy__fail(b->err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_NODES,
+                          "%llu nodes are needed and the limit is %llu",
+                          (unsigned long long)n,
+                          (unsigned long long)b->options->max_nodes);
+    if (n + b->options->n_feeds + b->options->n_fetches >= UINT32_MAX / 2)
+        return eddy__fail(b->err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_SIZE,
+                          "%llu nodes are more than a plan can hold",
+                          (unsigned long long)n);
+    b->plan->n_nodes = (uint32_t)n;
+    return EDDY_OK;
+}
+
+/* After pruning: everything that can be refused is refused. */
+static eddy_status check_and_lay_out(eddy__plan_build *b,
+                                     eddy__arena *scratch)
+{
+    eddy__shapes shapes;
+
+    EDDY_TRY(count_nodes(b));
+    EDDY_TRY(check_fetch_frames(b));
+    EDDY_TRY(eddy__infer_shapes(b->selection, b->analysis, b->feed_shapes,
+                                scratch, &shapes, b->err));
+    b->shapes = &shapes;
+    EDDY_TRY(describe_fetches(b));
+    EDDY_TRY(copy_warnings(b));
+    return eddy__plan_lay_out(b);
+}
+
+static eddy_status select_and_analyse(eddy__plan_build *b,
+                                      eddy__selection *selection,
+                                      eddy_shape *feed_shapes,
+                                      eddy__arena *scratch)
+{
+    const eddy_graph *graph = selection->graph;
+    uint8_t *keep, *is_fed;
+    eddy_analysis *analysis = NULL;
+    eddy_status status;
+
+    keep = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, 1);
+    is_fed = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, 1);
+    if (!keep || !is_fed)
+        return eddy__fail_memory(b->err);
+    for (size_t i = 0; i < b->options->n_feeds; i++)
+        is_fed[b->options->feeds[i].node] = 1;
+    selection->is_fed = is_fed;
+    EDDY_TRY(describe_feeds(b, graph, feed_shapes));
+    EDDY_TRY(eddy__prune(selection, b->options, keep, b->err));
+    selection->keep = keep;
+    EDDY_TRY(refuse_unknown_ops(selection, b->err));
+    EDDY_TRY(eddy__check_feeds(selection, b->err));
+    EDDY_TRY(eddy__analysis_build(selection, &analysis, b->err));
+    b->analysis = analysis;
+    status = check_and_lay_out(b, scratch);
+    eddy_analysis_destroy(analysis);
+    return status;
+}
+
+static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
+                             const eddy_plan_options *options, eddy_error *err)
+{
+    eddy__selection selection = {.graph = graph,
+                                 .feeds = options->feeds,
+                                 .n_feeds = options->n_feeds};
+    eddy__plan_build build = {.options = options,
+                              .selection = &selection,
+                              .plan = plan,
+                              .err = err};
+    eddy__arena scratch = {.allocator = &graph->ctx->allocator};
+    eddy_shape *feed_shapes;
+    eddy_status status;
+
+    EDDY_TRY(check_options(graph, options, err));
+    feed_shapes = eddy__arena_allocate_zeroed(&scratch, options->n_feeds,
+                                              sizeof *feed_shapes);
+    build.feed_shapes = feed_shapes;
+    status = feed_shapes ? select_and_analyse(&build, &selection, feed_shapes,
+                                              &scratch)
+                         : eddy__fail_memory(err);
+    eddy__arena_destroy(&scratch);
+    return status;
+}
+
+eddy_status eddy_plan_create(const eddy_graph *graph,
+                             const eddy_plan_options *options,
+                             eddy_plan **out_plan, eddy_error *err)
+{
+    eddy_plan_options copy = {0};
+    eddy_plan *plan;
+    eddy_status status;
+
+    *out_plan = NULL;
+    if (!options || options->size == 0 || options->size > sizeof copy)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "plan options of %zu bytes, wanted up to %zu",
+                          options ? options->size : 0, sizeof copy);
+    memcpy(&copy, options, options->size);
+    plan = eddy__allocate_zeroed(&graph->ctx->allocator, 1, sizeof *plan);
+    if (!plan)
+        return eddy__fail_memory(err);
+    plan->ctx = graph->ctx;
+    plan->arena.allocator = &graph->ctx->allocator;
+    atomic_init(&plan->refs, 1);
+    status = fill_plan(plan, graph, &copy, err);
+    if (status == EDDY_OK)
+        *out_plan = plan;
+    else
+        eddy_plan_release(plan);
+    return status;
+}
+
+eddy_status eddy__plan_hold(eddy_plan *plan, eddy_tensor *tensor,
+                            eddy_error *err)
+{
+    if (!eddy__grow(&plan->ctx->allocator, (void **)&plan->held,
+                    &plan->held_capacity, plan->n_held + 1,
+                    sizeof(eddy_tensor *)))
+        return eddy__fail_memory(err);
+    plan->held[plan->n_held++] = eddy_tensor_retain(tensor);
+    return EDDY_OK;
+}
+
+eddy_plan *eddy_plan_retain(eddy_plan *plan)
+{
+    if (plan)
+        atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+    return plan;
+}
+
+void eddy_plan_release(eddy_plan *plan)
+{
+    const eddy_allocator *allocator;
+
+    if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1,
+                                           memory_order_acq_rel) != 1)
+        return;
+    allocator = &plan->ctx->allocator;
+    for (size_t i = 0; i < plan->n_held; i++)
+        eddy_tensor_release(plan->held[i]);
+    eddy__free(allocator, plan->held, plan->held_capacity,
+               sizeof(eddy_tensor *));
+    eddy__arena_destroy(&plan->arena);
+    eddy__free(allocator, plan, 1, sizeof *plan);
+}
+
+size_t eddy_plan_nodes(const eddy_plan *plan)
+{
+    return plan->n_nodes;
+}
+
+size_t eddy_plan_frames(const eddy_plan *plan)
+{
+    return plan->n_frames;
+}
+
+eddy_dtype eddy_plan_fetch_dtype(const eddy_plan *plan, size_t i)
+{
+    return i < plan->n_fetches ? plan->fetches[i].dtype : EDDY_INVALID;
+}
+
+const eddy_shape *eddy_plan_fetch_shape(const eddy_plan *plan, size_t i)
+{
+    return i < plan->n_fetches ? &plan->fetches[i].shape : NULL;
+}
+
+const char *eddy_plan_warning(const eddy_plan *plan, size_t i)
+{
+    return i < plan->n_warnings ? plan->warnings[i] : NULL;
+}

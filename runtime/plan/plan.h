@@ -1,0 +1,172 @@
+/*
+ * How a plan is laid out: steps, edges and frames in flat arrays.
+ *
+ * A step is a node of the final plan, or a feed or fetch.  Steps stand in plan
+ * order: topological, with the back edges left out.  A value lives in a slot of
+ * the iteration in which it appears: what an Enter puts out in its child frame,
+ * what an Exit puts out in the parent, what a NextIteration puts out in the next
+ * iteration.  Consumers read the producer's slot, so nothing is copied along
+ * edges; `uses` counts the consumers of each output.
+ */
+#ifndef EDDY_PLAN_PLAN_H
+#define EDDY_PLAN_PLAN_H
+
+#include "eddy/plan.h"
+#include "frames/analysis.h"
+#include "frames/liveness.h"
+#include "runtime/core/graph.h"
+#include "runtime/core/kernel.h"
+#include "runtime/plan/infer.h"
+
+typedef enum eddy__step_kind {
+    EDDY__STEP_KERNEL,
+    EDDY__STEP_FORWARD, /* Identity, LoopCond: input 0 is output 0 */
+    EDDY__STEP_CONST,
+    EDDY__STEP_SWITCH,
+    EDDY__STEP_MERGE,
+    EDDY__STEP_ENTER,
+    EDDY__STEP_EXIT,
+    EDDY__STEP_NEXT_ITERATION,
+    EDDY__STEP_CONTROL_TRIGGER,
+    EDDY__STEP_FEED,
+    EDDY__STEP_FETCH,
+} eddy__step_kind;
+
+typedef enum eddy__step_flags {
+    /* Inputs are known to hold no references: nothing to drop. */
+    EDDY__STEP_INLINE_IN = 1 << 0,
+    /* Outputs are known to be scalars that the kernel sets: nothing to check. */
+    EDDY__STEP_INLINE_OUT = 1 << 1,
+    /* May be handed to another worker when its inputs are large. */
+    EDDY__STEP_OFFLOAD = 1 << 2,
+    /* ... and its work grows faster than its inputs. */
+    EDDY__STEP_HEAVY = 1 << 3,
+    /* May suspend. */
+    EDDY__STEP_ASYNC = 1 << 4,
+    /* Enter: is_constant. */
+    EDDY__STEP_CONSTANT = 1 << 5,
+    /*
+     * Constant Enter: all its consumers are ordinary, so that an arrived value is
+     * taken off the counters with which its frame's iterations start.
+     */
+    EDDY__STEP_PREAPPLIED = 1 << 6,
+} eddy__step_flags;
+
+#define EDDY__CONTROL_PORT UINT32_MAX
+
+/*
+ * From a step to a consumer.  The edges of a step to ordinary consumers come
+ * first (`n_plain`), then those to Merges and ControlTriggers.
+ */
+typedef struct eddy__edge {
+    uint32_t step;   /* the consumer */
+    uint32_t local;  /* its number in its frame */
+    uint32_t output; /* of the producer, or EDDY__CONTROL_PORT */
+    uint32_t port;   /* input of the consumer, or EDDY__CONTROL_PORT */
+} eddy__edge;
+
+/* What is read each time a step runs: one cache line. */
+typedef struct eddy__step {
+    eddy_kernel_fn kernel;
+    const uint32_t *in;  /* slots, one an input */
+    const uint32_t *out; /* slots, one an output, then uses, one an output */
+    const eddy__edge *edges;
+    const eddy__kernel_node *node;
+    uint32_t n_plain, n_edges;
+    uint16_t kind;  /* eddy__step_kind */
+    uint16_t flags; /* eddy__step_flags */
+    uint32_t local; /* number in its frame */
+    /*
+     * Enter: its child frame; Exit: its number in the frame; Feed, Fetch: their
+     * number in the plan; Const: the number of its value.
+     */
+    uint32_t aux;
+    uint32_t frame; /* in which it runs */
+} eddy__step;
+
+_Static_assert(sizeof(eddy__step) == 64, "a step is one cache line");
+
+typedef struct eddy__plan_frame {
+    const char *name;
+    uint32_t parent;
+    uint32_t child; /* its number among the parent's children */
+    uint32_t n_steps, n_slots, n_children;
+    uint32_t n_enters;
+    uint32_t n_exits;
+    uint32_t n_nexts;
+    /* Slots of pre-applied constant Enters: the first ones. */
+    uint32_t n_invariants;
+    /* Steps that only pre-applied Enters feed: they start every iteration. */
+    uint32_t n_starters;
+    uint32_t parallel_iterations;
+    bool has_counted; /* some slot may hold a reference at the end */
+    eddy__liveness *start; /* n_steps */
+    uint32_t *steps;       /* n_steps: local number to step */
+    /* Constant Enters that are not pre-applied: replayed in each iteration. */
+    uint32_t *replayed;
+    uint32_t n_replayed;
+} eddy__plan_frame;
+
+typedef struct eddy__plan_fetch {
+    eddy_dtype dtype;
+    eddy_shape shape;
+    const char *name; /* "node:index" */
+    const char *node;
+    const char *op;
+} eddy__plan_fetch;
+
+typedef struct eddy__plan_feed {
+    eddy_dtype dtype;
+    eddy_shape shape;
+    const char *name;
+} eddy__plan_feed;
+
+struct eddy_plan {
+    eddy_context *ctx;
+    atomic_uint refs;
+    eddy__arena arena; /* everything below but tensors' references */
+    eddy__step *steps;
+    uint32_t n_steps;
+    uint32_t n_nodes; /* without feeds and fetches */
+    eddy__plan_frame *frames; /* parents first; 0 is the root */
+    uint32_t n_frames;
+    const uint32_t *roots; /* steps without in-edges, in plan order */
+    uint32_t n_roots;
+    eddy__value *constants; /* borrowed from `held` */
+    eddy_tensor **held;     /* tensors that the plan holds references of */
+    size_t n_held, held_capacity;
+    eddy__plan_feed *feeds;
+    size_t n_feeds;
+    eddy__plan_fetch *fetches;
+    size_t n_fetches;
+    const char **warnings;
+    size_t n_warnings;
+};
+
+/* What eddy_plan_create has found when it lays the plan out. */
+typedef struct eddy__plan_build {
+    const eddy_plan_options *options;
+    const eddy__selection *selection;
+    const eddy_analysis *analysis;
+    const eddy__shapes *shapes;
+    const eddy_shape *feed_shapes;
+    eddy_plan *plan; /* its feeds and fetches are filled in */
+    eddy_error *err;
+} eddy__plan_build;
+
+/*
+ * Marks in `keep`, zeroed, one byte a node, what the fetches and targets need.
+ * `selection->keep` is not looked at.
+ */
+eddy_status eddy__prune(const eddy__selection *selection,
+                        const eddy_plan_options *options, uint8_t *keep,
+                        eddy_error *err);
+
+/* Fills the plan's steps and frames.  Runs every op's prepare. */
+eddy_status eddy__plan_lay_out(const eddy__plan_build *build);
+
+/* The plan keeps a reference of `tensor` until it is destroyed. */
+eddy_status eddy__plan_hold(eddy_plan *plan, eddy_tensor *tensor,
+                            eddy_error *err);
+
+#endif
