@@ -146,6 +146,28 @@ START_TEST(the_account_counts_cached_blocks_too)
 }
 END_TEST
 
+START_TEST(an_account_counts_anew)
+{
+    counting_allocator counting;
+    eddy__heap heap;
+    size_t size, other_size;
+    void *block, *other;
+
+    start(&counting, &heap);
+    block = eddy__heap_allocate(&heap, 64, &size);
+    other = eddy__heap_allocate(&heap, 1024, &other_size);
+    eddy__heap_recycle(&heap, other, other_size);
+    eddy__heap_trim(&heap);
+    ck_assert_int_eq(atomic_load(&heap.account->peak), 1088);
+    eddy__account_restart(heap.account);
+    ck_assert_int_eq(read_held(heap.account), 64);
+    ck_assert_int_eq(atomic_load(&heap.account->peak), 64);
+    ck_assert_uint_eq(atomic_load(&heap.account->allocations), 0);
+    eddy__heap_recycle(&heap, block, size);
+    finish(&counting, &heap);
+}
+END_TEST
+
 START_TEST(the_limit_is_exact)
 {
     counting_allocator counting;
@@ -323,6 +345,7 @@ TCase *heap_tests(void)
     tcase_add_test(tests, a_steady_loop_allocates_nothing);
     tcase_add_test(tests, large_blocks_are_not_kept);
     tcase_add_test(tests, the_account_counts_cached_blocks_too);
+    tcase_add_test(tests, an_account_counts_anew);
     tcase_add_test(tests, the_limit_is_exact);
     tcase_add_test(tests, at_the_limit_cached_blocks_are_given_up);
     tcase_add_test(tests, limits_and_sizes_may_be_extreme);
