@@ -1,0 +1,57 @@
+#include "tools/message.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* Holds every eddy_error: its texts and some words between them. */
+#define LINE_SIZE (sizeof(eddy_error) + 256)
+
+void eddy__complain(const char *format, ...)
+{
+    va_list args;
+
+    flockfile(stderr);
+    fputs("eddy: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+}
+
+void eddy__complain_error(const char *subject, const eddy_error *err)
+{
+    char line[LINE_SIZE];
+
+    eddy_error_format(err, line, sizeof line);
+    if (subject == NULL)
+        eddy__complain("%s", line);
+    else
+        eddy__complain("%s: %s", subject, line);
+}
+
+void eddy__write_error(FILE *stream, const eddy_error *err)
+{
+    char line[LINE_SIZE];
+
+    eddy_error_format(err, line, sizeof line);
+    fputs(line, stream);
+}
+
+eddy_status eddy__raise(eddy_error *err, eddy_status code, eddy_detail detail,
+                        const char *format, ...)
+{
+    va_list args;
+
+    *err = (eddy_error){.code = code, .detail = detail};
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return code;
+}
+
+eddy_status eddy__raise_memory(eddy_error *err)
+{
+    return eddy__raise(err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                       "out of memory");
+}
