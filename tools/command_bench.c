@@ -1,0 +1,178 @@
+/* `eddy bench`: how long a graph takes, and what one execution counts. */
+#include "tools/commands.h"
+
+#include "tools/clock.h"
+#include "tools/program.h"
+#include "tools/progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct figures {
+    uint64_t min_ns, median_ns, max_ns;
+    eddy_stats stats; /* of the last execution */
+} figures;
+
+static int compare_times(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Executes once to warm up, then as often as `times` has room. */
+static eddy_status measure(eddy_run *run, uint64_t *times, size_t n,
+                           eddy_error *err)
+{
+    eddy__progress progress;
+    eddy_status status = eddy_run_execute(run, err);
+
+    eddy__progress_begin(&progress);
+    for (size_t i = 0; i < n && status == EDDY_OK; i++) {
+        uint64_t begin;
+
+        eddy__progress_show(&progress, i, n, "executions");
+        begin = eddy__clock_ns();
+        status = eddy_run_execute(run, err);
+        times[i] = eddy__clock_ns() - begin;
+    }
+    eddy__progress_clear(&progress);
+    return status;
+}
+
+static figures summarise(const eddy_run *run, uint64_t *times, size_t n)
+{
+    const uint64_t low = (n - 1) / 2, high = n / 2;
+
+    qsort(times, n, sizeof *times, compare_times);
+    return (figures){
+        .min_ns = times[0],
+        .median_ns = times[low] + (times[high] - times[low]) / 2,
+        .max_ns = times[n - 1],
+        .stats = eddy_run_stats(run),
+    };
+}
+
+/* X(name, value): what is printed, in this order. */
+#define FIGURE_MAP(X)                                                          \
+    X(load_ns, program->load_ns)                                               \
+    X(plan_ns, program->plan_ns)                                               \
+    X(min_ns, f->min_ns)                                                       \
+    X(median_ns, f->median_ns)                                                 \
+    X(max_ns, f->max_ns)                                                       \
+    X(live_executions, f->stats.live_executions)                               \
+    X(dead_executions, f->stats.dead_executions)                               \
+    X(iterations, f->stats.iterations)                                         \
+    X(frames, f->stats.frames)                                                 \
+    X(peak_bytes, f->stats.peak_bytes)                                         \
+    X(allocations, f->stats.allocations)
+
+static void print_json(const eddy__program *program, const figures *f)
+{
+    const char *separator = "{";
+
+#define X(name, value)                                                         \
+    printf("%s\"" #name "\": %" PRIu64, separator, value);                     \
+    separator = ", ";
+    FIGURE_MAP(X)
+#undef X
+    puts("}");
+}
+
+/* Nanoseconds in the unit that leaves one to three digits before the point. */
+static void print_time(const char *what, uint64_t ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    double value = (double)ns;
+    size_t unit = 0;
+
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1000;
+        unit++;
+    }
+    printf("%-18s%14.3f %s\n", what, value, units[unit]);
+}
+
+static void print_each(const char *what, uint64_t ns, uint64_t n)
+{
+    if (n > 0)
+        printf("%-18s%14.3f ns\n", what, (double)ns / (double)n);
+}
+
+static void print_table(const eddy__program *program, const figures *f)
+{
+    print_time("load", program->load_ns);
+    print_time("plan", program->plan_ns);
+    print_time("least", f->min_ns);
+    print_time("median", f->median_ns);
+    print_time("greatest", f->max_ns);
+    print_each("  a node", f->median_ns,
+               f->stats.live_executions + f->stats.dead_executions);
+    print_each("  an iteration", f->median_ns, f->stats.iterations);
+    printf("%-18s%14" PRIu64 "\n", "live executions", f->stats.live_executions);
+    printf("%-18s%14" PRIu64 "\n", "dead executions", f->stats.dead_executions);
+    printf("%-18s%14" PRIu64 "\n", "iterations", f->stats.iterations);
+    printf("%-18s%14" PRIu64 "\n", "frames", f->stats.frames);
+    printf("%-18s%14" PRIu64 "\n", "peak bytes", f->stats.peak_bytes);
+    printf("%-18s%14" PRIu64 "\n", "allocations", f->stats.allocations);
+}
+
+static eddy__exit bench(const eddy__program *program,
+                        const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    const size_t n = (size_t)options->repeat;
+    uint64_t *times = calloc(n, sizeof *times);
+    figures f;
+
+    if (times == NULL) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    if (measure(program->run, times, n, &err) != EDDY_OK) {
+        eddy__complain_error(options->paths.items[0], &err);
+        free(times);
+        return EDDY__EXIT_FAILED;
+    }
+    f = summarise(program->run, times, n);
+    free(times);
+    if (options->json)
+        print_json(program, &f);
+    else
+        print_table(program, &f);
+    return EDDY__EXIT_DONE;
+}
+
+static eddy__exit run(const eddy__options *options)
+{
+    eddy__program program;
+    eddy__exit result = eddy__program_load(&program, options);
+
+    if (result == EDDY__EXIT_DONE)
+        result = eddy__program_prepare(&program, options);
+    if (result == EDDY__EXIT_DONE)
+        result = bench(&program, options);
+    eddy__program_deinit(&program);
+    return result;
+}
+
+const eddy__command eddy__command_bench = {
+    .name = "bench",
+    .arguments = "GRAPH [--feed NAME=VALUE]... --fetch NAME...",
+    .summary = "time a graph and count what one execution does",
+    .details =
+        "Loads GRAPH, plans it, executes it once to warm up and then N times,\n"
+        "with the feeds bound once.  Prints how long loading, planning and\n"
+        "the executions took, and what the last execution counted: executions\n"
+        "of nodes, live and dead, iterations and frames started, the most\n"
+        "bytes held, and calls of the allocator.\n"
+        "\n"
+        "NAME and VALUE are as for `eddy run`.\n",
+    .examples =
+        "  eddy bench counter.pb --fetch while/Exit\n"
+        "  eddy bench model.pb --feed x=@x.npy --fetch y --repeat 100 --json\n"
+        "  eddy bench model.pb --feed x=@x.npy --fetch y --workers 4\n",
+    .options = EDDY__FOR_BENCH,
+    .run = run,
+};

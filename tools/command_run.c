@@ -1,0 +1,145 @@
+/* `eddy run`: a graph once, its fetches printed and perhaps written. */
+#include "tools/commands.h"
+
+#include "tools/format.h"
+#include "tools/program.h"
+
+#include "eddy/npy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Room for a directory and a name whose every byte becomes three. */
+static char *output_path(const char *directory, const char *name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789._-";
+    static const char digits[] = "0123456789ABCDEF";
+    const size_t length = strlen(directory);
+    char *path = malloc(length + 3 * strlen(name) + sizeof "/.npy");
+    char *end = path;
+
+    if (path == NULL)
+        return NULL;
+    memcpy(end, directory, length);
+    end += length;
+    *end++ = '/';
+    for (; *name != '\0'; name++) {
+        const unsigned char byte = (unsigned char)*name;
+
+        if (strchr(plain, *name) != NULL) {
+            *end++ = *name;
+        } else {
+            *end++ = '%';
+            *end++ = digits[byte >> 4];
+            *end++ = digits[byte & 15];
+        }
+    }
+    strcpy(end, ".npy");
+    return path;
+}
+
+static eddy__exit make_directory(const char *path)
+{
+    struct stat found;
+
+    if (mkdir(path, 0777) == 0)
+        return EDDY__EXIT_DONE;
+    if (errno == EEXIST && stat(path, &found) == 0) {
+        if (S_ISDIR(found.st_mode))
+            return EDDY__EXIT_DONE;
+        errno = ENOTDIR;
+    }
+    eddy__complain("--out %s: %s", path, strerror(errno));
+    return EDDY__EXIT_FAILED;
+}
+
+static void print_fetch(const char *name, const eddy_tensor *value)
+{
+    printf("%s\t%s\t", name, eddy_dtype_name(eddy_tensor_dtype(value)));
+    eddy__write_shape(stdout, eddy_tensor_shape(value));
+    putchar('\t');
+    eddy__write_values(stdout, value);
+    putchar('\n');
+}
+
+static eddy__exit write_fetch(const char *directory, const char *name,
+                              const eddy_tensor *value)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = EDDY__EXIT_DONE;
+    char *path = output_path(directory, name);
+
+    if (path == NULL) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    if (eddy_npy_save(value, path, &err) != EDDY_OK) {
+        eddy__complain_error(path, &err);
+        result = EDDY__EXIT_FAILED;
+    }
+    free(path);
+    return result;
+}
+
+static eddy__exit execute(const eddy__program *program,
+                          const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = EDDY__EXIT_DONE;
+
+    if (eddy_run_execute(program->run, &err) != EDDY_OK) {
+        eddy__complain_error(options->paths.items[0], &err);
+        return EDDY__EXIT_FAILED;
+    }
+    for (size_t i = 0; i < options->fetches.n; i++)
+        print_fetch(options->fetches.items[i], eddy_run_fetch(program->run, i));
+    if (options->out == NULL)
+        return EDDY__EXIT_DONE;
+    result = make_directory(options->out);
+    for (size_t i = 0; i < options->fetches.n && result == EDDY__EXIT_DONE; i++)
+        result = write_fetch(options->out, options->fetches.items[i],
+                             eddy_run_fetch(program->run, i));
+    return result;
+}
+
+static eddy__exit run(const eddy__options *options)
+{
+    eddy__program program;
+    eddy__exit result = eddy__program_load(&program, options);
+
+    if (result == EDDY__EXIT_DONE)
+        result = eddy__program_prepare(&program, options);
+    if (result == EDDY__EXIT_DONE)
+        result = execute(&program, options);
+    eddy__program_deinit(&program);
+    return result;
+}
+
+const eddy__command eddy__command_run = {
+    .name = "run",
+    .arguments = "GRAPH [--feed NAME=VALUE]... --fetch NAME...",
+    .summary = "run a graph and print what it fetches",
+    .details =
+        "Runs GRAPH, a binary GraphDef, and prints a line for each fetch: its\n"
+        "name, dtype, shape and values, parted by tabs.\n"
+        "\n"
+        "NAME is `node` or `node:index`.  VALUE is @FILE.npy or a JSON\n"
+        "literal: a number, true, false, a string in quotes, NaN, Infinity,\n"
+        "or nested lists of them.  It becomes the dtype of the tensor that it\n"
+        "replaces, and is refused if it does not fit.\n"
+        "\n"
+        "--out makes DIR if need be; in NAME.npy every byte of NAME that is\n"
+        "not in A-Z a-z 0-9 . _ - becomes %XX.\n",
+    .examples =
+        "  eddy run counter.pb --fetch while/Exit\n"
+        "  eddy run blog.pb --feed i=1 --feed n=10 --fetch v1 --fetch v2\n"
+        "  eddy run model.pb --feed 'x=[[1, 2.5], [-3, NaN]]' --fetch y:1\n"
+        "  eddy run model.pb --feed x=@x.npy --fetch y --out results\n"
+        "  eddy run unknown.pb --fetch y --max-iterations 1000000 --timeout "
+        "10\n",
+    .options = EDDY__FOR_RUN,
+    .run = run,
+};

@@ -1,0 +1,112 @@
+/* The names and values of the command line, for eddy__request. */
+#include "tools/cast.h"
+#include "tools/literal.h"
+#include "tools/request.h"
+
+#include "eddy/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A wrong name is wrong use, a lack of memory is not. */
+static eddy__exit complain(const char *option, const char *text,
+                           const eddy_error *err)
+{
+    eddy__complain("%s %s: %s: %s", option, text, eddy_status_name(err->code),
+                   err->message);
+    return err->code == EDDY_RESOURCE_EXHAUSTED || err->detail == EDDY_E_IO
+               ? EDDY__EXIT_FAILED
+               : EDDY__EXIT_USAGE;
+}
+
+/* The value of a feed from a file, in the dtype of the tensor it replaces. */
+static eddy_status load_value(const eddy_context *ctx, const char *path,
+                              eddy_dtype dtype, eddy_tensor **out_value,
+                              eddy_error *err)
+{
+    eddy_tensor *loaded = NULL;
+    eddy_status status = eddy_npy_load(ctx, path, &loaded, err);
+
+    if (status == EDDY_OK)
+        status = eddy__cast(ctx, loaded, dtype, out_value, err);
+    eddy_tensor_release(loaded);
+    return status;
+}
+
+static eddy_status read_value(const eddy_context *ctx, const char *value,
+                              eddy_dtype dtype, eddy_tensor **out_value,
+                              eddy_error *err)
+{
+    if (dtype == EDDY_INVALID)
+        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                           "the dtype of this tensor is not known");
+    if (*value == '@')
+        return load_value(ctx, value + 1, dtype, out_value, err);
+    return eddy__literal_read(ctx, value, dtype, out_value, err);
+}
+
+/* Reads NAME=VALUE, feed `i` of the request. */
+static eddy__exit add_feed(eddy__request *request, const eddy_context *ctx,
+                           const eddy_graph *graph, size_t i, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    eddy_output *output = &request->feeds[i];
+    eddy_error err = {.code = EDDY_OK};
+    eddy_status status;
+    char *name;
+
+    if (equals == NULL || equals == text) {
+        eddy__complain("--feed %s: not of the form NAME=VALUE", text);
+        return EDDY__EXIT_USAGE;
+    }
+    name = strndup(text, (size_t)(equals - text));
+    if (name == NULL) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    status = eddy_graph_find_output(graph, name, output, &err);
+    if (status == EDDY_OK)
+        status =
+            read_value(ctx, equals + 1, eddy_graph_output_dtype(graph, *output),
+                       &request->values[i], &err);
+    if (status != EDDY_OK) {
+        const eddy__exit result = complain("--feed", name, &err);
+
+        free(name);
+        return result;
+    }
+    free(name);
+    return EDDY__EXIT_DONE;
+}
+
+eddy__exit eddy__request_from_options(eddy__request *request,
+                                      const eddy_context *ctx,
+                                      const eddy_graph *graph,
+                                      const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = EDDY__EXIT_DONE;
+
+    if (eddy__request_init(request, options->feeds.n, options->fetches.n,
+                           options->targets.n, &err) != EDDY_OK) {
+        eddy__complain_error(NULL, &err);
+        return EDDY__EXIT_FAILED;
+    }
+    for (size_t i = 0; i < request->n_fetches; i++) {
+        const char *name = options->fetches.items[i];
+
+        if (eddy_graph_find_output(graph, name, &request->fetches[i], &err) !=
+            EDDY_OK)
+            return complain("--fetch", name, &err);
+    }
+    for (size_t i = 0; i < request->n_targets; i++) {
+        const char *name = options->targets.items[i];
+
+        if (eddy__find_target(graph, name, &request->targets[i], &err) !=
+            EDDY_OK)
+            return complain("--target", name, &err);
+    }
+    for (size_t i = 0; i < request->n_feeds && result == EDDY__EXIT_DONE; i++)
+        result = add_feed(request, ctx, graph, i, options->feeds.items[i]);
+    return result;
+}

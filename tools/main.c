@@ -1,0 +1,100 @@
+/* The `eddy` command: finds the subcommand, and ends as it says. */
+#include "tools/commands.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const eddy__command *const commands[] = {
+    &eddy__command_run,
+    &eddy__command_verify,
+    &eddy__command_bench,
+    &eddy__command_inspect,
+};
+
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void write_usage(FILE *stream)
+{
+    fputs("Usage: eddy COMMAND [OPTION | ARGUMENT]...\n"
+          "Runs dataflow graphs with loops and conditionals.\n"
+          "\nCommands:\n",
+          stream);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(stream, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`eddy COMMAND --help` says more.  Examples:\n"
+          "  eddy run counter.pb --fetch while/Exit\n"
+          "  eddy run model.pb --feed x=@x.npy --feed n=10 --fetch y --out .\n"
+          "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n"
+          "\nExit status: 0 done, 1 the program failed, 2 wrong use.\n",
+          stream);
+}
+
+static void write_help(const eddy__command *command)
+{
+    printf("Usage: eddy %s %s\n%s", command->name, command->arguments,
+           command->details);
+    eddy__options_help(command->options, stdout);
+    printf("\nExamples:\n%s", command->examples);
+}
+
+static const eddy__command *find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static eddy__exit run(const eddy__command *command, int argc, char *const *argv)
+{
+    eddy__options options;
+    eddy__exit status =
+        eddy__options_init(&options, command->options, argc, argv);
+
+    if (status == EDDY__EXIT_DONE) {
+        if (options.help)
+            write_help(command);
+        else
+            status = command->run(&options);
+    }
+    if (status == EDDY__EXIT_USAGE)
+        fprintf(stderr, "`eddy %s --help` says more.\n", command->name);
+    eddy__options_deinit(&options);
+    return status;
+}
+
+static eddy__exit dispatch(int argc, char *const *argv)
+{
+    const eddy__command *command;
+
+    if (argc < 2) {
+        write_usage(stderr);
+        return EDDY__EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        write_usage(stdout);
+        return EDDY__EXIT_DONE;
+    }
+    command = find(argv[1]);
+    if (command == NULL) {
+        eddy__complain("unknown command '%s'", argv[1]);
+        write_usage(stderr);
+        return EDDY__EXIT_USAGE;
+    }
+    return run(command, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    eddy__exit status = dispatch(argc, argv);
+
+    /* A full disk shows only here. */
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EDDY__EXIT_DONE) {
+        eddy__complain("standard output: %s",
+                       errno != 0 ? strerror(errno) : "write error");
+        status = EDDY__EXIT_FAILED;
+    }
+    return (int)status;
+}

@@ -1,0 +1,296 @@
+#include "tools/options.h"
+
+#include "tools/number.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOR_ALL                                                                \
+    (EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_BENCH | EDDY__FOR_INSPECT)
+#define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH)
+#define FOR_RUNS (FOR_GRAPH | EDDY__FOR_VERIFY)
+
+/* More workers than this are a slip of the keyboard. */
+#define MOST_WORKERS 1024
+#define MOST_REPEATS 1000000
+
+typedef enum option_kind {
+    KIND_FLAG,
+    KIND_LIST,
+    KIND_TEXT,
+    KIND_COUNT, /* from `least` to `most` */
+    KIND_SECONDS,
+    KIND_EXECUTOR,
+    KIND_OPTIMIZE
+} option_kind;
+
+typedef struct option {
+    const char *name;  /* after the two dashes */
+    const char *value; /* what the help calls its value; NULL for a flag */
+    option_kind kind;
+    unsigned subcommands;
+    size_t offset; /* of its member of eddy__options */
+    uint64_t least, most;
+    const char *help;
+} option;
+
+#define MEMBER(name) offsetof(eddy__options, name)
+
+static const option options_table[] = {
+    {"feed", "NAME=VALUE", KIND_LIST, FOR_GRAPH, MEMBER(feeds), 0, 0,
+     "feed a tensor: @FILE.npy or a JSON literal; repeats"},
+    {"fetch", "NAME", KIND_LIST, FOR_GRAPH, MEMBER(fetches), 0, 0,
+     "a tensor to compute, node or node:index; repeats"},
+    {"target", "NAME", KIND_LIST, FOR_GRAPH, MEMBER(targets), 0, 0,
+     "a node to run without fetching it; repeats"},
+    {"out", "DIR", KIND_TEXT, EDDY__FOR_RUN, MEMBER(out), 0, 0,
+     "also write each fetch to DIR/NAME.npy"},
+    {"forward", NULL, KIND_FLAG, EDDY__FOR_VERIFY, MEMBER(forward), 0, 0,
+     "leave out the gradients that cases record"},
+    {"repeat", "N", KIND_COUNT, EDDY__FOR_BENCH, MEMBER(repeat), 1,
+     MOST_REPEATS, "timed executions after one to warm up (10)"},
+    {"json", NULL, KIND_FLAG, EDDY__FOR_BENCH, MEMBER(json), 0, 0,
+     "print one JSON object"},
+    {"dot", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(dot), 0, 0,
+     "print the graph for Graphviz instead"},
+    {"workers", "N", KIND_COUNT, FOR_ALL, MEMBER(n_workers), 0, MOST_WORKERS,
+     "threads beside the caller's own; 0 is none (0)"},
+    {"executor", "auto|dynamic|linear", KIND_EXECUTOR, FOR_ALL, 0, 0, 0,
+     "how frames are run (auto)"},
+    {"optimize", "none|exact|full", KIND_OPTIMIZE, FOR_ALL, MEMBER(optimize), 0,
+     0, "how much the graph may be rewritten (exact)"},
+    {"parallel-iterations", "N", KIND_COUNT, FOR_RUNS,
+     MEMBER(parallel_iterations), 1, INT64_MAX,
+     "replaces parallel_iterations of every frame"},
+    {"max-iterations", "N", KIND_COUNT, FOR_ALL, MEMBER(max_iterations), 0,
+     UINT64_MAX, "fail after so many iterations; 0 is no limit (0)"},
+    {"max-bytes", "N", KIND_COUNT, FOR_ALL, MEMBER(max_bytes), 0, UINT64_MAX,
+     "fail when a run holds more memory; 0 is no limit (0)"},
+    {"timeout", "S", KIND_SECONDS, FOR_ALL, MEMBER(timeout_ns), 0, 0,
+     "fail after so many seconds; 0 is no limit (0)"},
+    {"help", NULL, KIND_FLAG, FOR_ALL, MEMBER(help), 0, 0, "print this help"},
+};
+
+#define N_OPTIONS (sizeof options_table / sizeof options_table[0])
+
+/* Finds the option that the `length` first bytes of `name` name, or NULL. */
+static const option *find(unsigned subcommand, const char *name, size_t length)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const option *o = &options_table[i];
+
+        if ((o->subcommands & subcommand) != 0 && strlen(o->name) == length &&
+            memcmp(o->name, name, length) == 0)
+            return o;
+    }
+    return NULL;
+}
+
+static eddy__exit refuse(const option *o, const char *value)
+{
+    eddy__complain("--%s: '%s' is not %s", o->name, value, o->value);
+    return EDDY__EXIT_USAGE;
+}
+
+static eddy__exit set_executor(const option *o, const char *value)
+{
+    if (strcmp(value, "linear") == 0) {
+        eddy__complain("--executor: this build has the dynamic executor only");
+        return EDDY__EXIT_USAGE;
+    }
+    if (strcmp(value, "auto") != 0 && strcmp(value, "dynamic") != 0)
+        return refuse(o, value);
+    return EDDY__EXIT_DONE;
+}
+
+static eddy__exit set_optimize(const option *o, const char *value,
+                               eddy_optimize *out_optimize)
+{
+    if (strcmp(value, "none") == 0)
+        *out_optimize = EDDY_OPTIMIZE_NONE;
+    else if (strcmp(value, "exact") == 0)
+        *out_optimize = EDDY_OPTIMIZE_EXACT;
+    else if (strcmp(value, "full") == 0)
+        *out_optimize = EDDY_OPTIMIZE_FULL;
+    else
+        return refuse(o, value);
+    return EDDY__EXIT_DONE;
+}
+
+static eddy__exit set_count(const option *o, const char *value,
+                            uint64_t *out_count)
+{
+    uint64_t count;
+
+    if (!eddy__read_count(value, o->most, &count) || count < o->least) {
+        eddy__complain("--%s: '%s' is not a whole number from %llu to %llu",
+                       o->name, value, (unsigned long long)o->least,
+                       (unsigned long long)o->most);
+        return EDDY__EXIT_USAGE;
+    }
+    *out_count = count;
+    return EDDY__EXIT_DONE;
+}
+
+/* Requires: a value unless the option is a flag. */
+static eddy__exit set(eddy__options *options, const option *o,
+                      const char *value)
+{
+    void *member = (char *)options + o->offset;
+    eddy__texts *list = member;
+
+    switch (o->kind) {
+    case KIND_FLAG:
+        *(bool *)member = true;
+        return EDDY__EXIT_DONE;
+    case KIND_LIST:
+        list->items[list->n++] = value;
+        return EDDY__EXIT_DONE;
+    case KIND_TEXT:
+        *(const char **)member = value;
+        return EDDY__EXIT_DONE;
+    case KIND_COUNT:
+        return set_count(o, value, member);
+    case KIND_SECONDS:
+        if (eddy__read_seconds(value, member))
+            return EDDY__EXIT_DONE;
+        eddy__complain("--%s: '%s' is not a number of seconds", o->name, value);
+        return EDDY__EXIT_USAGE;
+    case KIND_EXECUTOR:
+        return set_executor(o, value);
+    case KIND_OPTIMIZE:
+        return set_optimize(o, value, member);
+    }
+    return EDDY__EXIT_USAGE;
+}
+
+/*
+ * Takes the option at argv[*at], which begins with two dashes, and its value:
+ * what follows a '=' in it, or the next argument.
+ */
+static eddy__exit take_option(eddy__options *options, unsigned subcommand,
+                              int argc, char *const *argv, int *at)
+{
+    const char *name = argv[*at] + 2;
+    const size_t length = strcspn(name, "=");
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    const option *o = find(subcommand, name, length);
+
+    if (o == NULL) {
+        eddy__complain("unknown option --%.*s", (int)length, name);
+        return EDDY__EXIT_USAGE;
+    }
+    if (o->kind == KIND_FLAG && value != NULL) {
+        eddy__complain("--%s takes no value", o->name);
+        return EDDY__EXIT_USAGE;
+    }
+    if (o->kind != KIND_FLAG && value == NULL) {
+        if (*at + 1 == argc) {
+            eddy__complain("--%s wants a value: %s", o->name, o->value);
+            return EDDY__EXIT_USAGE;
+        }
+        value = argv[++*at];
+    }
+    return set(options, o, value);
+}
+
+static bool allocate(eddy__texts *list, size_t n)
+{
+    list->items = calloc(n, sizeof *list->items);
+    return list->items != NULL;
+}
+
+eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
+                              int argc, char *const *argv)
+{
+    /* No list is longer than the command line. */
+    const size_t n = (size_t)argc + 1;
+    eddy__exit status = EDDY__EXIT_DONE;
+    bool only_paths = false;
+
+    *out_options = (eddy__options){.repeat = 10};
+    if (!allocate(&out_options->paths, n) ||
+        !allocate(&out_options->feeds, n) ||
+        !allocate(&out_options->fetches, n) ||
+        !allocate(&out_options->targets, n)) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    for (int i = 0; i < argc && status == EDDY__EXIT_DONE; i++) {
+        if (only_paths || argv[i][0] != '-' || argv[i][1] == '\0') {
+            out_options->paths.items[out_options->paths.n++] = argv[i];
+        } else if (strcmp(argv[i], "--") == 0) {
+            only_paths = true;
+        } else if (argv[i][1] == '-') {
+            status = take_option(out_options, subcommand, argc, argv, &i);
+        } else {
+            eddy__complain("unknown option %s", argv[i]);
+            status = EDDY__EXIT_USAGE;
+        }
+    }
+    return status;
+}
+
+void eddy__options_deinit(eddy__options *options)
+{
+    free(options->paths.items);
+    free(options->feeds.items);
+    free(options->fetches.items);
+    free(options->targets.items);
+    *options = (eddy__options){.repeat = 0};
+}
+
+void eddy__options_help(unsigned subcommand, FILE *stream)
+{
+    static const int column = 26;
+
+    fputs("\nOptions:\n", stream);
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const option *o = &options_table[i];
+        int used;
+
+        if ((o->subcommands & subcommand) == 0)
+            continue;
+        used =
+            fprintf(stream, "  --%s%s%s", o->name, o->value != NULL ? " " : "",
+                    o->value != NULL ? o->value : "");
+        if (used >= column) {
+            fputc('\n', stream);
+            used = 0;
+        }
+        fprintf(stream, "%*s%s\n", column - used, "", o->help);
+    }
+}
+
+static void write_log(void *user, eddy_log_level level, const char *line)
+{
+    (void)user;
+    if (level == EDDY_LOG_WARNING)
+        eddy__complain("warning: %s", line);
+    else
+        fprintf(stderr, "%s\n", line);
+}
+
+eddy_status eddy__options_context(const eddy__options *options,
+                                  eddy_context **out_ctx, eddy_error *err)
+{
+    const eddy_context_options context = {
+        .size = sizeof context,
+        .logger = {.log = write_log},
+        .n_workers = (uint32_t)options->n_workers,
+        .blas_threads = 1,
+    };
+
+    return eddy_context_create(&context, out_ctx, err);
+}
+
+eddy_run_options eddy__options_run(const eddy__options *options)
+{
+    return (eddy_run_options){
+        .size = sizeof(eddy_run_options),
+        .timeout_ns = options->timeout_ns,
+        .max_iterations = options->max_iterations,
+        .max_bytes = options->max_bytes,
+    };
+}

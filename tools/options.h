@@ -1,0 +1,66 @@
+/*
+ * The command line of the subcommands, parsed into one struct.  Every option
+ * is a row of one table, which says which subcommands take it.
+ */
+#ifndef EDDY_TOOLS_OPTIONS_H
+#define EDDY_TOOLS_OPTIONS_H
+
+#include "eddy/plan.h"
+#include "eddy/run.h"
+#include "tools/message.h"
+
+/* Which subcommands take an option: a set of bits. */
+enum {
+    EDDY__FOR_RUN = 1,
+    EDDY__FOR_VERIFY = 2,
+    EDDY__FOR_BENCH = 4,
+    EDDY__FOR_INSPECT = 8
+};
+
+/* Texts borrowed from the command line, in its order. */
+typedef struct eddy__texts {
+    const char **items;
+    size_t n;
+} eddy__texts;
+
+typedef struct eddy__options {
+    eddy__texts paths; /* what is no option: GRAPH or PATH... */
+    eddy__texts feeds; /* NAME=VALUE */
+    eddy__texts fetches;
+    eddy__texts targets;
+    const char *out;
+    bool help, forward, json, dot;
+    uint64_t repeat;
+    uint64_t n_workers;
+    eddy_optimize optimize;
+    uint64_t parallel_iterations;
+    uint64_t max_iterations;
+    uint64_t max_bytes;
+    uint64_t timeout_ns;
+} eddy__options;
+
+/*
+ * Parses the `argc` arguments after the subcommand, one of EDDY__FOR_....  When
+ * it fails it has complained; `out_options` must be deinitialised either way.
+ */
+EDDY_MUST_USE eddy__exit eddy__options_init(eddy__options *out_options,
+                                            unsigned subcommand, int argc,
+                                            char *const *argv);
+
+void eddy__options_deinit(eddy__options *options);
+
+/* The part of a help text on options, those of `subcommand`. */
+void eddy__options_help(unsigned subcommand, FILE *stream);
+
+/*
+ * A context as the options want it: workers, one thread for OpenBLAS, and a
+ * logger that writes to standard error.
+ */
+EDDY_MUST_USE eddy_status eddy__options_context(const eddy__options *options,
+                                                eddy_context **out_ctx,
+                                                eddy_error *err);
+
+/* The limits of a run. */
+eddy_run_options eddy__options_run(const eddy__options *options);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * A GRAPH of the command line on its way to a run: context, graph, request,
+ * plan, run, and how long the steps took.
+ */
+#ifndef EDDY_TOOLS_PROGRAM_H
+#define EDDY_TOOLS_PROGRAM_H
+
+#include "tools/request.h"
+
+typedef struct eddy__program {
+    eddy_context *ctx;
+    eddy_graph *graph;
+    eddy__request request;
+    eddy_plan *plan;
+    eddy_run *run;
+    uint64_t load_ns;
+    uint64_t plan_ns;
+} eddy__program;
+
+/*
+ * Each step complains when it fails.  The program must be deinitialised after
+ * the first, also when that fails.
+ */
+EDDY_MUST_USE eddy__exit eddy__program_load(eddy__program *program,
+                                            const eddy__options *options);
+
+/* From the loaded graph to a run with its feeds bound. */
+EDDY_MUST_USE eddy__exit eddy__program_prepare(eddy__program *program,
+                                               const eddy__options *options);
+
+void eddy__program_deinit(eddy__program *program);
+
+#endif

@@ -1,0 +1,93 @@
+#include "tools/request.h"
+
+#include <stdlib.h>
+
+/* Never NULL for want of elements. */
+static void *allocate(size_t n, size_t size)
+{
+    return calloc(n + 1, size);
+}
+
+eddy_status eddy__request_init(eddy__request *request, size_t n_feeds,
+                               size_t n_fetches, size_t n_targets,
+                               eddy_error *err)
+{
+    *request = (eddy__request){
+        .feeds = allocate(n_feeds, sizeof *request->feeds),
+        .values = allocate(n_feeds, sizeof(eddy_tensor *)),
+        .n_feeds = n_feeds,
+        .fetches = allocate(n_fetches, sizeof *request->fetches),
+        .n_fetches = n_fetches,
+        .targets = allocate(n_targets, sizeof *request->targets),
+        .n_targets = n_targets,
+    };
+    if (request->feeds == NULL || request->values == NULL ||
+        request->fetches == NULL || request->targets == NULL)
+        return eddy__raise_memory(err);
+    return EDDY_OK;
+}
+
+void eddy__request_deinit(eddy__request *request)
+{
+    if (request->values != NULL) {
+        for (size_t i = 0; i < request->n_feeds; i++)
+            eddy_tensor_release(request->values[i]);
+    }
+    free(request->feeds);
+    free(request->values);
+    free(request->fetches);
+    free(request->targets);
+    *request = (eddy__request){.n_feeds = 0};
+}
+
+eddy_status eddy__find_target(const eddy_graph *graph, const char *name,
+                              eddy_node *out_node, eddy_error *err)
+{
+    eddy_output output;
+    eddy_status status;
+
+    *out_node = eddy_graph_find(graph, name);
+    if (*out_node != EDDY_NO_NODE)
+        return EDDY_OK;
+    status = eddy_graph_find_output(graph, name, &output, err);
+    if (status == EDDY_OK)
+        *out_node = output.node;
+    return status;
+}
+
+eddy_status eddy__request_plan(const eddy__request *request,
+                               const eddy_graph *graph,
+                               const eddy__options *options,
+                               eddy_plan **out_plan, eddy_error *err)
+{
+    const eddy_plan_options plan = {
+        .size = sizeof plan,
+        .feeds = request->feeds,
+        .n_feeds = request->n_feeds,
+        .fetches = request->fetches,
+        .n_fetches = request->n_fetches,
+        .targets = request->targets,
+        .n_targets = request->n_targets,
+        .optimize = options->optimize,
+        .parallel_iterations = (int64_t)options->parallel_iterations,
+    };
+
+    return eddy_plan_create(graph, &plan, out_plan, err);
+}
+
+eddy_status eddy__request_bind(const eddy__request *request, eddy_plan *plan,
+                               const eddy__options *options, eddy_run **out_run,
+                               eddy_error *err)
+{
+    const eddy_run_options limits = eddy__options_run(options);
+    eddy_run *run = NULL;
+    eddy_status status = eddy_run_create(plan, &limits, &run, err);
+
+    for (size_t i = 0; status == EDDY_OK && i < request->n_feeds; i++)
+        status = eddy_run_feed(run, i, request->values[i], err);
+    if (status == EDDY_OK)
+        *out_run = run;
+    else
+        eddy_run_destroy(run);
+    return status;
+}

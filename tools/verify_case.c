@@ -1,0 +1,343 @@
+#include "tools/verify_case.h"
+
+#include "tools/case_walk.h"
+#include "tools/compare.h"
+#include "tools/request.h"
+#include "tools/verify_error.h"
+
+#include "eddy/graphdef.h"
+#include "eddy/npy.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct recorded_case {
+    eddy_context *ctx;
+    const char *path;
+    const eddy__options *options;
+    FILE *report;
+    eddy_graph *graph; /* NULL if it did not load; then why: */
+    eddy_error load_error;
+} recorded_case;
+
+/* One of its runs, while it is under way. */
+typedef struct recorded_run {
+    json_t *recorded;
+    size_t number;
+    eddy__request request;
+    eddy_plan *plan;
+    eddy_run *run;
+    eddy_error err; /* of the attempt */
+} recorded_run;
+
+/* Begins a line of the report about a run. */
+static FILE *begin_line(const recorded_case *c, const recorded_run *r)
+{
+    fprintf(c->report, "    runs[%zu]: ", r->number);
+    return c->report;
+}
+
+static bool are_texts(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (!json_is_string(json_array_get(list, i)))
+            return false;
+    }
+    return json_is_array(list);
+}
+
+static bool are_named_texts(json_t *object)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(object))
+        return false;
+    json_object_foreach(object, name, value)
+    {
+        if (!json_is_string(value))
+            return false;
+    }
+    return true;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+static const char *text_at(const json_t *run, const char *list, size_t i)
+{
+    return json_string_value(json_array_get(json_object_get(run, list), i));
+}
+
+static size_t length_of(const json_t *run, const char *list)
+{
+    return json_array_size(json_object_get(run, list));
+}
+
+/* Whether everything is there, of the kind that the format says. */
+static bool is_well_formed(const json_t *run)
+{
+    const json_t *error = json_object_get(run, "error");
+
+    if (!are_named_texts(json_object_get(run, "feeds")) ||
+        !are_texts(json_object_get(run, "fetches")) ||
+        !are_texts(json_object_get(run, "targets")))
+        return false;
+    if (error != NULL)
+        return text_of(error, "class") != NULL &&
+               text_of(error, "text") != NULL;
+    return are_texts(json_object_get(run, "expect")) &&
+           length_of(run, "expect") == length_of(run, "fetches") &&
+           json_is_number(json_object_get(run, "rtol")) &&
+           json_is_number(json_object_get(run, "atol"));
+}
+
+static eddy_status load_tensor(const recorded_case *c, const char *name,
+                               eddy_tensor **out_tensor, eddy_error *err)
+{
+    char *path = eddy__join_path(c->path, name);
+    eddy_status status = path == NULL
+                             ? eddy__raise_memory(err)
+                             : eddy_npy_load(c->ctx, path, out_tensor, err);
+
+    free(path);
+    return status;
+}
+
+/*
+ * Makes room for the request and loads the values to feed.  What fails here is
+ * the case's fault, and never the error that it expects.
+ */
+static eddy_status load_request(const recorded_case *c, recorded_run *r)
+{
+    json_t *feeds = json_object_get(r->recorded, "feeds");
+    eddy_status status = eddy__request_init(
+        &r->request, json_object_size(feeds), length_of(r->recorded, "fetches"),
+        length_of(r->recorded, "targets"), &r->err);
+    size_t i = 0;
+
+    for (void *at = json_object_iter(feeds); at != NULL && status == EDDY_OK;
+         at = json_object_iter_next(feeds, at))
+        status = load_tensor(c, json_string_value(json_object_iter_value(at)),
+                             &r->request.values[i++], &r->err);
+    return status;
+}
+
+static eddy_status look_up(const recorded_case *c, recorded_run *r)
+{
+    json_t *feeds = json_object_get(r->recorded, "feeds");
+    eddy__request *request = &r->request;
+    eddy_status status = EDDY_OK;
+    size_t n = 0;
+
+    for (void *at = json_object_iter(feeds); at != NULL && status == EDDY_OK;
+         at = json_object_iter_next(feeds, at))
+        status = eddy_graph_find_output(c->graph, json_object_iter_key(at),
+                                        &request->feeds[n++], &r->err);
+    for (size_t i = 0; i < request->n_fetches && status == EDDY_OK; i++)
+        status =
+            eddy_graph_find_output(c->graph, text_at(r->recorded, "fetches", i),
+                                   &request->fetches[i], &r->err);
+    for (size_t i = 0; i < request->n_targets && status == EDDY_OK; i++)
+        status = eddy__find_target(c->graph, text_at(r->recorded, "targets", i),
+                                   &request->targets[i], &r->err);
+    return status;
+}
+
+/* Does what the run says; the error is in r->err. */
+static eddy_status attempt(const recorded_case *c, recorded_run *r)
+{
+    eddy_status status;
+
+    if (c->graph == NULL) {
+        r->err = c->load_error;
+        return r->err.code;
+    }
+    status = look_up(c, r);
+    if (status == EDDY_OK)
+        status = eddy__request_plan(&r->request, c->graph, c->options, &r->plan,
+                                    &r->err);
+    if (status == EDDY_OK)
+        status = eddy__request_bind(&r->request, r->plan, c->options, &r->run,
+                                    &r->err);
+    if (status == EDDY_OK)
+        status = eddy_run_execute(r->run, &r->err);
+    return status;
+}
+
+static bool judge_error(const recorded_case *c, const recorded_run *r,
+                        eddy_status status)
+{
+    const json_t *error = json_object_get(r->recorded, "error");
+    const char *class = text_of(error, "class");
+
+    if (status == EDDY_OK) {
+        fprintf(begin_line(c, r), "no error, want %s\n", class);
+        return false;
+    }
+    if (eddy__error_is_of_class(&r->err, class, text_of(error, "text")))
+        return true;
+    fprintf(begin_line(c, r), "want %s, got ", class);
+    eddy__write_error(c->report, &r->err);
+    fputc('\n', c->report);
+    return false;
+}
+
+static bool judge_fetch(const recorded_case *c, const recorded_run *r, size_t i)
+{
+    const char *file = text_at(r->recorded, "expect", i);
+    eddy_tensor *want = NULL;
+    eddy_error err = {.code = EDDY_OK};
+    char *difference = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&difference, &length);
+    bool is_equal = false;
+
+    if (stream == NULL)
+        eddy__raise_memory(&err);
+    else if (load_tensor(c, file, &want, &err) == EDDY_OK)
+        is_equal = eddy__compare(
+            eddy_run_fetch(r->run, i), want,
+            json_number_value(json_object_get(r->recorded, "rtol")),
+            json_number_value(json_object_get(r->recorded, "atol")), stream);
+    if (err.code != EDDY_OK && stream != NULL)
+        eddy__write_error(stream, &err);
+    if (stream != NULL && fclose(stream) != 0)
+        is_equal = false;
+    if (!is_equal)
+        fprintf(begin_line(c, r), "%s (%s): %s\n",
+                text_at(r->recorded, "fetches", i), file,
+                difference != NULL ? difference : "out of memory");
+    eddy_tensor_release(want);
+    free(difference);
+    return is_equal;
+}
+
+static bool judge(const recorded_case *c, const recorded_run *r,
+                  eddy_status status)
+{
+    bool is_right = true;
+
+    if (json_object_get(r->recorded, "error") != NULL)
+        return judge_error(c, r, status);
+    if (status != EDDY_OK) {
+        eddy__write_error(begin_line(c, r), &r->err);
+        fputc('\n', c->report);
+        return false;
+    }
+    for (size_t i = 0; i < r->request.n_fetches; i++)
+        is_right = judge_fetch(c, r, i) && is_right;
+    return is_right;
+}
+
+static bool verify_run(const recorded_case *c, json_t *recorded, size_t number)
+{
+    recorded_run r = {.recorded = recorded, .number = number};
+    bool is_right = false;
+
+    if (!is_well_formed(recorded)) {
+        fputs("not as the format says\n", begin_line(c, &r));
+        return false;
+    }
+    if (load_request(c, &r) == EDDY_OK) {
+        is_right = judge(c, &r, attempt(c, &r));
+    } else {
+        eddy__write_error(begin_line(c, &r), &r.err);
+        fputc('\n', c->report);
+    }
+    eddy_run_destroy(r.run);
+    eddy_plan_release(r.plan);
+    eddy__request_deinit(&r.request);
+    return is_right;
+}
+
+static bool has_gradients(const json_t *root)
+{
+    return json_object_get(root, "gradients") != NULL ||
+           json_array_size(json_object_get(root, "more_gradients")) > 0;
+}
+
+static eddy__outcome verify_json(recorded_case *c, const json_t *root)
+{
+    const json_t *runs = json_object_get(root, "runs");
+    const bool forward = c->options->forward;
+    eddy__outcome outcome = EDDY__CASE_PASSED;
+
+    if (!json_is_array(runs)) {
+        fputs("    case.json has no list of runs\n", c->report);
+        return EDDY__CASE_FAILED;
+    }
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        if (!verify_run(c, json_array_get(runs, i), i))
+            outcome = EDDY__CASE_FAILED;
+    }
+    if (has_gradients(root) && !forward) {
+        fputs("    gradients are not supported by this build\n", c->report);
+        return EDDY__CASE_FAILED;
+    }
+    if (json_array_size(runs) > 0)
+        return outcome;
+    if (has_gradients(root))
+        return EDDY__CASE_SKIPPED;
+    fputs("    there is nothing to run\n", c->report);
+    return EDDY__CASE_FAILED;
+}
+
+static json_t *load_json(const recorded_case *c)
+{
+    char *path = eddy__join_path(c->path, "case.json");
+    json_error_t problem;
+    json_t *root = NULL;
+
+    if (path == NULL) {
+        fputs("    out of memory\n", c->report);
+        return NULL;
+    }
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+    if (root == NULL)
+        fprintf(c->report, "    case.json: line %d: %s\n", problem.line,
+                problem.text);
+    free(path);
+    return root;
+}
+
+/* Loads the graph if it can; a failure may be what the runs expect. */
+static bool load_graph(recorded_case *c)
+{
+    char *path = eddy__join_path(c->path, "graph.pb");
+
+    if (path == NULL || !eddy__has_file(c->path, "graph.pb")) {
+        fputs(path == NULL ? "    out of memory\n" : "    no graph.pb\n",
+              c->report);
+        free(path);
+        return false;
+    }
+    if (eddy_graphdef_load(c->ctx, path, NULL, &c->graph, &c->load_error) !=
+        EDDY_OK)
+        c->graph = NULL;
+    free(path);
+    return true;
+}
+
+eddy__outcome eddy__verify_case(eddy_context *ctx, const char *path,
+                                const eddy__options *options, FILE *report)
+{
+    recorded_case c = {
+        .ctx = ctx, .path = path, .options = options, .report = report};
+    eddy__outcome outcome = EDDY__CASE_FAILED;
+    json_t *root;
+
+    if (!eddy__has_file(path, "case.json")) {
+        fputs("    ONNX is not supported by this build\n", report);
+        return EDDY__CASE_FAILED;
+    }
+    root = load_json(&c);
+    if (root != NULL && load_graph(&c))
+        outcome = verify_json(&c, root);
+    eddy_graph_destroy(c.graph);
+    json_decref(root);
+    return outcome;
+}
