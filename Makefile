@@ -171,7 +171,8 @@ $(SHARED): $(OUT)/$(SONAME)
 $(OUT)/eddy: $(TOOL_OBJ) $(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
 
-$(RUNNER): $(TEST_OBJ) $(STATIC)
+# The pieces of the command are tested as they are, without its main().
+$(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) $(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
 
 $(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC)
