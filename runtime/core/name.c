@@ -151,10 +151,10 @@ const char *eddy__name_closest(const eddy_graph *graph, const char *name,
             continue;
         found = distance(name, length, other, n, limit);
         work += length * (2 * limit + 1);
-        if (found <= limit) {
-            closest = other;
-            limit = found - 1;
-        }
+        if (found > limit)
+            continue;
+        closest = other;
+        limit = found > 0 ? found - 1 : 0;
     }
     return closest;
 }
