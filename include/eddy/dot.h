@@ -11,7 +11,8 @@ typedef bool (*eddy_write_cb)(void *user, const char *text, size_t length);
 
 /*
  * Writes `graph` as DOT: a cluster a frame, loop variables labelled in it,
- * control edges dashed, back edges bold.  CANCELLED if `write` stopped it.
+ * control edges dashed, back edges bold.  `analysis` NULL draws no frames.
+ * CANCELLED if `write` stopped it.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_dot_write(const eddy_graph *graph,
                                                   const eddy_analysis *analysis,
