@@ -63,6 +63,8 @@ eddy_status harness_run_attrs(harness *h, const char *op,
 eddy_tensor *harness_tensor(harness *h, eddy_dtype dtype, int32_t rank,
                             const int64_t *dims, const void *elements);
 eddy_tensor *harness_scalar(harness *h, eddy_dtype dtype, double value);
+eddy_tensor *harness_strings(harness *h, int32_t rank, const int64_t *dims,
+                             const char *const *texts);
 
 /* The same from doubles, each converted to `dtype` (real parts of complex64).
  */

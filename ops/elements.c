@@ -1,0 +1,224 @@
+#include "ops/elements.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const eddy_shape *eddy__in_shape(const eddy_kernel *k, uint32_t i)
+{
+    static const eddy_shape scalar = {.rank = 0};
+    const eddy__value *v = eddy__in(k, i);
+
+    if (v->kind == EDDY__SCALAR || v->kind == EDDY__RESOURCE)
+        return &scalar;
+    return &v->as.tensor->shape;
+}
+
+eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i,
+                                  eddy_dtype dtype, const eddy_shape *shape,
+                                  unsigned char **out_elements)
+{
+    int64_t count;
+    void *data;
+
+    if (!eddy__shape_count(shape, eddy__element_size(dtype), &count))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
+                           "an output of shape %s is too large",
+                           eddy__shape_print(shape).text);
+    EDDY_TRY(eddy__output(k, i, dtype, shape, &data));
+    *out_elements = dtype == EDDY_STRING ? eddy__out(k, i)->as.tensor->data
+                                         : data;
+    return EDDY_OK;
+}
+
+/* Turns borrowed strings into the tensor's own; those that there is no memory
+ * for become empty. */
+static bool own_strings(eddy_tensor *tensor)
+{
+    eddy__string *strings = tensor->data;
+    bool ok = true;
+
+    for (int64_t i = 0; i < tensor->count; i++) {
+        eddy__string borrowed = strings[i];
+
+        strings[i] = (eddy__string){NULL, 0};
+        if (ok && borrowed.length > 0)
+            ok = eddy__tensor_set_string(tensor, i, borrowed.data,
+                                         borrowed.length);
+    }
+    return ok;
+}
+
+eddy_status eddy__elements_done(eddy_kernel *k, uint32_t i)
+{
+    const eddy__value *v = eddy__out(k, i);
+
+    if (v->dtype == EDDY_STRING && !own_strings(v->as.tensor))
+        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                           "no memory for a string");
+    return EDDY_OK;
+}
+
+void eddy__repeat(unsigned char *to, const unsigned char *element, size_t size,
+                  int64_t n)
+{
+    size_t done = size, bytes = size * (size_t)n;
+
+    if (n == 0)
+        return;
+    if (size == 1) {
+        memset(to, *element, bytes);
+        return;
+    }
+    memcpy(to, element, size);
+    while (done < bytes) {
+        size_t step = done;
+
+        /* Doubling, up to what stays in the first-level cache. */
+        if (step > 8192 && size <= 8192)
+            step = 8192 - 8192 % size;
+        if (step > bytes - done)
+            step = bytes - done;
+        memcpy(to + done, to, step);
+        done += step;
+    }
+}
+
+eddy_status eddy__prepare_movable(eddy_infer *infer)
+{
+    eddy_dtype dtype = eddy_infer_output_dtype(infer, 0);
+
+    if (eddy__dtype_in(dtype, EDDY__MOVABLE))
+        return EDDY_OK;
+    return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
+                           "there is no kernel for %s",
+                           eddy_dtype_name(dtype));
+}
+
+void *eddy__prepare_state(eddy_infer *infer, size_t size)
+{
+    void *state = eddy_infer_state(infer, size);
+
+    if (!state)
+        (void)eddy_infer_fail(infer, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                              "no memory for the node's attributes");
+    return state;
+}
+
+int64_t eddy__index_at(const eddy_view *view, int64_t i)
+{
+    switch (view->dtype) {
+    case EDDY_INT8:
+        return ((const int8_t *)view->data)[i];
+    case EDDY_INT16:
+        return ((const int16_t *)view->data)[i];
+    case EDDY_INT32:
+        return ((const int32_t *)view->data)[i];
+    case EDDY_UINT8:
+        return ((const uint8_t *)view->data)[i];
+    case EDDY_UINT16:
+        return ((const uint16_t *)view->data)[i];
+    case EDDY_UINT32:
+        return ((const uint32_t *)view->data)[i];
+    default:
+        return ((const int64_t *)view->data)[i];
+    }
+}
+
+eddy_status eddy__index_argument(eddy_kernel *k, uint32_t i, const char *what,
+                                 int64_t *out_value)
+{
+    eddy_view view = eddy__in_view(k, i);
+
+    if (view.count != 1)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "%s must be a scalar, but it has shape %s", what,
+                           eddy__shape_print(eddy__in_shape(k, i)).text);
+    *out_value = eddy__index_at(&view, 0);
+    return EDDY_OK;
+}
+
+eddy_status eddy__axis_argument(eddy_kernel *k, uint32_t i, int32_t rank,
+                                int32_t *out_axis)
+{
+    int64_t axis;
+
+    EDDY_TRY(eddy__index_argument(k, i, "the axis", &axis));
+    return eddy__axis(k, axis, rank, out_axis);
+}
+
+eddy_status eddy__vector_argument(eddy_kernel *k, uint32_t i, const char *what,
+                                  int64_t n, eddy_view *out_view)
+{
+    *out_view = eddy__in_view(k, i);
+    if (out_view->rank == 1 && out_view->count == n)
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                       "%s must be a vector of %" PRId64
+                       " elements, but it has shape %s",
+                       what, n, eddy__shape_print(eddy__in_shape(k, i)).text);
+}
+
+eddy__shape_text eddy__position(const eddy_shape *of, int64_t i)
+{
+    eddy_shape at = {.rank = of->rank};
+
+    for (int32_t d = of->rank - 1; d >= 0; d--) {
+        at.dims[d] = i % of->dims[d];
+        i /= of->dims[d];
+    }
+    return of->rank == 0 ? (eddy__shape_text){.text = ""}
+                         : eddy__shape_print(&at);
+}
+
+bool eddy__infer_integers(const eddy_infer *infer, uint32_t i, int64_t *values,
+                          int32_t n, int32_t *out_n)
+{
+    const eddy_tensor *t = eddy_infer_constant(infer, i);
+    eddy_view view;
+
+    if (!t || t->count > n)
+        return false;
+    view = (eddy_view){.dtype = (eddy_dtype)t->dtype, .data = t->data};
+    for (int64_t j = 0; j < t->count; j++)
+        values[j] = eddy__index_at(&view, j);
+    *out_n = (int32_t)t->count;
+    return true;
+}
+
+eddy_shape eddy__infer_shape_argument(const eddy_infer *infer, uint32_t i)
+{
+    const eddy_shape *of = eddy_infer_input(infer, i);
+    eddy_shape shape = eddy__shape_unknown();
+
+    if (eddy__infer_integers(infer, i, shape.dims, EDDY_MAX_RANK,
+                             &shape.rank)) {
+        for (int32_t d = 0; d < shape.rank; d++)
+            if (shape.dims[d] < 0)
+                shape.dims[d] = -1;
+        return shape;
+    }
+    if (of->rank == 1 && of->dims[0] >= 0 && of->dims[0] <= EDDY_MAX_RANK)
+        return eddy__shape_of_rank((int32_t)of->dims[0]);
+    return shape;
+}
+
+bool eddy__infer_axis(const eddy_infer *infer, uint32_t i, int32_t rank,
+                      int32_t *out_axis)
+{
+    int64_t axis;
+
+    if (rank < 0 || !eddy__infer_constant_int(infer, i, 0, &axis) ||
+        axis < -rank || axis >= rank)
+        return false;
+    *out_axis = (int32_t)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+eddy_status eddy__infer_vector(eddy_infer *infer)
+{
+    eddy_shape shape = eddy__shape_of_rank(1);
+
+    for (uint32_t i = 0; i < eddy_infer_outputs(infer); i++)
+        eddy_infer_set_output(infer, i, &shape);
+    return EDDY_OK;
+}

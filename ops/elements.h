@@ -1,0 +1,123 @@
+/*
+ * What kernels that move elements without looking at them share.
+ *
+ * Elements of a numeric dtype are moved as bytes.  A string is moved as its
+ * eddy__string, which stays the input's until eddy__elements_done gives the
+ * output strings of its own: nothing may fail between eddy__output_elements
+ * and eddy__elements_done.
+ */
+#ifndef EDDY_OPS_ELEMENTS_H
+#define EDDY_OPS_ELEMENTS_H
+
+#include "runtime/base/status.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/infer.h"
+#include "runtime/core/kernel.h"
+
+/* The dtypes whose elements can be moved. */
+#define EDDY__MOVABLE                                                          \
+    (EDDY__NUMBERS | EDDY__DTYPE_BIT(EDDY_BOOL) | EDDY__DTYPE_BIT(EDDY_STRING))
+
+static inline size_t eddy__element_size(eddy_dtype dtype)
+{
+    return dtype == EDDY_STRING ? sizeof(eddy__string)
+                                : eddy_dtype_size(dtype);
+}
+
+/* The elements of a value of a movable dtype. */
+static inline const unsigned char *eddy__value_elements(const eddy__value *v)
+{
+    if (v->kind == EDDY__SCALAR)
+        return (const unsigned char *)&v->as;
+    return v->as.tensor->data;
+}
+
+static inline const unsigned char *eddy__in_elements(const eddy_kernel *k,
+                                                     uint32_t i)
+{
+    return eddy__value_elements(eddy__in(k, i));
+}
+
+static inline eddy_dtype eddy__in_dtype(const eddy_kernel *k, uint32_t i)
+{
+    return (eddy_dtype)eddy__in(k, i)->dtype;
+}
+
+/* The shape of a value of any kind; for a scalar, a constant of this file. */
+const eddy_shape *eddy__in_shape(const eddy_kernel *k, uint32_t i);
+
+static inline int64_t eddy__in_count(const eddy_kernel *k, uint32_t i)
+{
+    const eddy__value *v = eddy__in(k, i);
+
+    return v->kind == EDDY__SCALAR || v->kind == EDDY__RESOURCE
+               ? 1
+               : v->as.tensor->count;
+}
+
+/*
+ * Output `i` as memory to move elements into.  A size that overflows is
+ * INVALID_ARGUMENT, EDDY_E_SIZE.
+ */
+eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i,
+                                  eddy_dtype dtype, const eddy_shape *shape,
+                                  unsigned char **out_elements);
+eddy_status eddy__elements_done(eddy_kernel *k, uint32_t i);
+
+/* Writes `n` copies of one element of `size` bytes. */
+void eddy__repeat(unsigned char *to, const unsigned char *element, size_t size,
+                  int64_t n);
+
+/* For prepare: fails with EDDY_E_NO_KERNEL unless output 0 can be moved. */
+eddy_status eddy__prepare_movable(eddy_infer *infer);
+
+/* Zeroed state of a node, or NULL after infer has been given the failure. */
+void *eddy__prepare_state(eddy_infer *infer, size_t size);
+
+/* ---- index arguments: axes, begins, multiples ---- */
+
+/* Element `i` of a view of an integer dtype, except uint64. */
+int64_t eddy__index_at(const eddy_view *view, int64_t i);
+
+/* Input `i`, which the messages call `what`, as one integer. */
+eddy_status eddy__index_argument(eddy_kernel *k, uint32_t i, const char *what,
+                                 int64_t *out_value);
+
+/* Input `i` as an axis of a tensor of rank `rank`, from 0. */
+eddy_status eddy__axis_argument(eddy_kernel *k, uint32_t i, int32_t rank,
+                                int32_t *out_axis);
+
+/* Input `i` as a vector of exactly `n` integers. */
+eddy_status eddy__vector_argument(eddy_kernel *k, uint32_t i, const char *what,
+                                  int64_t n, eddy_view *out_view);
+
+/*
+ * Where element `i` of a tensor of shape `of` is, as messages name it: "[2,0]",
+ * and "" for a scalar.
+ */
+eddy__shape_text eddy__position(const eddy_shape *of, int64_t i);
+
+/* ---- the same for shape functions ---- */
+
+/* Input `i` as integers; false unless it is constant with at most `n` of them.
+ */
+bool eddy__infer_integers(const eddy_infer *infer, uint32_t i, int64_t *values,
+                          int32_t n, int32_t *out_n);
+
+/*
+ * The shape that input `i` spells, so far as it is known; negative elements are
+ * unknown dimensions.
+ */
+eddy_shape eddy__infer_shape_argument(const eddy_infer *infer, uint32_t i);
+
+/*
+ * Input `i` as an axis of a tensor of rank `rank`, from 0; false if it is
+ * unknown.  One that is out of range is left to the kernel.
+ */
+bool eddy__infer_axis(const eddy_infer *infer, uint32_t i, int32_t rank,
+                      int32_t *out_axis);
+
+/* A shape function: no output can be said more of than its rank 1. */
+eddy_status eddy__infer_vector(eddy_infer *infer);
+
+#endif
