@@ -5,10 +5,31 @@
 #include "runtime/core/registry.h"
 
 /* X(family): ops/<family>.c holds the table eddy__<family>_ops. */
-#define EDDY__OP_FAMILY_MAP(X)
+#define EDDY__OP_FAMILY_MAP(X)                                                 \
+    X(basic)                                                                   \
+    X(binary)                                                                  \
+    X(compare)                                                                 \
+    X(debug)                                                                   \
+    X(diag)                                                                    \
+    X(fill)                                                                    \
+    X(find)                                                                    \
+    X(gather)                                                                  \
+    X(gather_nd)                                                               \
+    X(join)                                                                    \
+    X(permute)                                                                 \
+    X(shapes)                                                                  \
+    X(slice)                                                                   \
+    X(topk)                                                                    \
+    X(unary)
 
 #define X(family) extern const eddy__op_table eddy__##family##_ops;
 EDDY__OP_FAMILY_MAP(X)
 #undef X
+
+/*
+ * Sets the number of threads of the BLAS library, which is global to the
+ * process (ops/gemm.c).
+ */
+void eddy__gemm_set_threads(uint32_t n);
 
 #endif

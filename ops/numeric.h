@@ -1,0 +1,181 @@
+/*
+ * The numeric dtypes as C types: what the tables of elementwise kernels are
+ * instantiated with.  A dtype D is one of F16 F32 F64 I8 I16 I32 I64 U8 U16
+ * U32 U64 B (bool) C64.  Of each there is
+ *
+ *   eddy__stored_D       what memory holds
+ *   eddy__computed_D     what expressions see: float for F16, else the same
+ *   eddy__wrapped_D      of integers: unsigned, at least 32 bits, so that no
+ *                        expression over it overflows; narrowing it wraps
+ *   EDDY__DTYPE_D        the eddy_dtype
+ *   eddy__load_D(s)      stored to computed
+ *   EDDY__STORE_D(e)     an expression's value to stored
+ *   eddy__get_D(v), eddy__put_D(v, s)   the same for scalars in a value
+ */
+#ifndef EDDY_OPS_NUMERIC_H
+#define EDDY_OPS_NUMERIC_H
+
+#include "ops/half.h"
+#include "runtime/core/kernel.h"
+
+#include <complex.h>
+
+typedef float _Complex eddy__complex64;
+
+/* X(D, ...) for each dtype of a group. */
+#define EDDY__EACH_FLOAT(X, ...)                                               \
+    X(F16, __VA_ARGS__) X(F32, __VA_ARGS__) X(F64, __VA_ARGS__)
+#define EDDY__EACH_SIGNED(X, ...)                                              \
+    X(I8, __VA_ARGS__)                                                         \
+    X(I16, __VA_ARGS__) X(I32, __VA_ARGS__) X(I64, __VA_ARGS__)
+#define EDDY__EACH_UNSIGNED(X, ...)                                            \
+    X(U8, __VA_ARGS__)                                                         \
+    X(U16, __VA_ARGS__) X(U32, __VA_ARGS__) X(U64, __VA_ARGS__)
+
+#define EDDY__DTYPE_F16 EDDY_FLOAT16
+#define EDDY__DTYPE_F32 EDDY_FLOAT32
+#define EDDY__DTYPE_F64 EDDY_FLOAT64
+#define EDDY__DTYPE_I8 EDDY_INT8
+#define EDDY__DTYPE_I16 EDDY_INT16
+#define EDDY__DTYPE_I32 EDDY_INT32
+#define EDDY__DTYPE_I64 EDDY_INT64
+#define EDDY__DTYPE_U8 EDDY_UINT8
+#define EDDY__DTYPE_U16 EDDY_UINT16
+#define EDDY__DTYPE_U32 EDDY_UINT32
+#define EDDY__DTYPE_U64 EDDY_UINT64
+#define EDDY__DTYPE_B EDDY_BOOL
+#define EDDY__DTYPE_C64 EDDY_COMPLEX64
+
+typedef uint32_t eddy__wrapped_I8, eddy__wrapped_I16, eddy__wrapped_I32;
+typedef uint32_t eddy__wrapped_U8, eddy__wrapped_U16, eddy__wrapped_U32;
+typedef uint64_t eddy__wrapped_I64, eddy__wrapped_U64;
+
+static inline eddy__complex64 eddy__complex(float real, float imaginary)
+{
+    return __builtin_complex(real, imaginary);
+}
+
+/* The types and accessors of a dtype that is computed as it is stored. */
+#define EDDY__PLAIN_DTYPE(D, type, field)                                      \
+    typedef type eddy__stored_##D, eddy__computed_##D;                         \
+    static inline type eddy__load_##D(type stored)                             \
+    {                                                                          \
+        return stored;                                                         \
+    }                                                                          \
+    static inline type eddy__get_##D(const eddy__value *v)                     \
+    {                                                                          \
+        return v->as.field;                                                    \
+    }                                                                          \
+    static inline void eddy__put_##D(eddy__value *v, type stored)              \
+    {                                                                          \
+        v->kind = EDDY__SCALAR;                                                \
+        v->dtype = EDDY__DTYPE_##D;                                            \
+        v->as.field = stored;                                                  \
+    }
+
+EDDY__PLAIN_DTYPE(F32, float, f32)
+EDDY__PLAIN_DTYPE(F64, double, f64)
+EDDY__PLAIN_DTYPE(I8, int8_t, i8)
+EDDY__PLAIN_DTYPE(I16, int16_t, i16)
+EDDY__PLAIN_DTYPE(I32, int32_t, i32)
+EDDY__PLAIN_DTYPE(I64, int64_t, i64)
+EDDY__PLAIN_DTYPE(U8, uint8_t, u8)
+EDDY__PLAIN_DTYPE(U16, uint16_t, u16)
+EDDY__PLAIN_DTYPE(U32, uint32_t, u32)
+EDDY__PLAIN_DTYPE(U64, uint64_t, u64)
+/* A bool is read and written as the byte 0 or 1 that it is. */
+EDDY__PLAIN_DTYPE(B, uint8_t, u8)
+
+typedef uint16_t eddy__stored_F16;
+typedef float eddy__computed_F16;
+
+static inline float eddy__load_F16(uint16_t stored)
+{
+    return eddy__half_to_float(stored);
+}
+
+static inline float eddy__get_F16(const eddy__value *v)
+{
+    return eddy__half_to_float(v->as.u16);
+}
+
+static inline void eddy__put_F16(eddy__value *v, uint16_t stored)
+{
+    v->kind = EDDY__SCALAR;
+    v->dtype = EDDY_FLOAT16;
+    v->as.u16 = stored;
+}
+
+typedef eddy__complex64 eddy__stored_C64, eddy__computed_C64;
+
+static inline eddy__complex64 eddy__load_C64(eddy__complex64 stored)
+{
+    return stored;
+}
+
+static inline eddy__complex64 eddy__get_C64(const eddy__value *v)
+{
+    return eddy__complex(v->as.c64[0], v->as.c64[1]);
+}
+
+static inline void eddy__put_C64(eddy__value *v, eddy__complex64 stored)
+{
+    v->kind = EDDY__SCALAR;
+    v->dtype = EDDY_COMPLEX64;
+    v->as.c64[0] = crealf(stored);
+    v->as.c64[1] = cimagf(stored);
+}
+
+#define EDDY__STORE_F16(e) eddy__half_from_float((float)(e))
+#define EDDY__STORE_F32(e) ((float)(e))
+#define EDDY__STORE_F64(e) ((double)(e))
+#define EDDY__STORE_I8(e) ((int8_t)(e))
+#define EDDY__STORE_I16(e) ((int16_t)(e))
+#define EDDY__STORE_I32(e) ((int32_t)(e))
+#define EDDY__STORE_I64(e) ((int64_t)(e))
+#define EDDY__STORE_U8(e) ((uint8_t)(e))
+#define EDDY__STORE_U16(e) ((uint16_t)(e))
+#define EDDY__STORE_U32(e) ((uint32_t)(e))
+#define EDDY__STORE_U64(e) ((uint64_t)(e))
+#define EDDY__STORE_B(e) ((uint8_t)(e))
+#define EDDY__STORE_C64(e) ((eddy__complex64)(e))
+
+/*
+ * Complex products and quotients are what the formulas say: C's own would go
+ * out of their way to make infinities of some NaNs, which TensorFlow does not.
+ */
+static inline eddy__complex64 eddy__complex_mul(eddy__complex64 x,
+                                                eddy__complex64 y)
+{
+    const float a = crealf(x), b = cimagf(x);
+    const float c = crealf(y), d = cimagf(y);
+
+    return eddy__complex(a * c - b * d, a * d + b * c);
+}
+
+/* In double, where no product of floats overflows or underflows. */
+static inline eddy__complex64 eddy__complex_div(eddy__complex64 x,
+                                                eddy__complex64 y)
+{
+    const double a = (double)crealf(x), b = (double)cimagf(x);
+    const double c = (double)crealf(y), d = (double)cimagf(y);
+    const double norm = c * c + d * d;
+
+    return eddy__complex((float)((a * c + b * d) / norm),
+                         (float)((b * c - a * d) / norm));
+}
+
+/* `base` to the power of `exponent`, modulo 2^64. */
+static inline uint64_t eddy__wrapped_power(uint64_t base, uint64_t exponent)
+{
+    uint64_t result = 1;
+
+    for (; exponent > 0; exponent >>= 1) {
+        if (exponent & 1)
+            result *= base;
+        base *= base;
+    }
+    return result;
+}
+
+#endif
