@@ -53,7 +53,7 @@ START_TEST(shapes_may_be_unknown_in_part)
         capture c;
 
         begin(&c);
-        eddy__write_shape(c.stream, &rows[i].shape);
+        eddy__put_shape(c.stream, &rows[i].shape);
         compare_text(&c, rows[i].text);
     }
 }
@@ -93,7 +93,7 @@ START_TEST(values_without_elements_are_empty_lists)
         capture c;
 
         begin(&c);
-        eddy__write_values(c.stream, tensor);
+        eddy__put_values(c.stream, tensor);
         compare_text(&c, rows[i].text);
         eddy_tensor_release(tensor);
     }
@@ -122,7 +122,7 @@ START_TEST(strings_are_json_whatever_their_bytes)
         capture c;
 
         begin(&c);
-        eddy__write_string(c.stream, rows[i].string);
+        eddy__put_string(c.stream, rows[i].string);
         compare_text(&c, rows[i].text);
     }
 }
@@ -133,13 +133,13 @@ START_TEST(names_are_quoted_only_if_need_be)
     capture c;
 
     begin(&c);
-    eddy__write_name(c.stream, "while/Exit_1");
+    eddy__put_name(c.stream, "while/Exit_1");
     fputc(' ', c.stream);
-    eddy__write_name(c.stream, "a b");
+    eddy__put_name(c.stream, "a b");
     fputc(' ', c.stream);
-    eddy__write_name(c.stream, "\033[31m");
+    eddy__put_name(c.stream, "\033[31m");
     fputc(' ', c.stream);
-    eddy__write_name(c.stream, "");
+    eddy__put_name(c.stream, "");
     compare_text(&c, "while/Exit_1 \"a b\" \"\\u001b[31m\" \"\"");
 }
 END_TEST

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,14 +28,11 @@ typedef struct walk {
 
 char *eddy__join_path(const char *directory, const char *name)
 {
-    const size_t length = strlen(directory);
-    char *path = malloc(length + strlen(name) + 2);
+    const size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
 
-    if (path == NULL)
-        return NULL;
-    memcpy(path, directory, length);
-    path[length] = '/';
-    strcpy(path + length + 1, name);
+    if (path != NULL)
+        snprintf(path, size, "%s/%s", directory, name);
     return path;
 }
 

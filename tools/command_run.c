@@ -37,7 +37,7 @@ static char *output_path(const char *directory, const char *name)
             *end++ = digits[byte & 15];
         }
     }
-    strcpy(end, ".npy");
+    memcpy(end, ".npy", sizeof ".npy");
     return path;
 }
 
@@ -59,9 +59,9 @@ static eddy__exit make_directory(const char *path)
 static void print_fetch(const char *name, const eddy_tensor *value)
 {
     printf("%s\t%s\t", name, eddy_dtype_name(eddy_tensor_dtype(value)));
-    eddy__write_shape(stdout, eddy_tensor_shape(value));
+    eddy__put_shape(stdout, eddy_tensor_shape(value));
     putchar('\t');
-    eddy__write_values(stdout, value);
+    eddy__put_values(stdout, value);
     putchar('\n');
 }
 

@@ -63,7 +63,7 @@ static void print_member(const eddy_graph *graph, const char *what,
     if (node == EDDY_NO_NODE)
         fputs("none", stdout);
     else
-        eddy__write_name(stdout, eddy_graph_node_name(graph, node));
+        eddy__put_name(stdout, eddy_graph_node_name(graph, node));
 }
 
 static void print_variable(const eddy_graph *graph, uint32_t depth,
@@ -109,7 +109,7 @@ static void print_frame(const eddy_graph *graph, const eddy_frame *frame,
         printf("root: %zu nodes\n", n_nodes);
         return;
     }
-    eddy__write_name(stdout, frame->name);
+    eddy__put_name(stdout, frame->name);
     printf(": %zu node%s, parallel_iterations %" PRId64 "\n", n_nodes,
            n_nodes == 1 ? "" : "s", frame->parallel_iterations);
     print_predicate(graph, depth + 1, frame->loop_cond);
@@ -200,10 +200,10 @@ static void print_branch(const eddy_graph *graph, const eddy_analysis *analysis,
     eddy__print_output(graph, first->predicate);
     if (frame != 0) {
         fputs(" in ", stdout);
-        eddy__write_name(stdout, eddy_analysis_frame(analysis, frame)->name);
+        eddy__put_name(stdout, eddy_analysis_frame(analysis, frame)->name);
     }
     printf(": %zu Switch%s, the first ", n, n == 1 ? "" : "es");
-    eddy__write_name(stdout, eddy_graph_node_name(graph, first->node));
+    eddy__put_name(stdout, eddy_graph_node_name(graph, first->node));
     putchar('\n');
 }
 

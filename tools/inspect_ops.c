@@ -27,7 +27,7 @@ void *eddy__inspect_allocate(size_t n, size_t size)
 
 void eddy__print_output(const eddy_graph *graph, eddy_output output)
 {
-    eddy__write_name(stdout, eddy_graph_node_name(graph, output.node));
+    eddy__put_name(stdout, eddy_graph_node_name(graph, output.node));
     if (output.index > 0)
         printf(":%" PRIu32, output.index);
 }
@@ -85,7 +85,7 @@ static void print_ops(const node_op *nodes, size_t n)
     for (size_t i = 0, end; i < n; i = end) {
         end = end_of_op(nodes, n, i);
         printf("  %8zu  ", end - i);
-        eddy__write_name(stdout, nodes[i].op);
+        eddy__put_name(stdout, nodes[i].op);
         putchar('\n');
     }
 }
@@ -102,9 +102,9 @@ static void print_unsupported(const eddy_context *ctx, const eddy_graph *graph,
         if (n_found++ == 0)
             puts("unsupported ops:");
         fputs("  ", stdout);
-        eddy__write_name(stdout, nodes[i].op);
+        eddy__put_name(stdout, nodes[i].op);
         printf(": %zu node%s, the first ", end - i, end - i == 1 ? "" : "s");
-        eddy__write_name(stdout, eddy_graph_node_name(graph, nodes[i].node));
+        eddy__put_name(stdout, eddy_graph_node_name(graph, nodes[i].node));
         putchar('\n');
     }
     if (n_found == 0)
@@ -163,7 +163,7 @@ static void print_end(const eddy_graph *graph, eddy_node node)
         eddy_graph_node_attr(graph, node, "shape", &shape) &&
         shape.kind == EDDY_ATTR_SHAPE && shape.n == 1) {
         putchar(' ');
-        eddy__write_shape(stdout, shape.as.shapes);
+        eddy__put_shape(stdout, shape.as.shapes);
     }
     putchar('\n');
 }
