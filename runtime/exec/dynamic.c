@@ -17,26 +17,25 @@
 bool eddy__queue_grow(eddy_run *run)
 {
     eddy__queue *q = &run->queue;
-    uint32_t capacity = q->capacity == 0 ? 64 : q->capacity * 2;
+    size_t n = (size_t)(q->end - q->base), head = (size_t)(q->head - q->base);
+    size_t capacity = n == 0 ? 64 : 2 * n;
     eddy__token *tokens;
 
-    if (capacity == 0) {
-        eddy__run_raise_memory(run, NULL, NULL);
-        return false;
-    }
     tokens = eddy__account_allocate(run->heap.account,
                                     capacity * sizeof *tokens);
     if (!tokens) {
         eddy__run_raise_memory(run, NULL, NULL);
         return false;
     }
-    for (uint32_t i = q->head; i != q->tail; i++)
-        tokens[i - q->head] = q->tokens[i & (q->capacity - 1)];
-    eddy__account_free(run->heap.account, q->tokens,
-                       q->capacity * sizeof *tokens);
-    *q = (eddy__queue){.tokens = tokens,
-                       .tail = q->tail - q->head,
-                       .capacity = capacity};
+    if (n > 0) {
+        memcpy(tokens, q->head, (n - head) * sizeof *tokens);
+        memcpy(tokens + n - head, q->base, head * sizeof *tokens);
+    }
+    eddy__account_free(run->heap.account, q->base, n * sizeof *tokens);
+    *q = (eddy__queue){.base = tokens,
+                       .end = tokens + capacity,
+                       .head = tokens,
+                       .tail = tokens + n};
     return true;
 }
 
@@ -62,7 +61,7 @@ static eddy__verdict merge_live(eddy_run *run, const eddy__step *merge,
         eddy__consume(run, slot);
         return EDDY__WAIT;
     }
-    eddy__put(run, merge, 0, it->values, eddy__take(slot));
+    eddy__pass(run, merge, 0, slot, it->values);
     eddy__out_scalar(&it->values[merge->out[1]], EDDY_INT32, edge->port);
     return verdict;
 }
@@ -71,7 +70,7 @@ static eddy__verdict arrive_special(eddy_run *run, const eddy__step *from,
                                     const eddy__edge *edge,
                                     eddy__iteration *it, bool dead)
 {
-    const eddy__step *to = &run->plan->steps[edge->step];
+    const eddy__step *to = &run->steps[edge->step];
     eddy__liveness *l = &it->liveness[edge->local];
 
     if (to->kind == EDDY__STEP_CONTROL_TRIGGER)
@@ -85,25 +84,46 @@ static eddy__verdict arrive_special(eddy_run *run, const eddy__step *from,
 }
 
 uint32_t eddy__send_special(eddy_run *run, const eddy__step *step,
-                            eddy__iteration *it, bool dead, uint32_t taken)
+                            eddy__iteration *it, bool dead, uint32_t taken,
+                            eddy__outlet *outlet)
 {
     uint32_t n = 0;
 
     for (uint32_t i = step->n_plain; i < step->n_edges; i++) {
         const eddy__edge *edge = &step->edges[i];
-        bool edge_dead = dead || (taken != UINT32_MAX &&
+        bool edge_dead = dead || (taken != EDDY__ALL_OUTPUTS &&
                                   edge->output != EDDY__CONTROL_PORT &&
                                   edge->output != taken);
         eddy__verdict verdict = arrive_special(run, step, edge, it, edge_dead);
 
         if (verdict == EDDY__WAIT)
             continue;
-        eddy__push(run, &run->plan->steps[edge->step], it,
-                   verdict == EDDY__FIRE_DEAD);
+        eddy__make_ready(run, &run->steps[edge->step], it,
+                         verdict == EDDY__FIRE_DEAD, outlet);
         n++;
     }
     return n;
 }
+
+/* A node of `it` that puts its outputs there is done; what comes next. */
+static inline eddy__token go_on(eddy_run *run, const eddy__step *step,
+                                eddy__iteration *it, bool dead)
+{
+    eddy__outlet outlet = eddy__outlet_open(run);
+
+    eddy__leave(run, it, eddy__send_all(run, step, it, dead, &outlet));
+    return outlet.next;
+}
+
+/* Nothing comes next in `it`. */
+static inline eddy__token stop_here(eddy_run *run, eddy__iteration *it)
+{
+    eddy__leave(run, it, 0);
+    return (eddy__token){0};
+}
+
+/* A node has failed, or is under way elsewhere. */
+static const eddy__token no_token = {0};
 
 /* ---- frames: Enter, Exit, NextIteration ---- */
 
@@ -171,14 +191,14 @@ static void enter_invariant(eddy_run *run, const eddy__step *step,
     apply_invariant(run, step, frame, dead);
 }
 
-static void run_enter(eddy_run *run, const eddy__step *step,
-                      eddy__iteration *it, bool dead)
+static eddy__token run_enter(eddy_run *run, const eddy__step *step,
+                             eddy__iteration *it, bool dead)
 {
     eddy__frame *frame = eddy__frame_enter(run, it, step);
     eddy__value value = {.kind = EDDY__NONE};
 
     if (!frame)
-        return;
+        return no_token;
     if (dead)
         eddy__consume(run, &it->values[step->in[0]]);
     else
@@ -194,11 +214,11 @@ static void run_enter(eddy_run *run, const eddy__step *step,
     }
     if (--frame->pending_enters == 0)
         eddy__frame_retire(run, frame);
-    eddy__leave(run, it);
+    return stop_here(run, it);
 }
 
-static void run_exit(eddy_run *run, const eddy__step *step,
-                     eddy__iteration *it)
+static eddy__token run_exit(eddy_run *run, const eddy__step *step,
+                            eddy__iteration *it)
 {
     eddy__frame *frame = it->frame;
     eddy__iteration *parent = frame->parent;
@@ -208,55 +228,82 @@ static void run_exit(eddy_run *run, const eddy__step *step,
                         it,
                         "the Exit is live in a second iteration; it must read "
                         "output 0 of a Switch on the LoopCond");
-        return;
+        return no_token;
     }
     frame->exited[step->aux] = 1;
     eddy__put(run, step, 0, parent->values,
               eddy__take_out(&it->values[step->in[0]]));
     eddy__send(run, step, parent, false);
-    eddy__leave(run, it);
+    return stop_here(run, it);
 }
 
 /* Only the Exits that die in the last iteration matter, at the frame's end. */
-static void die_exit(eddy_run *run, const eddy__step *step,
-                     eddy__iteration *it)
+static inline void note_dead_exit(const eddy__step *step,
+                                  eddy__iteration *it)
 {
     eddy__frame *frame = it->frame;
 
-    eddy__consume(run, &it->values[step->in[0]]);
     if (it == frame->newest)
         frame->dead_exits[frame->n_dead_exits++] = step;
-    eddy__leave(run, it);
 }
 
-static void run_next_iteration(eddy_run *run, const eddy__step *step,
-                               eddy__iteration *it)
+/* Does `step` feed nothing but a Merge that waits for one live token? */
+static inline bool is_lone_merge(const eddy_run *run, const eddy__step *step,
+                                 const eddy__iteration *it)
+{
+    const eddy__edge *edge = step->edges;
+
+    return step->n_edges == 1 && step->n_plain == 0 &&
+           run->steps[edge->step].kind == EDDY__STEP_MERGE &&
+           edge->port != EDDY__CONTROL_PORT &&
+           it->liveness[edge->local].pending == 1;
+}
+
+/* What eddy__send_special comes to then: the commonest back edge. */
+static inline void arrive_first(eddy_run *run, const eddy__edge *edge,
+                                eddy__iteration *it, eddy__outlet *outlet)
+{
+    const eddy__step *merge = &run->steps[edge->step];
+
+    it->liveness[edge->local].pending = EDDY__MERGE_FIRED;
+    eddy__pass(run, merge, 0, &it->values[merge->in[edge->port]], it->values);
+    eddy__out_scalar(&it->values[merge->out[1]], EDDY_INT32, edge->port);
+    eddy__make_ready(run, merge, it, false, outlet);
+    it->outstanding++;
+}
+
+static eddy__token run_next_iteration(eddy_run *run, const eddy__step *step,
+                                      eddy__iteration *it)
 {
     eddy__frame *frame = it->frame;
-    eddy__value value = eddy__take(&it->values[step->in[0]]);
-    eddy__iteration *next = it->next;
+    eddy__value *slot = &it->values[step->in[0]];
+    eddy__iteration *after = it->next;
+    eddy__outlet outlet;
 
-    if (!next && frame->n_outstanding >= frame->plan->parallel_iterations) {
+    if (!after && frame->n_outstanding >= frame->plan->parallel_iterations) {
         frame->parked[frame->n_parked++] =
-            (eddy__parked){.step = step, .value = value};
-        eddy__leave(run, it);
-        return;
+            (eddy__parked){.step = step, .value = eddy__take(slot)};
+        return stop_here(run, it);
     }
-    if (!next)
-        next = eddy__frame_iterate(run, frame);
-    if (!next) {
-        eddy__value_clear(&run->heap, &value);
-        return;
-    }
-    eddy__put(run, step, 0, next->values, value);
-    eddy__send(run, step, next, false);
-    eddy__leave(run, it);
+    if (!after)
+        after = eddy__frame_iterate(run, frame);
+    if (!after)
+        return no_token;
+    eddy__pass(run, step, 0, slot, after->values);
+    outlet = eddy__outlet_open(run);
+    if (is_lone_merge(run, step, after))
+        arrive_first(run, step->edges, after, &outlet);
+    else
+        after->outstanding +=
+            eddy__send_all(run, step, after, false, &outlet);
+    eddy__leave(run, it, 0);
+    return outlet.next;
 }
 
 /* ---- Switch, feeds, fetches ---- */
 
 /* The live output, or UINT32_MAX when that has been refused. */
-static uint32_t choose_output(eddy_run *run, const eddy__step *step,
+static inline uint32_t choose_output(eddy_run *run, const eddy__step *step,
                               eddy__iteration *it)
 {
     const eddy__value *pred = &it->values[step->in[1]];
@@ -277,22 +324,52 @@ static uint32_t choose_output(eddy_run *run, const eddy__step *step,
     return (uint32_t)pred->as.i32;
 }
 
-static void run_switch(eddy_run *run, const eddy__step *step,
-                       eddy__iteration *it)
+/*
+ * The Exit of a loop dies in every iteration but the last: it is done with at
+ * once, without a token.
+ */
+static inline bool is_exit_done(eddy_run *run, const eddy__step *consumer,
+                                eddy__iteration *it)
 {
-    uint32_t taken = choose_output(run, step, it);
-
-    if (taken == UINT32_MAX)
-        return;
-    eddy__put(run, step, taken, it->values,
-              eddy__take(&it->values[step->in[0]]));
-    eddy__send_taken(run, step, it, taken);
-    eddy__leave(run, it);
+    if (consumer->kind != EDDY__STEP_EXIT)
+        return false;
+    note_dead_exit(consumer, it);
+    run->stats.dead_executions++;
+    run->n_executed++;
+    return true;
 }
 
-static void run_fetch(eddy_run *run, const eddy__step *step,
-                      eddy__iteration *it, bool dead)
+/* Of a live Switch only output `taken` and the control edges are live. */
+static eddy__token run_switch(eddy_run *run, const eddy__step *step,
+                              eddy__iteration *it)
 {
+    const eddy__edge *edge = step->edges, *end = edge + step->n_plain;
+    uint32_t taken = choose_output(run, step, it), n = 0;
+    eddy__outlet outlet = eddy__outlet_open(run);
+
+    if (taken == EDDY__ALL_OUTPUTS)
+        return no_token;
+    eddy__pass(run, step, taken, &it->values[step->in[0]], it->values);
+    for (; edge < end; edge++) {
+        const eddy__step *consumer = &run->steps[edge->step];
+        bool dead = edge->output != taken && edge->output != EDDY__CONTROL_PORT;
+
+        if (!eddy__arrive_plain(it, edge, &dead) ||
+            (dead && is_exit_done(run, consumer, it)))
+            continue;
+        eddy__make_ready(run, consumer, it, dead, &outlet);
+        n++;
+    }
+    if (step->n_edges > step->n_plain)
+        n += eddy__send_special(run, step, it, false, taken, &outlet);
+    eddy__leave(run, it, n);
+    return outlet.next;
+}
+
+static eddy__token run_fetch(eddy_run *run, const eddy__step *step,
+                             eddy__iteration *it, bool dead)
+{
+    run->stats.live_executions--; /* it is no node of the plan */
     if (dead) {
         eddy__consume(run, &it->values[step->in[0]]);
         run->fetch_state[step->aux] = EDDY__CAME_DEAD;
@@ -300,19 +377,27 @@ static void run_fetch(eddy_run *run, const eddy__step *step,
         run->fetched[step->aux] = eddy__take_out(&it->values[step->in[0]]);
         run->fetch_state[step->aux] = EDDY__CAME_LIVE;
     }
-    eddy__leave(run, it);
-}
-
-static void run_forward(eddy_run *run, const eddy__step *step,
-                        eddy__iteration *it)
-{
-    eddy__put(run, step, 0, it->values,
-              eddy__take(&it->values[step->in[0]]));
-    eddy__send(run, step, it, false);
-    eddy__leave(run, it);
+    return stop_here(run, it);
 }
 
 /* ---- kernels ---- */
+
+/* Has something outside asked the run to stop, or its time run out? */
+static inline bool must_stop(eddy_run *run)
+{
+    int stop = atomic_load_explicit(&run->stop, memory_order_relaxed);
+
+    if (__builtin_expect(stop == EDDY__GO, 1))
+        return false;
+    if (stop == EDDY__STOP_CANCEL)
+        eddy__run_raise(run, EDDY_CANCELLED, EDDY_E_CANCELLED, NULL, NULL,
+                        "the run was cancelled");
+    else
+        eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE, NULL,
+                        NULL, "the run took longer than %llu ns",
+                        (unsigned long long)run->options.timeout_ns);
+    return true;
+}
 
 /* NULL if output `i` is as the plan says it must be, else what is wrong. */
 static const char *find_fault(const eddy__kernel_node *node, uint32_t i,
@@ -341,7 +426,7 @@ bool eddy__settle_outputs(eddy_run *run, const eddy__step *step,
 
     for (uint32_t i = 0; i < node->n_out; i++) {
         eddy__value *slot = &it->values[step->out[i]];
-        uint32_t uses = step->out[node->n_out + i];
+        uint32_t uses = eddy__step_uses(step, i);
         const char *fault;
 
         if (slot->kind == EDDY__NONE && uses == 0)
@@ -373,42 +458,43 @@ static inline void aim_kernel(eddy_kernel *k, const eddy__step *step,
     k->in = step->in;
     k->out = step->out;
     k->node = step->node;
-    k->iteration = it;
 }
 
 /* The general case: references are counted, and the kernel may suspend. */
-static void run_kernel(eddy_run *run, const eddy__step *step,
-                       eddy__iteration *it)
+static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
+                              eddy__iteration *it)
 {
     eddy_kernel *k = &run->kernel;
     eddy_status status;
 
+    if (must_stop(run))
+        return no_token;
     if ((step->flags & EDDY__STEP_OFFLOAD) && run->may_offload &&
         eddy__task_offload(run, step, it))
-        return;
+        return no_token;
     aim_kernel(k, step, it);
+    k->iteration = it;
     run->current = step;
     run->suspended = NULL;
     for (uint32_t i = 0; i < step->node->n_out; i++)
         it->values[step->out[i]].kind = EDDY__NONE;
     status = step->kernel(k);
     if (run->suspended)
-        return;
+        return no_token;
     if (status != EDDY_OK) {
         eddy__run_raise_kernel(run, status, k->err, step, it);
-        return;
+        return no_token;
     }
     if (!(step->flags & EDDY__STEP_INLINE_IN))
         consume_inputs(run, step, it);
     if (!eddy__settle_outputs(run, step, it))
-        return;
-    eddy__send(run, step, it, false);
-    eddy__leave(run, it);
+        return no_token;
+    return go_on(run, step, it, false);
 }
 
 /* Scalars in, scalars out, by one of eddy's own kernels. */
-static void run_scalar_kernel(eddy_run *run, const eddy__step *step,
-                              eddy__iteration *it)
+static inline eddy__token run_scalar(eddy_run *run, const eddy__step *step,
+                                     eddy__iteration *it)
 {
     eddy_kernel *k = &run->kernel;
     eddy_status status;
@@ -417,48 +503,36 @@ static void run_scalar_kernel(eddy_run *run, const eddy__step *step,
     status = step->kernel(k);
     if (__builtin_expect(status != EDDY_OK, 0)) {
         eddy__run_raise_kernel(run, status, k->err, step, it);
-        return;
+        return no_token;
     }
-    eddy__send(run, step, it, false);
-    eddy__leave(run, it);
+    return go_on(run, step, it, false);
 }
 
 /* ---- the loop ---- */
 
-static void execute_live(eddy_run *run, const eddy__step *step,
-                         eddy__iteration *it)
+static inline eddy__token execute_live(eddy_run *run, const eddy__step *step,
+                                       eddy__iteration *it)
 {
-    const unsigned scalar = EDDY__STEP_INLINE_IN | EDDY__STEP_INLINE_OUT;
-
-    run->stats.live_executions++;
     switch ((eddy__step_kind)step->kind) {
+    case EDDY__STEP_SCALAR:
+        return run_scalar(run, step, it);
     case EDDY__STEP_KERNEL:
-        if ((step->flags & scalar) == scalar)
-            run_scalar_kernel(run, step, it);
-        else
-            run_kernel(run, step, it);
-        return;
+        return run_kernel(run, step, it);
     case EDDY__STEP_FORWARD:
-        run_forward(run, step, it);
-        return;
+        eddy__pass(run, step, 0, &it->values[step->in[0]], it->values);
+        break;
     case EDDY__STEP_SWITCH:
-        run_switch(run, step, it);
-        return;
+        return run_switch(run, step, it);
     case EDDY__STEP_ENTER:
-        run_enter(run, step, it, false);
-        return;
+        return run_enter(run, step, it, false);
     case EDDY__STEP_EXIT:
-        run_exit(run, step, it);
-        return;
+        return run_exit(run, step, it);
     case EDDY__STEP_NEXT_ITERATION:
-        run_next_iteration(run, step, it);
-        return;
+        return run_next_iteration(run, step, it);
     case EDDY__STEP_FETCH:
-        run->stats.live_executions--;
-        run_fetch(run, step, it, false);
-        return;
+        return run_fetch(run, step, it, false);
     case EDDY__STEP_FEED:
-        run->stats.live_executions--;
+        run->stats.live_executions--; /* it is no node of the plan */
         eddy__put(run, step, 0, it->values, run->feed_values[step->aux]);
         break;
     case EDDY__STEP_CONST:
@@ -468,92 +542,69 @@ static void execute_live(eddy_run *run, const eddy__step *step,
     case EDDY__STEP_CONTROL_TRIGGER:
         break;
     }
-    eddy__send(run, step, it, false);
-    eddy__leave(run, it);
+    return go_on(run, step, it, false);
 }
 
-static void execute_dead(eddy_run *run, const eddy__step *step,
-                         eddy__iteration *it)
+static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
+                                eddy__iteration *it)
 {
+    if (step->kind == EDDY__STEP_FETCH)
+        return run_fetch(run, step, it, true);
     run->stats.dead_executions++;
-    switch ((eddy__step_kind)step->kind) {
-    case EDDY__STEP_ENTER:
-        run_enter(run, step, it, true);
-        return;
-    case EDDY__STEP_EXIT:
-        die_exit(run, step, it);
-        return;
-    case EDDY__STEP_NEXT_ITERATION:
-        eddy__consume(run, &it->values[step->in[0]]);
-        eddy__leave(run, it);
-        return;
-    case EDDY__STEP_FETCH:
-        run->stats.dead_executions--;
-        run_fetch(run, step, it, true);
-        return;
-    case EDDY__STEP_MERGE: /* dead inputs hold nothing */
-        break;
-    default:
+    if (step->kind == EDDY__STEP_ENTER)
+        return run_enter(run, step, it, true);
+    if (step->kind != EDDY__STEP_MERGE) /* whose dead inputs hold nothing */
         consume_inputs(run, step, it);
-        break;
-    }
-    eddy__send(run, step, it, true);
-    eddy__leave(run, it);
+    if (step->kind == EDDY__STEP_NEXT_ITERATION)
+        return stop_here(run, it);
+    if (step->kind != EDDY__STEP_EXIT)
+        return go_on(run, step, it, true);
+    note_dead_exit(step, it);
+    return stop_here(run, it);
 }
 
 void eddy__drive_begin(eddy_run *run)
 {
+    run->n_executed = 0;
+    if (!run->queue.base && !eddy__queue_grow(run))
+        return;
     run->root = eddy__frame_root(run);
     if (!run->root)
         return;
     for (uint32_t i = 0; i < run->plan->n_roots; i++)
-        eddy__push(run, &run->plan->steps[run->plan->roots[i]],
-                   run->root->oldest, false);
+        eddy__push(run, &run->steps[run->plan->roots[i]], run->root->oldest,
+                   false);
     run->root->oldest->outstanding = run->plan->n_roots;
-}
-
-/* Has something outside asked the run to stop, or its time run out? */
-static bool must_stop(eddy_run *run)
-{
-    int stop = atomic_load_explicit(&run->stop, memory_order_relaxed);
-
-    if (stop == EDDY__STOP_CANCEL)
-        eddy__run_raise(run, EDDY_CANCELLED, EDDY_E_CANCELLED, NULL, NULL,
-                        "the run was cancelled");
-    else if (stop == EDDY__STOP_DEADLINE)
-        eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE, NULL,
-                        NULL, "the run took longer than %llu ns",
-                        (unsigned long long)run->options.timeout_ns);
-    return run->failed;
 }
 
 /* Nodes between two looks at the clock: some microseconds of cheap ones. */
 #define CLOCK_PERIOD 256
 
-/* Runs ready nodes until there are none, a failure, or `n` have run. */
+/*
+ * Runs ready nodes until there are none, `n` have run, or the run has failed;
+ * returns how many it was.
+ */
 static uint64_t drive_some(eddy_run *run, uint64_t n)
 {
     eddy__queue *q = &run->queue;
+    eddy__token token = {0};
 
-    while (n > 0 && q->head != q->tail) {
-        eddy__token token;
+    for (uint64_t i = 0; i < n; i++) {
         const eddy__step *step;
 
-        if (__builtin_expect(atomic_load_explicit(&run->stop,
-                                                  memory_order_relaxed),
-                             0) &&
-            must_stop(run))
-            return n;
-        token = q->tokens[q->head++ & (q->capacity - 1)];
+        if (token.step == 0) {
+            if (q->head == q->tail)
+                return i;
+            token = eddy__pop(q);
+        }
         step = (const eddy__step *)(token.step & ~(uintptr_t)1);
-        if (token.step & 1)
-            execute_dead(run, step, token.iteration);
-        else
-            execute_live(run, step, token.iteration);
+        token = token.step & 1 ? execute_dead(run, step, token.iteration)
+                               : execute_live(run, step, token.iteration);
         if (__builtin_expect(run->failed, 0))
-            return n;
-        n--;
+            return i + 1;
     }
+    if (token.step != 0)
+        eddy__unpop(run, token);
     return n;
 }
 
@@ -566,7 +617,9 @@ bool eddy__drive(eddy_run *run, uint64_t budget)
 
         if (n == 0)
             return false;
-        budget -= n - drive_some(run, n);
+        n = drive_some(run, n);
+        run->n_executed += n;
+        budget -= n;
         if (run->deadline_ns > 0 && eddy__now_ns() >= run->deadline_ns)
             atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
                                   memory_order_relaxed);
@@ -576,8 +629,10 @@ bool eddy__drive(eddy_run *run, uint64_t budget)
 
 void eddy__drive_end(eddy_run *run)
 {
-    run->queue.head = run->queue.tail = 0;
+    run->queue.head = run->queue.tail = run->queue.base;
     while (run->frames)
         eddy__frame_destroy(run, run->frames);
     run->root = NULL;
+    run->stats.live_executions +=
+        run->n_executed - run->stats.dead_executions;
 }

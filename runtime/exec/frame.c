@@ -74,14 +74,14 @@ static eddy__iteration *new_iteration(eddy_run *run, eddy__frame *frame)
     return it;
 }
 
-static void recycle_iteration(eddy_run *run, eddy__iteration *it)
+static inline void recycle_iteration(eddy_run *run, eddy__iteration *it)
 {
     const eddy__plan_frame *plan = it->frame->plan;
     uint32_t id = it->frame->id;
 
-    for (uint32_t i = plan->n_invariants;
-         plan->has_counted && i < plan->n_slots; i++)
-        eddy__value_clear(&run->heap, &it->values[i]);
+    if (plan->has_counted)
+        for (uint32_t i = plan->n_invariants; i < plan->n_slots; i++)
+            eddy__value_clear(&run->heap, &it->values[i]);
     it->next = run->spare_iterations[id];
     run->spare_iterations[id] = it;
 }

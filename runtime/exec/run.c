@@ -125,6 +125,7 @@ eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
     run->ctx = plan->ctx;
     run->plan = eddy_plan_retain(plan);
     eddy_session_retain(run->options.session);
+    run->steps = plan->steps;
     run->job.work = drive_job;
     status = init_run(run, err);
     if (status == EDDY_OK)
@@ -155,8 +156,9 @@ void eddy_run_destroy(eddy_run *run)
     for (size_t i = 0; i < run->plan->n_feeds; i++)
         eddy_tensor_release(run->feeds[i]);
     eddy__frame_free_spares(run);
-    eddy__account_free(run->heap.account, run->queue.tokens,
-                       run->queue.capacity * sizeof *run->queue.tokens);
+    eddy__account_free(run->heap.account, run->queue.base,
+                       (size_t)(run->queue.end - run->queue.base) *
+                           sizeof *run->queue.base);
     uv_cond_destroy(&run->changed);
     uv_mutex_destroy(&run->mu);
     free_run(run);

@@ -82,10 +82,14 @@ typedef struct eddy__token {
     eddy__iteration *iteration;
 } eddy__token;
 
-/* First in, first out; the capacity is a power of two. */
+/*
+ * First in, first out, in a ring from `base` to `end`.  It is empty when `head`
+ * is `tail`, so one place always stays free.
+ */
 typedef struct eddy__queue {
-    eddy__token *tokens;
-    uint32_t head, tail, capacity;
+    eddy__token *base, *end;
+    eddy__token *head; /* the oldest */
+    eddy__token *tail; /* where the next one goes */
 } eddy__queue;
 
 /*
@@ -154,6 +158,7 @@ struct eddy_run {
     bool is_timed;               /* guarded by the pool's mu */
 
     /* The driver's own from here on. */
+    const eddy__step *steps; /* the plan's */
     eddy__heap heap;
     eddy_kernel kernel;
     eddy__queue queue;
@@ -162,6 +167,7 @@ struct eddy_run {
     eddy__frame **spare_frames; /* by static frame, linked by next */
     eddy__iteration **spare_iterations;
     uint64_t started_ns, deadline_ns; /* 0: none */
+    uint64_t n_executed;              /* tokens, feeds and fetches too */
     uint32_t n_tasks;                 /* under way */
     uint32_t n_suspended;
     bool failed; /* error and status are set */

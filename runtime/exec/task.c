@@ -218,7 +218,7 @@ static void propagate(eddy_run *run, eddy__task *task)
     if (!eddy__settle_outputs(run, step, it))
         return;
     eddy__send(run, step, it, false);
-    eddy__leave(run, it);
+    eddy__leave(run, it, 0);
 }
 
 static void collect(eddy_run *run, eddy__task *task)

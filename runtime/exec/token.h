@@ -9,18 +9,41 @@
 
 /* ---- the queue ---- */
 
+/* Called when the ring is full, with `tail` on `head`; false: raised. */
 bool eddy__queue_grow(eddy_run *run);
 
 static inline void eddy__push(eddy_run *run, const eddy__step *step,
                               eddy__iteration *it, bool dead)
 {
     eddy__queue *q = &run->queue;
+    eddy__token *at = q->tail, *next = at + 1;
 
-    if (__builtin_expect(q->tail - q->head == q->capacity, 0) &&
-        !eddy__queue_grow(run))
-        return;
-    q->tokens[q->tail++ & (q->capacity - 1)] = (eddy__token){
-        .step = (uintptr_t)step | (uintptr_t)dead, .iteration = it};
+    *at = (eddy__token){.step = (uintptr_t)step | (uintptr_t)dead,
+                        .iteration = it};
+    if (__builtin_expect(next == q->end, 0))
+        next = q->base;
+    q->tail = next;
+    if (__builtin_expect(next == q->head, 0))
+        eddy__queue_grow(run);
+}
+
+static inline eddy__token eddy__pop(eddy__queue *q)
+{
+    eddy__token *at = q->head, *next = at + 1;
+
+    q->head = __builtin_expect(next == q->end, 0) ? q->base : next;
+    return *at;
+}
+
+/* Puts a token before all others. */
+static inline void eddy__unpop(eddy_run *run, eddy__token token)
+{
+    eddy__queue *q = &run->queue;
+
+    q->head = q->head == q->base ? q->end - 1 : q->head - 1;
+    *q->head = token;
+    if (q->head == q->tail)
+        eddy__queue_grow(run);
 }
 
 /* ---- values ---- */
@@ -70,71 +93,120 @@ static inline void eddy__put(eddy_run *run, const eddy__step *step, uint32_t i,
 {
     eddy__value *slot = &values[step->out[i]];
 
-    value.uses = step->out[step->node->n_out + i];
     *slot = value;
-    if (value.uses == 0)
+    if (step->flags & EDDY__STEP_INLINE_OUT)
+        return;
+    slot->uses = eddy__step_uses(step, i);
+    if (slot->uses == 0)
         eddy__value_clear(&run->heap, slot);
+}
+
+/* Moves what `step` reads from `slot` into its output `i`, in `values`. */
+static inline void eddy__pass(eddy_run *run, const eddy__step *step,
+                              uint32_t i, eddy__value *slot,
+                              eddy__value *values)
+{
+    if (step->flags & EDDY__STEP_INLINE_OUT)
+        values[step->out[i]] = *slot;
+    else
+        eddy__put(run, step, i, values, eddy__take(slot));
 }
 
 /* ---- edges ---- */
 
 /*
- * The edges of `step` to Merges and ControlTriggers, `taken` being the one live
- * output (any, if UINT32_MAX) of a live node.  Returns the consumers made ready.
+ * Where consumers go that become ready.  When nothing else is ready, the first
+ * goes on in `next` instead of through the queue: the order is the same.
  */
+typedef struct eddy__outlet {
+    eddy__token next;
+    bool is_direct; /* `next` is free, and the queue empty */
+} eddy__outlet;
+
+static inline eddy__outlet eddy__outlet_open(const eddy_run *run)
+{
+    return (eddy__outlet){.is_direct = run->queue.head == run->queue.tail};
+}
+
+static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,
+                                    eddy__iteration *it, bool dead,
+                                    eddy__outlet *outlet)
+{
+    if (outlet->is_direct) {
+        outlet->next = (eddy__token){
+            .step = (uintptr_t)step | (uintptr_t)dead, .iteration = it};
+        outlet->is_direct = false;
+    } else {
+        eddy__push(run, step, it, dead);
+    }
+}
+
+/*
+ * The edges of `step` to Merges and ControlTriggers, `taken` being the one live
+ * output (any, if EDDY__ALL_OUTPUTS) of a live node.  Returns how many consumers
+ * it made ready.
+ */
+#define EDDY__ALL_OUTPUTS UINT32_MAX
+
 uint32_t eddy__send_special(eddy_run *run, const eddy__step *step,
-                            eddy__iteration *it, bool dead, uint32_t taken);
+                            eddy__iteration *it, bool dead, uint32_t taken,
+                            eddy__outlet *outlet);
+
+/* A token on a plain edge: true if its consumer is ready, and how. */
+static inline bool eddy__arrive_plain(eddy__iteration *it,
+                                      const eddy__edge *edge, bool *dead)
+{
+    eddy__liveness *l;
+
+    if (edge->port == EDDY__SOLE_PORT)
+        return true;
+    l = &it->liveness[edge->local];
+    if (!eddy__arrive(l, *dead))
+        return false;
+    *dead = l->dead != 0;
+    return true;
+}
 
 /*
  * A token on every edge of `step`, in the iteration where its outputs appear.
- * The consumers made ready are queued and counted in the iteration.
+ * Returns how many consumers it made ready.
  */
+static inline uint32_t eddy__send_all(eddy_run *run, const eddy__step *step,
+                                      eddy__iteration *it, bool dead,
+                                      eddy__outlet *outlet)
+{
+    const eddy__edge *edge = step->edges, *end = edge + step->n_plain;
+    const eddy__step *steps = run->steps;
+    uint32_t n = 0;
+
+    for (; edge < end; edge++) {
+        bool is_dead = dead;
+
+        if (eddy__arrive_plain(it, edge, &is_dead)) {
+            eddy__make_ready(run, &steps[edge->step], it, is_dead, outlet);
+            n++;
+        }
+    }
+    if (step->n_edges > step->n_plain)
+        n += eddy__send_special(run, step, it, dead, EDDY__ALL_OUTPUTS,
+                                outlet);
+    return n;
+}
+
+/* The same into any iteration, all through the queue, and counted there. */
 static inline void eddy__send(eddy_run *run, const eddy__step *step,
                               eddy__iteration *it, bool dead)
 {
-    const eddy__edge *edge = step->edges, *end = edge + step->n_plain;
-    const eddy__step *steps = run->plan->steps;
-    uint32_t n = 0;
+    eddy__outlet queue = {.is_direct = false};
 
-    for (; edge < end; edge++) {
-        eddy__liveness *l = &it->liveness[edge->local];
-
-        if (eddy__arrive(l, dead)) {
-            eddy__push(run, &steps[edge->step], it, l->dead != 0);
-            n++;
-        }
-    }
-    if (step->n_edges > step->n_plain)
-        n += eddy__send_special(run, step, it, dead, UINT32_MAX);
-    it->outstanding += n;
+    it->outstanding += eddy__send_all(run, step, it, dead, &queue);
 }
 
-/* The same for a live Switch: only output `taken` and control edges are live. */
-static inline void eddy__send_taken(eddy_run *run, const eddy__step *step,
-                                    eddy__iteration *it, uint32_t taken)
+/* A node of `it` is done and has made `n` others of it ready. */
+static inline void eddy__leave(eddy_run *run, eddy__iteration *it, uint32_t n)
 {
-    const eddy__edge *edge = step->edges, *end = edge + step->n_plain;
-    const eddy__step *steps = run->plan->steps;
-    uint32_t n = 0;
-
-    for (; edge < end; edge++) {
-        eddy__liveness *l = &it->liveness[edge->local];
-        bool dead = edge->output != taken && edge->output != EDDY__CONTROL_PORT;
-
-        if (eddy__arrive(l, dead)) {
-            eddy__push(run, &steps[edge->step], it, l->dead != 0);
-            n++;
-        }
-    }
-    if (step->n_edges > step->n_plain)
-        n += eddy__send_special(run, step, it, false, taken);
-    it->outstanding += n;
-}
-
-/* A node of `it` is done. */
-static inline void eddy__leave(eddy_run *run, eddy__iteration *it)
-{
-    if (--it->outstanding == 0)
+    it->outstanding += n - 1;
+    if (it->outstanding == 0)
         eddy__frame_retire(run, it->frame);
 }
 

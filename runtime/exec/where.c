@@ -130,15 +130,14 @@ typedef struct trace {
     uint32_t *frame_killer; /* a frame: that of its first dead Enter */
 } trace;
 
+/* A Merge dies only of all its tokens, any other step of one. */
 static bool died(const trace *t, const eddy__step *step)
 {
-    const eddy__liveness *l;
-
     if (step->frame != 0)
         return false;
-    l = &t->root->liveness[step->local];
-    return step->kind == EDDY__STEP_MERGE ? l->dead == EDDY__MERGE_FIRED
-                                          : l->dead != 0;
+    if (step->kind == EDDY__STEP_MERGE)
+        return t->root->liveness[step->local].dead == EDDY__MERGE_FIRED;
+    return t->killer[step - t->run->plan->steps] != 0;
 }
 
 /* Which output a live Switch chose; its predicate is still in its slot. */

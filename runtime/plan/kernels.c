@@ -147,6 +147,9 @@ static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
         step->flags |= EDDY__STEP_INLINE_OUT;
     if (step->kind != EDDY__STEP_KERNEL)
         return;
+    if ((step->flags & EDDY__STEP_INLINE_IN) &&
+        (step->flags & EDDY__STEP_INLINE_OUT) && !(flags & EDDY_OP_ASYNC))
+        step->kind = EDDY__STEP_SCALAR;
     if (flags & EDDY_OP_ASYNC)
         step->flags |= EDDY__STEP_ASYNC;
     else if (!(flags & EDDY_OP_CHEAP) && !(step->flags & EDDY__STEP_INLINE_IN))
@@ -183,14 +186,20 @@ static eddy_status fill_step(eddy__layout *l, uint32_t id,
     eddy__step *step = &l->plan->steps[id];
 
     step->node = &l->infos[id];
-    if (!node)
+    if (!node) {
+        if (id < l->n_feeds &&
+            eddy__layout_is_inline(l, (eddy__source){.step = id}))
+            step->flags |= EDDY__STEP_INLINE_OUT;
         return EDDY_OK;
+    }
     EDDY_TRY(describe(l, id, node, &l->infos[id]));
     EDDY_TRY(choose_kernel(l, id, step));
     set_flags(l, id, step);
     if (step->kind == EDDY__STEP_CONST)
         return add_constant(l, node, step, n_constants);
-    if (step->kind == EDDY__STEP_KERNEL && !step->kernel)
+    if ((step->kind == EDDY__STEP_KERNEL ||
+         step->kind == EDDY__STEP_SCALAR) &&
+        !step->kernel)
         return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT,
                              EDDY_E_NO_KERNEL, node,
                              "the op has no kernel for these dtypes");

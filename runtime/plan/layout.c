@@ -374,6 +374,7 @@ static eddy_status give_slots(eddy__layout *l, uint32_t id)
 
     if (!out)
         return eddy__fail_memory(l->err);
+    out += n;
     for (uint32_t i = 0; i < n; i++) {
         out[i] = frame->n_slots++;
         if (!(step->flags & EDDY__STEP_PREAPPLIED) &&
@@ -410,7 +411,7 @@ static eddy_status give_all_slots(eddy__layout *l)
 
 static uint32_t *uses_of(eddy__layout *l, eddy__source from)
 {
-    return &l->outs[from.step][l->infos[from.step].n_out + from.output];
+    return &l->outs[from.step][-1 - (ptrdiff_t)from.output];
 }
 
 static eddy_status connect_inputs(eddy__layout *l, uint32_t id)
@@ -445,10 +446,11 @@ static eddy_status connect_inputs(eddy__layout *l, uint32_t id)
 
 static void add_edge(eddy__layout *l, uint32_t from, eddy__edge edge)
 {
-    size_t at = is_special(&l->plan->steps[edge.step])
-                      ? l->next_special[from]++
-                      : l->next_plain[from]++;
+    bool special = is_special(&l->plan->steps[edge.step]);
+    size_t at = special ? l->next_special[from]++ : l->next_plain[from]++;
 
+    if (!special && l->n_in_edges[edge.step] == 1)
+        edge.port = EDDY__SOLE_PORT;
     l->edges[at] = edge;
 }
 

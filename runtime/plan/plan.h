@@ -19,6 +19,7 @@
 #include "runtime/plan/infer.h"
 
 typedef enum eddy__step_kind {
+    EDDY__STEP_SCALAR, /* a kernel of eddy's own, scalars in and out */
     EDDY__STEP_KERNEL,
     EDDY__STEP_FORWARD, /* Identity, LoopCond: input 0 is output 0 */
     EDDY__STEP_CONST,
@@ -35,7 +36,7 @@ typedef enum eddy__step_kind {
 typedef enum eddy__step_flags {
     /* Inputs are known to hold no references: nothing to drop. */
     EDDY__STEP_INLINE_IN = 1 << 0,
-    /* Outputs are known to be scalars that the kernel sets: nothing to check. */
+    /* Outputs are known to be scalars: no uses to keep, nothing to check. */
     EDDY__STEP_INLINE_OUT = 1 << 1,
     /* May be handed to another worker when its inputs are large. */
     EDDY__STEP_OFFLOAD = 1 << 2,
@@ -54,6 +55,9 @@ typedef enum eddy__step_flags {
 
 #define EDDY__CONTROL_PORT UINT32_MAX
 
+/* The port of the only edge into an ordinary step: no counter is needed. */
+#define EDDY__SOLE_PORT (UINT32_MAX - 1)
+
 /*
  * From a step to a consumer.  The edges of a step to ordinary consumers come
  * first (`n_plain`), then those to Merges and ControlTriggers.
@@ -62,14 +66,14 @@ typedef struct eddy__edge {
     uint32_t step;   /* the consumer */
     uint32_t local;  /* its number in its frame */
     uint32_t output; /* of the producer, or EDDY__CONTROL_PORT */
-    uint32_t port;   /* input of the consumer, or EDDY__CONTROL_PORT */
+    uint32_t port;   /* input of the consumer, or one of the above */
 } eddy__edge;
 
 /* What is read each time a step runs: one cache line. */
 typedef struct eddy__step {
     eddy_kernel_fn kernel;
     const uint32_t *in;  /* slots, one an input */
-    const uint32_t *out; /* slots, one an output, then uses, one an output */
+    const uint32_t *out; /* slots, one an output; before them the uses */
     const eddy__edge *edges;
     const eddy__kernel_node *node;
     uint32_t n_plain, n_edges;
@@ -85,6 +89,12 @@ typedef struct eddy__step {
 } eddy__step;
 
 _Static_assert(sizeof(eddy__step) == 64, "a step is one cache line");
+
+/* How many consumers read output `i`. */
+static inline uint32_t eddy__step_uses(const eddy__step *step, uint32_t i)
+{
+    return step->out[-1 - (ptrdiff_t)i];
+}
 
 typedef struct eddy__plan_frame {
     const char *name;
