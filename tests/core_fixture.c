@@ -36,10 +36,9 @@ void core_fixture_init(core_fixture *f)
     counting_allocator_init(&f->counting);
     f->ctx.allocator = f->counting.allocator;
     eddy__registry_init(&f->ctx.registry, &f->ctx.allocator);
-    ck_assert_msg(eddy__registry_add_table(&f->ctx.registry, &table,
-                                           &f->err) == EDDY_OK &&
-                      eddy_graph_create(&f->ctx, &f->graph, &f->err) ==
-                          EDDY_OK,
+    ck_assert_msg(eddy__registry_add_table(&f->ctx.registry, &table, &f->err) ==
+                          EDDY_OK &&
+                      eddy_graph_create(&f->ctx, &f->graph, &f->err) == EDDY_OK,
                   "%s: %s", f->err.op, f->err.message);
 }
 
@@ -55,9 +54,9 @@ eddy_output core_fixture_source(core_fixture *f, const char *name,
 {
     eddy_output out = {.node = EDDY_NO_NODE};
 
-    ck_assert_int_eq(eddy_graph_add_placeholder(f->graph, name, dtype, NULL,
-                                                &out, &f->err),
-                     EDDY_OK);
+    ck_assert_int_eq(
+        eddy_graph_add_placeholder(f->graph, name, dtype, NULL, &out, &f->err),
+        EDDY_OK);
     return out;
 }
 

@@ -45,9 +45,9 @@ START_TEST(the_makers_make_single_values)
     const eddy_shape shape = {.rank = 0};
     eddy_tensor *tensor = NULL;
     const eddy_attr made[] = {
-        eddy_attr_int("a", &number),   eddy_attr_float("a", &rate),
-        eddy_attr_bool("a", &flag),    eddy_attr_string("a", &text),
-        eddy_attr_type("a", &dtype),   eddy_attr_shape("a", &shape),
+        eddy_attr_int("a", &number),    eddy_attr_float("a", &rate),
+        eddy_attr_bool("a", &flag),     eddy_attr_string("a", &text),
+        eddy_attr_type("a", &dtype),    eddy_attr_shape("a", &shape),
         eddy_attr_tensor("a", &tensor),
     };
 
@@ -146,13 +146,12 @@ START_TEST(tensors_are_held_only_when_they_are_retained)
         EDDY_OK);
     *(int32_t *)eddy_tensor_mutable_data(tensor) = 5;
     ck_assert(eddy__attr_copy(
-        &arena, &(eddy_attr){"v", EDDY_ATTR_TENSOR, false, 1,
-                             {.tensors = &tensor}},
+        &arena,
+        &(eddy_attr){"v", EDDY_ATTR_TENSOR, false, 1, {.tensors = &tensor}},
         &copy));
     eddy__attr_retain(&copy);
     eddy_tensor_release(tensor);
-    ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(copy.as.tensors[0]),
-                     5);
+    ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(copy.as.tensors[0]), 5);
     eddy__attr_release(&copy);
 }
 END_TEST

@@ -99,9 +99,9 @@ START_TEST(a_made_name_drops_leading_underscores)
 {
     const eddy_op_spec spec = {.size = sizeof spec, .name = "__Arg"};
 
-    ck_assert_int_eq(eddy__registry_add(&f.ctx.registry, &spec,
-                                        EDDY__ROLE_NONE, &f.err),
-                     EDDY_OK);
+    ck_assert_int_eq(
+        eddy__registry_add(&f.ctx.registry, &spec, EDDY__ROLE_NONE, &f.err),
+        EDDY_OK);
     ck_assert_int_eq(
         eddy_graph_add_op(f.graph, "__Arg", NULL, NULL, 0, NULL, &f.err),
         EDDY_OK);
@@ -183,8 +183,7 @@ START_TEST(an_output_that_is_not_there_is_refused)
 
     build_join();
     core_fixture_want(
-        &f,
-        eddy_graph_find_output(f.graph, no_outputs[_i].text, &out, &f.err),
+        &f, eddy_graph_find_output(f.graph, no_outputs[_i].text, &out, &f.err),
         no_outputs[_i].code, no_outputs[_i].detail);
     ck_assert_uint_eq(out.node, 77);
     ck_assert_uint_eq(out.index, 78);
@@ -218,8 +217,8 @@ START_TEST(the_closest_name_is_suggested)
     ck_assert_int_eq(add("while/Exit"), EDDY_OK);
     ck_assert_int_eq(add("while/Exit_1"), EDDY_OK);
     ck_assert_int_eq(add("y"), EDDY_OK);
-    found = eddy__name_closest(f.graph, asked[_i].asked,
-                               strlen(asked[_i].asked));
+    found =
+        eddy__name_closest(f.graph, asked[_i].asked, strlen(asked[_i].asked));
     if (asked[_i].closest)
         ck_assert_str_eq(found, asked[_i].closest);
     else
@@ -288,8 +287,7 @@ START_TEST(closeness_is_the_edit_distance)
         random_word(&state, name, 20);
         limit = (strlen(name) + 1) / 3;
         for (eddy_node v = 0; v < eddy_graph_size(f.graph); v++) {
-            size_t d =
-                plain_distance(name, eddy_graph_node_name(f.graph, v));
+            size_t d = plain_distance(name, eddy_graph_node_name(f.graph, v));
 
             least = d < least ? d : least;
         }
@@ -308,8 +306,7 @@ START_TEST(looking_for_a_close_name_in_a_large_graph_is_quick)
     char name[128];
 
     for (int i = 0; i < 100000; i++) {
-        snprintf(name, sizeof name, "a/long/scope/of/a/large/model/node_%d",
-                 i);
+        snprintf(name, sizeof name, "a/long/scope/of/a/large/model/node_%d", i);
         ck_assert_int_eq(add(name), EDDY_OK);
     }
     begin = clock();

@@ -168,8 +168,8 @@ START_TEST(a_table_gives_roles_and_marks_its_ops_as_built_in)
     eddy_op_spec mine = spec_of("Mine");
 
     mine.flags |= EDDY__OP_BUILTIN;
-    ck_assert_int_eq(
-        eddy__registry_add_table(&f.ctx.registry, &table, &f.err), EDDY_OK);
+    ck_assert_int_eq(eddy__registry_add_table(&f.ctx.registry, &table, &f.err),
+                     EDDY_OK);
     ck_assert_int_eq(eddy_op_register(&f.ctx, &mine, &f.err), EDDY_OK);
     ck_assert_int_eq(find("_Inner")->role, EDDY__ROLE_MERGE);
     ck_assert_int_eq(find("Outer")->role, EDDY__ROLE_NONE);
@@ -190,8 +190,7 @@ START_TEST(a_failed_allocation_leaves_the_registry_as_it_was)
         status = eddy_op_register(&f.ctx, &spec, &f.err);
         counting_allocator_allow(&f.counting, -1);
         ck_assert_int_eq(find("Mine") != NULL, status == EDDY_OK);
-        ck_assert_uint_eq(f.ctx.registry.n_ops,
-                          n_before + (status == EDDY_OK));
+        ck_assert_uint_eq(f.ctx.registry.n_ops, n_before + (status == EDDY_OK));
         if (status != EDDY_OK)
             core_fixture_want(&f, status, EDDY_RESOURCE_EXHAUSTED,
                               EDDY_E_MEMORY);

@@ -77,9 +77,9 @@ END_TEST
 
 START_TEST(a_number_of_tensors_is_at_least_one_unless_said)
 {
-    ck_assert_int_eq(parse("x: N * T", "y: M * T",
-                           "T: type, N: int, M: int >= 0, K: int"),
-                     EDDY_OK);
+    ck_assert_int_eq(
+        parse("x: N * T", "y: M * T", "T: type, N: int, M: int >= 0, K: int"),
+        EDDY_OK);
     ck_assert(op.attrs[1].has_minimum);
     ck_assert_int_eq(op.attrs[1].minimum, 1);
     ck_assert(op.attrs[2].has_minimum);
@@ -187,9 +187,9 @@ static const struct {
     const char *text;
     float value;
 } float_defaults[] = {
-    {"a: float = 0", 0.0f},          {"a: float = 1", 1.0f},
-    {"a: float = 0.5", 0.5f},        {"a: float = -1.5e-3", -1.5e-3f},
-    {"a: float = 1e-5", 1e-5f},      {"a: float = 0.1", 0.1f},
+    {"a: float = 0", 0.0f},           {"a: float = 1", 1.0f},
+    {"a: float = 0.5", 0.5f},         {"a: float = -1.5e-3", -1.5e-3f},
+    {"a: float = 1e-5", 1e-5f},       {"a: float = 0.1", 0.1f},
     {"a: float = 3.14159", 3.14159f}, {"a: float = 2e22", 2e22f},
     {"a: float = 0.0001", 0.0001f},
 };
@@ -323,9 +323,9 @@ START_TEST(a_mistake_is_refused_with_its_place)
 {
     char place[32];
 
-    ck_assert_int_eq(parse(mistakes[_i].inputs, mistakes[_i].outputs,
-                           mistakes[_i].attrs),
-                     EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(
+        parse(mistakes[_i].inputs, mistakes[_i].outputs, mistakes[_i].attrs),
+        EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(err.detail, EDDY_E_OP_SPEC);
     ck_assert_str_eq(err.op, "Op");
     snprintf(place, sizeof place, "%s, offset %u: ", mistakes[_i].part,
@@ -337,8 +337,7 @@ END_TEST
 
 START_TEST(a_repeated_argument_is_refused)
 {
-    ck_assert_int_eq(parse("x: int32, x: bool", "", ""),
-                     EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(parse("x: int32, x: bool", "", ""), EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(parse("x: int32", "x: bool", ""), EDDY_OK);
 }
 END_TEST
@@ -360,8 +359,7 @@ START_TEST(more_attributes_than_the_limit_are_refused)
         used += (size_t)snprintf(text + used, sizeof text - used, "%sa%d: int",
                                  i > 0 ? ", " : "", i);
         ck_assert_int_eq(parse("", "", text),
-                         i < EDDY__MAX_ATTRS ? EDDY_OK
-                                             : EDDY_INVALID_ARGUMENT);
+                         i < EDDY__MAX_ATTRS ? EDDY_OK : EDDY_INVALID_ARGUMENT);
     }
 }
 END_TEST
