@@ -95,7 +95,7 @@ START_TEST(out_writes_files_with_names_that_every_system_takes)
 {
     eddy_error err = {.code = EDDY_OK};
     eddy_tensor *tensor = NULL;
-    char out[128], path[192], feed[192];
+    char out[128], path[192], feed[256];
     command_result r;
 
     snprintf(out, sizeof out, "%s/results", folder);
@@ -126,7 +126,7 @@ START_TEST(a_file_is_cast_to_the_dtype_of_what_it_feeds)
     const eddy_shape scalar = {.rank = 0};
     eddy_error err = {.code = EDDY_OK};
     eddy_tensor *tensor = NULL;
-    char path[128], feed[160];
+    char path[128], feed[192];
     command_result r;
 
     snprintf(path, sizeof path, "%s/x.npy", folder);
@@ -231,7 +231,7 @@ START_TEST(limits_end_a_run)
     end(&r, 1, "EDDY_E_DEADLINE");
     r = command_run("run", COUNTER, "--fetch=while/Exit", "--max-bytes=1",
                     NULL);
-    end(&r, 1, "EDDY_E_LIMIT_BYTES");
+    end(&r, 1, "RESOURCE_EXHAUSTED");
 }
 END_TEST
 
