@@ -434,19 +434,46 @@ static void take_single(const eddy_attr *attr,
     }
 }
 
+/*
+ * To protobuf-c a message may have fields that it does not know, which it
+ * writes as they are: so an AttrValue of nothing else keeps its bytes.
+ */
 static eddy_status write_opaque(eddy__scratch *scratch, const eddy_attr *attr,
                                 Eddy__Pb__AttrValue **out_value,
                                 eddy_error *err)
 {
-    eddy_string bytes = attr->as.strings[0];
+    const eddy_string bytes = attr->as.strings[0];
+    eddy__wire wire = eddy__wire_fields(bytes.data, bytes.length);
+    Eddy__Pb__AttrValue *value =
+        eddy__scratch_allocate(scratch, 1, sizeof *value);
+    ProtobufCMessageUnknownField *fields = eddy__scratch_allocate(
+        scratch, bytes.length / 2, sizeof *fields); /* a tag and one byte */
     eddy__wire_summary summary;
+    eddy__wire_field field;
+    unsigned n = 0;
 
     EDDY_TRY(eddy__wire_check(&eddy__pb__attr_value__descriptor, bytes.data,
                               bytes.length, &summary, err));
-    *out_value = eddy__pb__attr_value__unpack(
-        &scratch->protobuf, bytes.length,
-        eddy__borrow_bytes(bytes.length > 0 ? bytes.data : ""));
-    return *out_value ? EDDY_OK : eddy__scratch_fail(scratch, err);
+    if (!value || !fields)
+        return eddy__scratch_fail(scratch, err);
+    eddy__pb__attr_value__init(value);
+    for (const uint8_t *start = wire.at; eddy__wire_next(&wire, &field);
+         start = wire.at) {
+        const uint8_t *after_tag = start;
+
+        while (*after_tag++ >= 0x80)
+            continue;
+        fields[n++] = (ProtobufCMessageUnknownField){
+            .tag = field.number,
+            .wire_type = (ProtobufCWireType)(*start & 7),
+            .len = (size_t)(wire.at - after_tag),
+            .data = eddy__borrow_bytes(after_tag),
+        };
+    }
+    value->base.unknown_fields = fields;
+    value->base.n_unknown_fields = n;
+    *out_value = value;
+    return EDDY_OK;
 }
 
 eddy_status eddy__write_attr(eddy__scratch *scratch, const eddy_attr *attr,
