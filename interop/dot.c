@@ -135,6 +135,22 @@ static void name_parts(drawing *d, const eddy_frame *frame)
 
 /* ---- drawing ---- */
 
+static bool is_primitive(const eddy__node *node)
+{
+    switch (eddy__node_role(node)) {
+    case EDDY__ROLE_SWITCH:
+    case EDDY__ROLE_MERGE:
+    case EDDY__ROLE_ENTER:
+    case EDDY__ROLE_EXIT:
+    case EDDY__ROLE_NEXT_ITERATION:
+    case EDDY__ROLE_LOOP_COND:
+    case EDDY__ROLE_CONTROL_TRIGGER:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void draw_node(drawing *d, eddy_node id)
 {
     const eddy__node *node = eddy__graph_node(d->graph, id);
@@ -150,8 +166,7 @@ static void draw_node(drawing *d, eddy_node id)
         put(d, "\\npredicate");
     else if (part != PLAIN)
         put(d, "\\nvariable %" PRIu32, part);
-    put(d, "\"%s];\n",
-        eddy__node_role(node) == EDDY__ROLE_NONE ? "" : ", style=rounded");
+    put(d, "\"%s];\n", is_primitive(node) ? ", style=rounded" : "");
 }
 
 static void draw_frame(drawing *d, uint32_t frame)
@@ -194,7 +209,7 @@ static void draw_edge(drawing *d, eddy_output from, eddy_node to)
     put(d, "n%" PRIu32 " -> n%" PRIu32, from.node, to);
     if (is_back)
         put(d, " [style=bold]");
-    else if (source->n_outputs > 1)
+    else if (from.index > 0 || eddy__node_role(source) == EDDY__ROLE_SWITCH)
         put(d, " [taillabel=\"%" PRIu32 "\"]", from.index);
     put(d, ";\n");
 }

@@ -201,6 +201,8 @@ START_TEST(a_loop_is_a_cluster)
     want_text("n9 [label=\"o\\nExit\\nvariable 0\", style=rounded];\n}\n");
     want_text("n8 -> n2 [style=bold];\n");
     want_text("n6 -> n7 [taillabel=\"1\"];\n");
+    want_text("n6 -> n9 [taillabel=\"0\"];\n");
+    want_text("n2 -> n4;\n");
     want_text("n2 -> n7 [style=dashed];\n");
 }
 END_TEST
