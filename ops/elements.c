@@ -13,8 +13,8 @@ const eddy_shape *eddy__in_shape(const eddy_kernel *k, uint32_t i)
     return &v->as.tensor->shape;
 }
 
-eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i,
-                                  eddy_dtype dtype, const eddy_shape *shape,
+eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
+                                  const eddy_shape *shape,
                                   unsigned char **out_elements)
 {
     int64_t count;
@@ -25,8 +25,8 @@ eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i,
                            "an output of shape %s is too large",
                            eddy__shape_print(shape).text);
     EDDY_TRY(eddy__output(k, i, dtype, shape, &data));
-    *out_elements = dtype == EDDY_STRING ? eddy__out(k, i)->as.tensor->data
-                                         : data;
+    *out_elements =
+        dtype == EDDY_STRING ? eddy__out(k, i)->as.tensor->data : data;
     return EDDY_OK;
 }
 
@@ -90,8 +90,7 @@ eddy_status eddy__prepare_movable(eddy_infer *infer)
     if (eddy__dtype_in(dtype, EDDY__MOVABLE))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
-                           "there is no kernel for %s",
-                           eddy_dtype_name(dtype));
+                           "there is no kernel for %s", eddy_dtype_name(dtype));
 }
 
 void *eddy__prepare_state(eddy_infer *infer, size_t size)

@@ -20,8 +20,7 @@
 
 static inline size_t eddy__element_size(eddy_dtype dtype)
 {
-    return dtype == EDDY_STRING ? sizeof(eddy__string)
-                                : eddy_dtype_size(dtype);
+    return dtype == EDDY_STRING ? sizeof(eddy__string) : eddy_dtype_size(dtype);
 }
 
 /* The elements of a value of a movable dtype. */
@@ -59,8 +58,8 @@ static inline int64_t eddy__in_count(const eddy_kernel *k, uint32_t i)
  * Output `i` as memory to move elements into.  A size that overflows is
  * INVALID_ARGUMENT, EDDY_E_SIZE.
  */
-eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i,
-                                  eddy_dtype dtype, const eddy_shape *shape,
+eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
+                                  const eddy_shape *shape,
                                   unsigned char **out_elements);
 eddy_status eddy__elements_done(eddy_kernel *k, uint32_t i);
 

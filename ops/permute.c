@@ -25,8 +25,7 @@ static eddy_status copy_box(eddy_kernel *k, const eddy_shape *shape,
 /* ---- Transpose ---- */
 
 /* Reads which input dimension each output dimension is. */
-static eddy_status read_permutation(eddy_kernel *k, int32_t rank,
-                                    int32_t *perm)
+static eddy_status read_permutation(eddy_kernel *k, int32_t rank, int32_t *perm)
 {
     uint32_t seen = 0;
     eddy_view view;
@@ -37,8 +36,8 @@ static eddy_status read_permutation(eddy_kernel *k, int32_t rank,
 
         if (p < 0 || p >= rank)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
-                               "perm[%d] = %" PRId64 " is not in [0, %d)", d,
-                               p, rank);
+                               "perm[%d] = %" PRId64 " is not in [0, %d)", d, p,
+                               rank);
         if (seen >> p & 1u)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                                "perm[%d] = %" PRId64 " is there twice", d, p);
@@ -190,9 +189,9 @@ static eddy_status read_shifts(eddy_kernel *k, const eddy_shape *of,
  * A rolled axis is two pieces that change places; bit d of `piece` says which
  * one of axis d to copy.
  */
-static void copy_piece(const eddy_shape *of, size_t size,
-                       const int64_t *shifts, uint32_t piece,
-                       unsigned char *to, const unsigned char *from)
+static void copy_piece(const eddy_shape *of, size_t size, const int64_t *shifts,
+                       uint32_t piece, unsigned char *to,
+                       const unsigned char *from)
 {
     eddy__box box = {.item = size};
     int64_t strides[EDDY_MAX_RANK];
@@ -294,8 +293,7 @@ static eddy_status infer_tile(eddy_infer *infer)
         shape = eddy__shape_of_rank(of->rank);
     for (int32_t d = 0; d < shape.rank; d++)
         if (of->rank != shape.rank || of->dims[d] < 0 || shape.dims[d] < 0 ||
-            __builtin_mul_overflow(shape.dims[d], of->dims[d],
-                                   &shape.dims[d]))
+            __builtin_mul_overflow(shape.dims[d], of->dims[d], &shape.dims[d]))
             shape.dims[d] = -1;
     eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
@@ -364,8 +362,8 @@ static eddy_status infer_broadcast_to(eddy_infer *infer)
         if (x.rank != 1)                                                       \
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,          \
                                "a permutation must be a vector");              \
-        EDDY_TRY(eddy__output_elements(k, 0, x.dtype, eddy__in_shape(k, 0),    \
-                                       &out));                                 \
+        EDDY_TRY(                                                              \
+            eddy__output_elements(k, 0, x.dtype, eddy__in_shape(k, 0), &out)); \
         to = (type##_t *)(void *)out;                                          \
         for (int64_t i = 0; i < x.count; i++)                                  \
             to[i] = -1;                                                        \
@@ -378,10 +376,9 @@ static eddy_status infer_broadcast_to(eddy_infer *infer)
                                    " is not in [0, %" PRId64 ")",              \
                                    i, at, x.count);                            \
             if (to[at] != -1)                                                  \
-                return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,     \
-                                   "x[%" PRId64 "] = %" PRId64                 \
-                                   " is there twice",                          \
-                                   i, at);                                     \
+                return eddy__kfail(                                            \
+                    k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,                    \
+                    "x[%" PRId64 "] = %" PRId64 " is there twice", i, at);     \
             to[at] = (type##_t)i;                                              \
         }                                                                      \
         return EDDY_OK;                                                        \
@@ -392,10 +389,9 @@ DEFINE_INVERT(int64)
 
 static eddy_status prepare_invert(eddy_infer *infer)
 {
-    eddy_infer_set_kernel(infer,
-                          eddy_infer_output_dtype(infer, 0) == EDDY_INT32
-                              ? run_invert_int32
-                              : run_invert_int64);
+    eddy_infer_set_kernel(infer, eddy_infer_output_dtype(infer, 0) == EDDY_INT32
+                                     ? run_invert_int32
+                                     : run_invert_int64);
     return EDDY_OK;
 }
 
@@ -412,8 +408,8 @@ static const eddy_op_spec specs[] = {
         "Tidx: index = int32, T: type", eddy__infer_unchanged, run_reverse,
         eddy__prepare_movable, 0),
     ROW("Roll", "input: T, shift: Tshift, axis: Taxis", "output: T",
-        "T: type, Tshift: index, Taxis: index", eddy__infer_unchanged,
-        run_roll, eddy__prepare_movable, 0),
+        "T: type, Tshift: index, Taxis: index", eddy__infer_unchanged, run_roll,
+        eddy__prepare_movable, 0),
     ROW("Tile", "input: T, multiples: Tmultiples", "output: T",
         "T: type, Tmultiples: index = int32", infer_tile, run_tile,
         eddy__prepare_movable, 0),

@@ -9,7 +9,7 @@
 eddy_dtype layout_dtype(int i)
 {
     static const eddy_dtype dtypes[LAYOUT_DTYPES] = {
-        EDDY_FLOAT16, EDDY_FLOAT32, EDDY_FLOAT64,   EDDY_INT8,  EDDY_INT16,
+        EDDY_FLOAT16, EDDY_FLOAT32, EDDY_FLOAT64,   EDDY_INT8,   EDDY_INT16,
         EDDY_INT32,   EDDY_INT64,   EDDY_UINT8,     EDDY_UINT16, EDDY_UINT32,
         EDDY_UINT64,  EDDY_BOOL,    EDDY_COMPLEX64, EDDY_STRING};
 
@@ -66,8 +66,8 @@ eddy_tensor *layout_tensor(harness *h, eddy_dtype dtype, int32_t rank,
     return tensor;
 }
 
-eddy_tensor *layout_range(harness *h, eddy_dtype dtype, int first,
-                          int32_t rank, const int64_t *dims)
+eddy_tensor *layout_range(harness *h, eddy_dtype dtype, int first, int32_t rank,
+                          const int64_t *dims)
 {
     int64_t n = count(rank, dims);
     int *numbers = calloc((size_t)n + 1, sizeof *numbers);

@@ -20,8 +20,8 @@ eddy_tensor *layout_tensor(harness *h, eddy_dtype dtype, int32_t rank,
                            const int64_t *dims, const int *numbers);
 
 /* The same with the numbers first, first + 1, ... */
-eddy_tensor *layout_range(harness *h, eddy_dtype dtype, int first,
-                          int32_t rank, const int64_t *dims);
+eddy_tensor *layout_range(harness *h, eddy_dtype dtype, int first, int32_t rank,
+                          const int64_t *dims);
 
 /* Fails the test unless output `i` is that tensor, bit for bit. */
 void layout_want(harness *h, size_t i, eddy_dtype dtype, int32_t rank,
@@ -40,7 +40,8 @@ void layout_run(harness *h, const char *op, eddy_tensor *const *inputs,
     (const eddy_attr[]){__VA_ARGS__},                                          \
         sizeof((const eddy_attr[]){__VA_ARGS__}) / sizeof(eddy_attr)
 
-/* A vector of int32, also of none: layout_ints(h, 3, LAYOUT_NUMBERS(1, 2, 3)) */
+/* A vector of int32, also of none: layout_ints(h, 3, LAYOUT_NUMBERS(1, 2, 3))
+ */
 eddy_tensor *layout_ints(harness *h, int64_t n, const int *values);
 eddy_tensor *layout_int(harness *h, int value);
 

@@ -22,9 +22,9 @@ START_TEST(transpose_swaps_a_matrix_of_every_dtype)
     eddy_dtype dtype = layout_dtype(_i);
     eddy_tensor *x = layout_range(&h, dtype, 0, 2, matrix);
 
-    ck_assert_int_eq(harness_run(&h, "Transpose", x,
-                                 harness_vector(&h, EDDY_INT64, 1, 0)),
-                     EDDY_OK);
+    ck_assert_int_eq(
+        harness_run(&h, "Transpose", x, harness_vector(&h, EDDY_INT64, 1, 0)),
+        EDDY_OK);
     layout_want(&h, 0, dtype, 2, turned, LAYOUT_NUMBERS(0, 3, 1, 4, 2, 5));
 }
 END_TEST
@@ -112,17 +112,16 @@ START_TEST(transpose_refuses_what_is_no_permutation)
         int n, perm[3];
         eddy_detail detail;
     } cases[] = {
-        {2, {0, 2}, EDDY_E_INDEX},   {2, {0, -1}, EDDY_E_INDEX},
-        {2, {1, 1}, EDDY_E_VALUE},   {1, {0}, EDDY_E_SHAPE},
+        {2, {0, 2}, EDDY_E_INDEX},    {2, {0, -1}, EDDY_E_INDEX},
+        {2, {1, 1}, EDDY_E_VALUE},    {1, {0}, EDDY_E_SHAPE},
         {3, {0, 1, 2}, EDDY_E_SHAPE},
     };
 
-    harness_want_error(&h,
-                       harness_run(&h, "Transpose",
-                                   layout_range(&h, EDDY_INT32, 0, 2, matrix),
-                                   layout_ints(&h, cases[_i].n,
-                                               cases[_i].perm)),
-                       EDDY_INVALID_ARGUMENT, cases[_i].detail);
+    harness_want_error(
+        &h,
+        harness_run(&h, "Transpose", layout_range(&h, EDDY_INT32, 0, 2, matrix),
+                    layout_ints(&h, cases[_i].n, cases[_i].perm)),
+        EDDY_INVALID_ARGUMENT, cases[_i].detail);
 }
 END_TEST
 
@@ -148,10 +147,10 @@ START_TEST(reverse_checks_its_axes)
 {
     eddy_tensor *x = layout_range(&h, EDDY_INT32, 0, 2, matrix);
 
-    harness_want_error(&h,
-                       harness_run(&h, "ReverseV2", x,
-                                   layout_ints(&h, 1, LAYOUT_NUMBERS(2))),
-                       EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+    harness_want_error(
+        &h,
+        harness_run(&h, "ReverseV2", x, layout_ints(&h, 1, LAYOUT_NUMBERS(2))),
+        EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     harness_want_error(&h,
                        harness_run(&h, "ReverseV2", x,
                                    layout_ints(&h, 2, LAYOUT_NUMBERS(1, -1))),
@@ -171,8 +170,7 @@ START_TEST(roll_moves_every_dtype_around)
                0);
     layout_want(&h, 0, dtype, 2, matrix, LAYOUT_NUMBERS(2, 0, 1, 5, 3, 4));
     layout_run(&h, "Roll",
-               LAYOUT_INPUTS(x,
-                             layout_ints(&h, 3, LAYOUT_NUMBERS(1, -5, 3)),
+               LAYOUT_INPUTS(x, layout_ints(&h, 3, LAYOUT_NUMBERS(1, -5, 3)),
                              layout_ints(&h, 3, LAYOUT_NUMBERS(0, 1, 1))),
                NULL, 0);
     /* -5 and 3 along the same axis are -2, which is 1. */
@@ -184,10 +182,9 @@ START_TEST(roll_checks_its_arguments)
 {
     eddy_tensor *x = layout_range(&h, EDDY_INT32, 0, 2, matrix);
 
-    harness_want_error(&h,
-                       harness_run(&h, "Roll", x, layout_int(&h, 1),
-                                   layout_int(&h, 2)),
-                       EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+    harness_want_error(
+        &h, harness_run(&h, "Roll", x, layout_int(&h, 1), layout_int(&h, 2)),
+        EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     harness_want_error(&h,
                        harness_run(&h, "Roll", x, layout_int(&h, 1),
                                    layout_ints(&h, 2, LAYOUT_NUMBERS(0, 1))),
@@ -206,13 +203,13 @@ START_TEST(tile_repeats_every_dtype)
     eddy_tensor *x = layout_range(&h, dtype, 0, 2, matrix);
 
     layout_run(&h, "Tile",
-               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(1, 2))),
-               NULL, 0);
+               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(1, 2))), NULL,
+               0);
     layout_want(&h, 0, dtype, 2, wide,
                 LAYOUT_NUMBERS(0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5));
     layout_run(&h, "Tile",
-               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(2, 1))),
-               NULL, 0);
+               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(2, 1))), NULL,
+               0);
     layout_want(&h, 0, dtype, 2, tall,
                 LAYOUT_NUMBERS(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
 }
@@ -239,26 +236,24 @@ START_TEST(tile_checks_sizes)
 {
     const int64_t large = (int64_t)1 << 62, none[] = {0, 3};
     eddy_tensor *x = layout_range(&h, EDDY_INT32, 0, 2, matrix);
-    eddy_tensor *multiples =
-        harness_tensor(&h, EDDY_INT64, HARNESS_DIMS(2),
-                       (const int64_t[]){large, 1});
+    eddy_tensor *multiples = harness_tensor(&h, EDDY_INT64, HARNESS_DIMS(2),
+                                            (const int64_t[]){large, 1});
 
-    harness_want_error(&h,
-                       harness_run(&h, "Tile", x,
-                                   layout_ints(&h, 2, LAYOUT_NUMBERS(1, -1))),
-                       EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
-    harness_want_error(&h,
-                       harness_run(&h, "Tile", x,
-                                   layout_ints(&h, 1, LAYOUT_NUMBERS(1))),
-                       EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    harness_want_error(
+        &h,
+        harness_run(&h, "Tile", x, layout_ints(&h, 2, LAYOUT_NUMBERS(1, -1))),
+        EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    harness_want_error(
+        &h, harness_run(&h, "Tile", x, layout_ints(&h, 1, LAYOUT_NUMBERS(1))),
+        EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     harness_want_error(&h, harness_run(&h, "Tile", x, multiples),
                        EDDY_INVALID_ARGUMENT, EDDY_E_SIZE);
     ((int64_t *)multiples->data)[0] = large / 8;
     harness_want_error(&h, harness_run(&h, "Tile", x, multiples),
                        EDDY_INVALID_ARGUMENT, EDDY_E_SIZE);
     layout_run(&h, "Tile",
-               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(0, 1))),
-               NULL, 0);
+               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(0, 1))), NULL,
+               0);
     layout_want(&h, 0, EDDY_INT32, 2, none, NULL);
 }
 END_TEST
@@ -306,19 +301,18 @@ START_TEST(permutations_are_inverted)
     const int64_t four = 4;
     eddy_dtype dtype = _i == 0 ? EDDY_INT32 : EDDY_INT64;
 
-    ck_assert_int_eq(
-        harness_run(&h, "InvertPermutation",
-                    harness_vector(&h, dtype, 3, 0, 1, 2)),
-        EDDY_OK);
+    ck_assert_int_eq(harness_run(&h, "InvertPermutation",
+                                 harness_vector(&h, dtype, 3, 0, 1, 2)),
+                     EDDY_OK);
     layout_want(&h, 0, dtype, 1, &four, LAYOUT_NUMBERS(1, 2, 3, 0));
-    harness_want_error(&h,
-                       harness_run(&h, "InvertPermutation",
-                                   harness_vector(&h, dtype, 0, 2)),
-                       EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
-    harness_want_error(&h,
-                       harness_run(&h, "InvertPermutation",
-                                   harness_vector(&h, dtype, 0, 0)),
-                       EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    harness_want_error(
+        &h,
+        harness_run(&h, "InvertPermutation", harness_vector(&h, dtype, 0, 2)),
+        EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+    harness_want_error(
+        &h,
+        harness_run(&h, "InvertPermutation", harness_vector(&h, dtype, 0, 0)),
+        EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
 }
 END_TEST
 
@@ -335,14 +329,12 @@ TCase *ops_permute_tests(void)
     tcase_add_loop_test(tests, transpose_refuses_what_is_no_permutation, 0, 5);
     tcase_add_loop_test(tests, reverse_turns_every_dtype, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, reverse_checks_its_axes);
-    tcase_add_loop_test(tests, roll_moves_every_dtype_around, 0,
-                        LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, roll_moves_every_dtype_around, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, roll_checks_its_arguments);
     tcase_add_loop_test(tests, tile_repeats_every_dtype, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, tile_takes_eight_dimensions);
     tcase_add_test(tests, tile_checks_sizes);
-    tcase_add_loop_test(tests, broadcast_repeats_every_dtype, 0,
-                        LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, broadcast_repeats_every_dtype, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, broadcast_checks_shapes);
     tcase_add_loop_test(tests, permutations_are_inverted, 0, 2);
     return tests;
