@@ -311,6 +311,9 @@ eddy_status eddy__literal_read(const eddy_context *ctx, const char *text,
         return eddy__raise_memory(err);
     root = json_loads(quoted, JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
     free(quoted);
+    /* Without memory the reader fails and says nothing. */
+    if (root == NULL && *problem.text == '\0')
+        return eddy__raise_memory(err);
     if (root == NULL)
         return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
                            "not a JSON literal: %s", problem.text);

@@ -299,7 +299,7 @@ static json_t *load_json(const recorded_case *c)
     root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
     if (root == NULL)
         fprintf(c->report, "    case.json: line %d: %s\n", problem.line,
-                problem.text);
+                *problem.text != '\0' ? problem.text : "out of memory");
     free(path);
     return root;
 }
