@@ -34,12 +34,12 @@ struct eddy_analysis {
 };
 
 /*
- * Builds the analysis of a selection and checks it: every row of the reliability
- * table that speaks of frames and primitives and can be seen before a run.
+ * Builds the analysis of a selection and checks it: every row of the
+ * reliability table that speaks of frames and primitives and can be seen before
+ * a run.
  */
 eddy_status eddy__analysis_build(const eddy__selection *selection,
-                                 eddy_analysis **out_analysis,
-                                 eddy_error *err);
+                                 eddy_analysis **out_analysis, eddy_error *err);
 
 /*
  * Fails with EDDY_E_FEED_IN_FRAME if a fed output lives in a frame of the whole

@@ -14,15 +14,15 @@ static eddy_status want_scalar(eddy_infer *infer, uint32_t input,
 
     if (shape->rank > 0)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, detail,
-                               "%s must be a scalar, but it has shape %s",
-                               what, eddy__shape_print(shape).text);
+                               "%s must be a scalar, but it has shape %s", what,
+                               eddy__shape_print(shape).text);
     return EDDY_OK;
 }
 
 static eddy_status infer_switch(eddy_infer *infer)
 {
-    EDDY_TRY(want_scalar(infer, 1, EDDY_E_PREDICATE,
-                         "the predicate (input 1)"));
+    EDDY_TRY(
+        want_scalar(infer, 1, EDDY_E_PREDICATE, "the predicate (input 1)"));
     return eddy__infer_unchanged(infer);
 }
 
@@ -69,8 +69,8 @@ static eddy_status run_loop_cond(eddy_kernel *k)
       "output_false: ref T, output_true: ref T", "T: type", infer_switch,      \
       NULL, 0)                                                                 \
     X("_SwitchN", SWITCH, "data: T, output_index: int32",                      \
-      "outputs: num_outs * T", "num_outs: int >= 1, T: type",                  \
-      infer_switch_n, NULL, 0)                                                 \
+      "outputs: num_outs * T", "num_outs: int >= 1, T: type", infer_switch_n,  \
+      NULL, 0)                                                                 \
     X("Merge", MERGE, "inputs: N * T", "output: T, value_index: int32",        \
       "T: type, N: int >= 1", infer_merge, NULL, 0)                            \
     X("RefMerge", MERGE, "inputs: ref N * T",                                  \
@@ -95,15 +95,14 @@ static eddy_status run_loop_cond(eddy_kernel *k)
 
 static const eddy_op_spec specs[] = {
 #define X(name, role, in, out, attrs, infer, kernel, flags)                    \
-    {sizeof(eddy_op_spec), name, in, out, attrs, infer, kernel, NULL,          \
+    {sizeof(eddy_op_spec),   name, in, out, attrs, infer, kernel, NULL,        \
      (flags) | EDDY_OP_CHEAP},
     CONTROL_MAP(X)
 #undef X
 };
 
 static const eddy__role roles[] = {
-#define X(name, role, in, out, attrs, infer, kernel, flags)                    \
-    EDDY__ROLE_##role,
+#define X(name, role, in, out, attrs, infer, kernel, flags) EDDY__ROLE_##role,
     CONTROL_MAP(X)
 #undef X
 };

@@ -179,8 +179,9 @@ eddy_status eddy__find_loop_variables(const eddy__flow *flow, eddy_analysis *a,
     finder f = {.flow = flow, .analysis = a};
 
     f.lists = eddy__arena_allocate(scratch, a->n_frames, sizeof *f.lists);
-    f.found = eddy__arena_allocate_zeroed(
-        scratch, a->n_frames > 1 ? flow->n_nodes : 0, sizeof *f.found);
+    f.found = eddy__arena_allocate_zeroed(scratch,
+                                          a->n_frames > 1 ? flow->n_nodes : 0,
+                                          sizeof(eddy_loop_variable *));
     if (!f.lists || !f.found)
         return eddy__fail_memory(err);
     count_lists(flow, a);

@@ -39,8 +39,8 @@ void eddy__blame_frame(eddy_error *err, const eddy_frame *frames,
         const size_t length = strlen(name.text);
 
         if (length + 5 > at) {
-            at -= 3;
-            memcpy(path + at, "...", 3);
+            for (int i = 0; i < 3; i++)
+                path[--at] = '.';
             break;
         }
         at -= length;
