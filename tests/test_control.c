@@ -1,5 +1,6 @@
 /* The ops of control flow: signatures, defaults, shapes. */
 #include "runtime/core/infer.h"
+#include "tests/kernel_harness.h"
 #include "tests/suites.h"
 #include "tests/text_graph.h"
 
@@ -224,6 +225,23 @@ START_TEST(shapes_follow)
 }
 END_TEST
 
+START_TEST(loop_cond_passes_its_predicate_on)
+{
+    harness h;
+    const bool values[2] = {false, true};
+
+    harness_init(&h, &eddy__control_ops);
+    for (int i = 0; i < 2; i++) {
+        eddy_tensor *in = harness_tensor(&h, EDDY_BOOL, 0, NULL, &values[i]);
+
+        ck_assert_int_eq(harness_run(&h, "LoopCond", in), EDDY_OK);
+        harness_want(&h, 0, EDDY_BOOL, 0, NULL);
+        ck_assert(harness_get(h.outputs[0], 0) == i);
+    }
+    harness_deinit(&h);
+}
+END_TEST
+
 TCase *control_tests(void)
 {
     TCase *tc = tcase_create("control");
@@ -235,5 +253,6 @@ TCase *control_tests(void)
     tcase_add_test(tc, the_predicate_of_a_switch_is_boolean);
     tcase_add_test(tc, a_merge_has_at_least_one_input_and_one_dtype);
     tcase_add_loop_test(tc, shapes_follow, 0, N_SHAPES);
+    tcase_add_test(tc, loop_cond_passes_its_predicate_on);
     return tc;
 }
