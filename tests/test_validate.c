@@ -397,6 +397,7 @@ TCase *validate_tests(void)
 {
     TCase *tc = tcase_create("validate");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, graphs_that_must_go_wrong_are_refused, 0,
                         N_REFUSED);
