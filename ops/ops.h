@@ -6,8 +6,11 @@
 
 /* X(family): ops/<family>.c holds the table eddy__<family>_ops. */
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
+    X(addn)                                                                    \
     X(basic)                                                                   \
     X(binary)                                                                  \
+    X(cast)                                                                    \
+    X(clip)                                                                    \
     X(compare)                                                                 \
     X(debug)                                                                   \
     X(diag)                                                                    \
@@ -17,6 +20,7 @@
     X(gather_nd)                                                               \
     X(join)                                                                    \
     X(permute)                                                                 \
+    X(select)                                                                  \
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(topk)                                                                    \

@@ -1,0 +1,103 @@
+/* ClipByValue: elements brought between two bounds. */
+#include "ops/elements.h"
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+
+enum { VALUE, LOW, HIGH };
+
+/* Steps are 0 for a bound that is one element, else 1. */
+typedef void (*clip_loop)(void *out, const void *const *in, int64_t n,
+                          int64_t low_step, int64_t high_step);
+
+/* NaN stays; where the bounds cross, the lower one counts. */
+#define CLIP(D, ...)                                                           \
+    static void clip_##D(void *to, const void *const *in, int64_t n,           \
+                         int64_t low_step, int64_t high_step)                  \
+    {                                                                          \
+        eddy__stored_##D *out = to;                                            \
+        const eddy__stored_##D *x = in[VALUE], *low = in[LOW];                 \
+        const eddy__stored_##D *high = in[HIGH];                               \
+                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                      \
+            const eddy__computed_##D at = eddy__load_##D(x[i]);                \
+            const eddy__computed_##D a = eddy__load_##D(low[i * low_step]);    \
+            const eddy__computed_##D b = eddy__load_##D(high[i * high_step]);  \
+            const eddy__computed_##D below = at > b ? b : at;                  \
+                                                                               \
+            out[i] = EDDY__STORE_##D(below < a ? a : below);                   \
+        }                                                                      \
+    }
+
+EDDY__EACH_FLOAT(CLIP, )
+EDDY__EACH_SIGNED(CLIP, )
+EDDY__EACH_UNSIGNED(CLIP, )
+
+#define LOOP(D, ...) [EDDY__DTYPE_##D] = clip_##D,
+
+static const clip_loop loops[EDDY_DTYPE_COUNT] = {EDDY__EACH_FLOAT(
+    LOOP, ) EDDY__EACH_SIGNED(LOOP, ) EDDY__EACH_UNSIGNED(LOOP, )};
+
+static bool bound_fits(const eddy_shape *bound, const eddy_shape *value)
+{
+    return bound->rank == 0 || eddy__shape_compatible(bound, value);
+}
+
+static eddy_status run_clip(eddy_kernel *k)
+{
+    const eddy_shape *shape = eddy__in_shape(k, VALUE);
+    const void *const in[] = {eddy__in_elements(k, VALUE),
+                              eddy__in_elements(k, LOW),
+                              eddy__in_elements(k, HIGH)};
+    const clip_loop clip = loops[eddy__in(k, VALUE)->dtype];
+    const int64_t n = eddy__in_count(k, VALUE);
+    const int64_t low_step = eddy__in_shape(k, LOW)->rank > 0;
+    const int64_t high_step = eddy__in_shape(k, HIGH)->rank > 0;
+    void *out;
+
+    for (uint32_t i = LOW; i <= HIGH; i++)
+        if (!bound_fits(eddy__in_shape(k, i), shape))
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "a bound of shape %s is neither one element "
+                               "nor of the shape %s of what is clipped",
+                               eddy__shape_print(eddy__in_shape(k, i)).text,
+                               eddy__shape_print(shape).text);
+    EDDY_TRY(eddy__output_reusing(k, 0, VALUE, eddy__in_dtype(k, VALUE), shape,
+                                  &out));
+    clip(out, in, n, low_step, high_step);
+    return EDDY_OK;
+}
+
+static eddy_status infer_clip(eddy_infer *infer)
+{
+    const eddy_shape *shape = eddy_infer_input(infer, VALUE);
+
+    for (uint32_t i = LOW; i <= HIGH; i++)
+        if (!bound_fits(eddy_infer_input(infer, i), shape))
+            return eddy_infer_fail(
+                infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                "a bound of shape %s is neither one element nor of the shape "
+                "%s of what is clipped",
+                eddy__shape_print(eddy_infer_input(infer, i)).text,
+                eddy__shape_print(shape).text);
+    eddy_infer_set_output(infer, 0, shape);
+    return EDDY_OK;
+}
+
+static eddy_status prepare_clip(eddy_infer *infer)
+{
+    const bool has = loops[eddy_infer_input_dtype(infer, VALUE)] != NULL;
+
+    eddy_infer_set_kernel(infer, has ? run_clip : NULL);
+    return EDDY_OK;
+}
+
+static const eddy_op_spec specs[] = {
+    {sizeof(eddy_op_spec), "ClipByValue",
+     "t: T, clip_value_min: T, clip_value_max: T", "output: T", "T: number",
+     infer_clip, NULL, prepare_clip, 0},
+};
+
+const eddy__op_table eddy__clip_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};
