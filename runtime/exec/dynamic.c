@@ -109,8 +109,15 @@ uint32_t eddy__send_special(eddy_run *run, const eddy__step *step,
 static inline eddy__token go_on(eddy_run *run, const eddy__step *step,
                                 eddy__iteration *it, bool dead)
 {
-    eddy__outlet outlet = eddy__outlet_open(run);
+    eddy__outlet outlet;
 
+    if (step->flags & EDDY__STEP_CHAINED) {
+        const eddy__step *consumer = &run->steps[step->edges[0].step];
+
+        return (eddy__token){.step = (uintptr_t)consumer | (uintptr_t)dead,
+                             .iteration = it};
+    }
+    outlet = eddy__outlet_open(run);
     eddy__leave(run, it, eddy__send_all(run, step, it, dead, &outlet));
     return outlet.next;
 }

@@ -470,6 +470,19 @@ static void add_edges(eddy__layout *l, uint32_t id)
         add_edge(l, control(l, id, i), edge);
 }
 
+/* Steps whose outputs appear in another iteration do not qualify. */
+static void find_chained(eddy__layout *l, uint32_t id)
+{
+    eddy__step *step = &l->plan->steps[id];
+
+    if (step->n_edges == 1 && step->n_plain == 1 &&
+        step->edges[0].port == EDDY__SOLE_PORT &&
+        step->kind != EDDY__STEP_ENTER && step->kind != EDDY__STEP_EXIT &&
+        step->kind != EDDY__STEP_NEXT_ITERATION &&
+        step->kind != EDDY__STEP_SWITCH)
+        step->flags |= EDDY__STEP_CHAINED;
+}
+
 static eddy_status connect_all(eddy__layout *l)
 {
     eddy_plan *plan = l->plan;
@@ -493,6 +506,8 @@ static eddy_status connect_all(eddy__layout *l)
     }
     for (uint32_t id = 0; id < plan->n_steps; id++)
         add_edges(l, id);
+    for (uint32_t id = 0; id < plan->n_steps; id++)
+        find_chained(l, id);
     return EDDY_OK;
 }
 

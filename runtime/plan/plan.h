@@ -51,6 +51,11 @@ typedef enum eddy__step_flags {
      * taken off the counters with which its frame's iterations start.
      */
     EDDY__STEP_PREAPPLIED = 1 << 6,
+    /*
+     * Has one edge, and that is the only one of its consumer, in the same
+     * iteration: the consumer simply comes next.
+     */
+    EDDY__STEP_CHAINED = 1 << 7,
 } eddy__step_flags;
 
 #define EDDY__CONTROL_PORT UINT32_MAX
