@@ -41,9 +41,8 @@ typedef enum eddy__verdict {
 #define EDDY__MERGE_FIRED UINT32_MAX
 
 /* What a node starts an iteration with; fewer than 2^31 - 1 control inputs. */
-static inline eddy__liveness eddy__liveness_start(bool is_merge,
-                                                  uint32_t n_data,
-                                                  uint32_t n_control)
+static inline eddy__liveness
+eddy__liveness_start(bool is_merge, uint32_t n_data, uint32_t n_control)
 {
     if (is_merge)
         return (eddy__liveness){.pending = 1 + 2 * n_control};
@@ -78,23 +77,21 @@ static inline eddy__verdict eddy__merge_arrive_live(eddy__liveness *l)
     if ((l->pending & 1) == 0)
         return EDDY__TWO_LIVE;
     l->pending &= ~1u;
-    return eddy__merge_settle(l, l->pending == 0 ? EDDY__FIRE_LIVE
-                                                 : EDDY__WAIT);
+    return eddy__merge_settle(l,
+                              l->pending == 0 ? EDDY__FIRE_LIVE : EDDY__WAIT);
 }
 
 /* A dead data token at a Merge of `n_data` data inputs. */
-static inline eddy__verdict eddy__merge_arrive_dead(eddy__liveness *l,
-                                                    uint32_t n_data,
-                                                    bool from_enter)
+static inline eddy__verdict
+eddy__merge_arrive_dead(eddy__liveness *l, uint32_t n_data, bool from_enter)
 {
     if (l->pending == EDDY__MERGE_FIRED)
         return EDDY__WAIT;
     l->dead++;
     if (from_enter && (l->pending & 1) != 0)
         l->dead = n_data;
-    return eddy__merge_settle(l, l->pending == 1 && l->dead == n_data
-                                     ? EDDY__FIRE_DEAD
-                                     : EDDY__WAIT);
+    return eddy__merge_settle(
+        l, l->pending == 1 && l->dead == n_data ? EDDY__FIRE_DEAD : EDDY__WAIT);
 }
 
 /* A control token, live or dead, at a Merge. */
@@ -106,9 +103,8 @@ static inline eddy__verdict eddy__merge_arrive_control(eddy__liveness *l,
     l->pending -= 2;
     if (l->pending == 0)
         return eddy__merge_settle(l, EDDY__FIRE_LIVE);
-    return eddy__merge_settle(l, l->pending == 1 && l->dead == n_data
-                                     ? EDDY__FIRE_DEAD
-                                     : EDDY__WAIT);
+    return eddy__merge_settle(
+        l, l->pending == 1 && l->dead == n_data ? EDDY__FIRE_DEAD : EDDY__WAIT);
 }
 
 #endif

@@ -35,9 +35,8 @@ typedef struct eddy_frame {
  * Analyses every node of `graph`; fails where the frames make no sense, as
  * eddy_plan_create does.
  */
-EDDY_API EDDY_MUST_USE eddy_status
-eddy_analysis_create(const eddy_graph *graph, eddy_analysis **out_analysis,
-                     eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status eddy_analysis_create(
+    const eddy_graph *graph, eddy_analysis **out_analysis, eddy_error *err);
 EDDY_API void eddy_analysis_destroy(eddy_analysis *analysis);
 
 /* Queries; texts and arrays are borrowed from the analysis. */

@@ -62,8 +62,8 @@ typedef struct eddy_context_options {
  * be started it goes on with those; when none can, it fails with UNAVAILABLE.
  */
 EDDY_API EDDY_MUST_USE eddy_status
-eddy_context_create(const eddy_context_options *options,
-                    eddy_context **out_ctx, eddy_error *err);
+eddy_context_create(const eddy_context_options *options, eddy_context **out_ctx,
+                    eddy_error *err);
 
 /*
  * Ends the workers and frees the context; accepts NULL.  Everything made with

@@ -36,8 +36,8 @@ typedef enum eddy_attr_kind {
     EDDY_ATTR_FUNCTION, /* the name of a function in the graph's library */
     /*
      * A value read from a file that none of the above can hold, such as a dtype
-     * that eddy does not have: its bytes, in `strings`.  The node that has one is
-     * opaque, and a GraphDef is written with it as it was.
+     * that eddy does not have: its bytes, in `strings`.  The node that has one
+     * is opaque, and a GraphDef is written with it as it was.
      */
     EDDY_ATTR_OPAQUE
 } eddy_attr_kind;
@@ -100,20 +100,22 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_graph_add(eddy_graph *graph,
                                                   eddy_error *err);
 
 /* Shorthand for a node without control inputs and without attributes. */
-EDDY_API EDDY_MUST_USE eddy_status eddy_graph_add_op(
-    eddy_graph *graph, const char *op, const char *name,
-    const eddy_output *inputs, size_t n_inputs, eddy_output *out_first,
-    eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_graph_add_op(eddy_graph *graph, const char *op, const char *name,
+                  const eddy_output *inputs, size_t n_inputs,
+                  eddy_output *out_first, eddy_error *err);
 
 /* Adds a Const that retains `value`. */
-EDDY_API EDDY_MUST_USE eddy_status
-eddy_graph_add_const(eddy_graph *graph, const char *name, eddy_tensor *value,
-                     eddy_output *out, eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status eddy_graph_add_const(eddy_graph *graph,
+                                                        const char *name,
+                                                        eddy_tensor *value,
+                                                        eddy_output *out,
+                                                        eddy_error *err);
 
 /* Adds a rank-0 Const of `dtype` from one element at `value`. */
-EDDY_API EDDY_MUST_USE eddy_status eddy_graph_add_scalar(
-    eddy_graph *graph, const char *name, eddy_dtype dtype, const void *value,
-    eddy_output *out, eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_graph_add_scalar(eddy_graph *graph, const char *name, eddy_dtype dtype,
+                      const void *value, eddy_output *out, eddy_error *err);
 
 /* Adds a Placeholder; `shape` NULL means any shape. */
 EDDY_API EDDY_MUST_USE eddy_status eddy_graph_add_placeholder(
@@ -143,9 +145,8 @@ EDDY_API const char *eddy_graph_node_name(const eddy_graph *graph,
                                           eddy_node node);
 EDDY_API const char *eddy_graph_node_op(const eddy_graph *graph,
                                         eddy_node node);
-EDDY_API const eddy_output *eddy_graph_node_inputs(const eddy_graph *graph,
-                                                   eddy_node node,
-                                                   size_t *out_n);
+EDDY_API const eddy_output *
+eddy_graph_node_inputs(const eddy_graph *graph, eddy_node node, size_t *out_n);
 EDDY_API const eddy_node *eddy_graph_node_controls(const eddy_graph *graph,
                                                    eddy_node node,
                                                    size_t *out_n);
@@ -165,16 +166,15 @@ EDDY_API eddy_node eddy_graph_find(const eddy_graph *graph, const char *name);
  * Reads `node` or `node:index`.  Errors: NOT_FOUND (EDDY_E_UNKNOWN_NAME, with
  * the closest name), INVALID_ARGUMENT (EDDY_E_OUTPUT_INDEX).
  */
-EDDY_API EDDY_MUST_USE eddy_status eddy_graph_find_output(
-    const eddy_graph *graph, const char *name, eddy_output *out,
-    eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_graph_find_output(const eddy_graph *graph, const char *name,
+                       eddy_output *out, eddy_error *err);
 
 /* Attributes of one value; `value` must live as long as the attribute. */
 EDDY_API eddy_attr eddy_attr_int(const char *name, const int64_t *value);
 EDDY_API eddy_attr eddy_attr_float(const char *name, const float *value);
 EDDY_API eddy_attr eddy_attr_bool(const char *name, const bool *value);
-EDDY_API eddy_attr eddy_attr_string(const char *name,
-                                    const eddy_string *value);
+EDDY_API eddy_attr eddy_attr_string(const char *name, const eddy_string *value);
 EDDY_API eddy_attr eddy_attr_type(const char *name, const eddy_dtype *value);
 EDDY_API eddy_attr eddy_attr_shape(const char *name, const eddy_shape *value);
 EDDY_API eddy_attr eddy_attr_tensor(const char *name,

@@ -14,8 +14,9 @@
 EDDY_BEGIN_DECLS
 
 typedef struct eddy_graphdef_options {
-    size_t size;        /* sizeof(eddy_graphdef_options) */
-    uint64_t max_bytes; /* memory while loading; 0: 16 times the input + 64 MiB */
+    size_t size; /* sizeof(eddy_graphdef_options) */
+    uint64_t
+        max_bytes; /* memory while loading; 0: 16 times the input + 64 MiB */
     uint64_t max_nodes; /* 0: no limit */
 } eddy_graphdef_options;
 
@@ -24,18 +25,19 @@ typedef struct eddy_graphdef_options {
  * Errors: INVALID_ARGUMENT, EDDY_E_MALFORMED with the byte offset, or what is
  * wrong with a node with its name; NOT_FOUND never: unknown ops are opaque.
  */
-EDDY_API EDDY_MUST_USE eddy_status eddy_graphdef_read(
-    eddy_context *ctx, const void *bytes, size_t length,
-    const eddy_graphdef_options *options, eddy_graph **out_graph,
-    eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_graphdef_read(eddy_context *ctx, const void *bytes, size_t length,
+                   const eddy_graphdef_options *options, eddy_graph **out_graph,
+                   eddy_error *err);
 
 /*
  * Writes the graph as a GraphDef into new memory, which the caller frees with
  * eddy_graphdef_free.
  */
-EDDY_API EDDY_MUST_USE eddy_status eddy_graphdef_write(
-    const eddy_graph *graph, void **out_bytes, size_t *out_length,
-    eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status eddy_graphdef_write(const eddy_graph *graph,
+                                                       void **out_bytes,
+                                                       size_t *out_length,
+                                                       eddy_error *err);
 EDDY_API void eddy_graphdef_free(const eddy_graph *graph, void *bytes,
                                  size_t length);
 

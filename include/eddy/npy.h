@@ -15,9 +15,11 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_npy_load(const eddy_context *ctx,
                                                  const char *path,
                                                  eddy_tensor **out_tensor,
                                                  eddy_error *err);
-EDDY_API EDDY_MUST_USE eddy_status
-eddy_npy_read(const eddy_context *ctx, const void *bytes, size_t length,
-              eddy_tensor **out_tensor, eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status eddy_npy_read(const eddy_context *ctx,
+                                                 const void *bytes,
+                                                 size_t length,
+                                                 eddy_tensor **out_tensor,
+                                                 eddy_error *err);
 EDDY_API EDDY_MUST_USE eddy_status eddy_npy_save(const eddy_tensor *tensor,
                                                  const char *path,
                                                  eddy_error *err);

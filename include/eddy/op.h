@@ -20,8 +20,8 @@
  * Groups: number = every dtype from float16 to uint64 and complex64; real =
  * number without complex64; float = float16, float32, float64; integer = the
  * eight integers; index = int32, int64.  A shape default of `?` is an unknown
- * shape.  Attributes that an input's dtype or count determines are inferred when
- * a node is built through the API.
+ * shape.  Attributes that an input's dtype or count determines are inferred
+ * when a node is built through the API.
  */
 #ifndef EDDY_OP_H
 #define EDDY_OP_H
@@ -60,15 +60,15 @@ typedef eddy_status (*eddy_infer_fn)(eddy_infer *infer);
 
 /*
  * Looks at a node once, when a plan is made: checks its attributes, may choose
- * the kernel for its dtypes (eddy_infer_set_kernel) and may leave bytes that its
- * kernel reads back in every run (eddy_infer_state).
+ * the kernel for its dtypes (eddy_infer_set_kernel) and may leave bytes that
+ * its kernel reads back in every run (eddy_infer_state).
  */
 typedef eddy_status (*eddy_prepare_fn)(eddy_infer *infer);
 
 typedef struct eddy_op_spec {
-    size_t size;         /* sizeof(eddy_op_spec) */
-    const char *name;    /* a letter, then letters, digits, '_', '>' or '.' */
-    const char *inputs;  /* NULL or "" for none */
+    size_t size;        /* sizeof(eddy_op_spec) */
+    const char *name;   /* a letter, then letters, digits, '_', '>' or '.' */
+    const char *inputs; /* NULL or "" for none */
     const char *outputs;
     const char *attrs;
     eddy_infer_fn infer; /* NULL: output shapes are unknown */
@@ -105,22 +105,23 @@ EDDY_API uint32_t eddy_kernel_outputs(const eddy_kernel *kernel);
 EDDY_API eddy_view eddy_kernel_input(const eddy_kernel *kernel, uint32_t i);
 
 /* Input `i` as a tensor that the caller must release; NULL without memory. */
-EDDY_API eddy_tensor *eddy_kernel_input_tensor(eddy_kernel *kernel,
-                                               uint32_t i);
+EDDY_API eddy_tensor *eddy_kernel_input_tensor(eddy_kernel *kernel, uint32_t i);
 
 /*
  * Allocates output `i` and gives its elements, uninitialised, in `*out_data`.
- * When some input whose last use this is has a buffer that fits, that buffer may
- * be handed over instead: so read an input before writing an output, element by
- * element, or copy first.
+ * When some input whose last use this is has a buffer that fits, that buffer
+ * may be handed over instead: so read an input before writing an output,
+ * element by element, or copy first.
  */
-EDDY_API EDDY_MUST_USE eddy_status
-eddy_kernel_output(eddy_kernel *kernel, uint32_t i, eddy_dtype dtype,
-                   const eddy_shape *shape, void **out_data);
+EDDY_API EDDY_MUST_USE eddy_status eddy_kernel_output(eddy_kernel *kernel,
+                                                      uint32_t i,
+                                                      eddy_dtype dtype,
+                                                      const eddy_shape *shape,
+                                                      void **out_data);
 
 /* Makes `tensor`, which it retains, output `i`. */
-EDDY_API EDDY_MUST_USE eddy_status eddy_kernel_output_tensor(
-    eddy_kernel *kernel, uint32_t i, eddy_tensor *tensor);
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_kernel_output_tensor(eddy_kernel *kernel, uint32_t i, eddy_tensor *tensor);
 
 /* The node's attribute, as eddy_graph_node_attr; for prepare too. */
 EDDY_API bool eddy_kernel_attr(const eddy_kernel *kernel, const char *name,
@@ -160,8 +161,7 @@ EDDY_API void eddy_kernel_complete(eddy_kernel *suspended, eddy_status code);
 
 EDDY_API uint32_t eddy_infer_inputs(const eddy_infer *infer);
 EDDY_API uint32_t eddy_infer_outputs(const eddy_infer *infer);
-EDDY_API eddy_dtype eddy_infer_input_dtype(const eddy_infer *infer,
-                                           uint32_t i);
+EDDY_API eddy_dtype eddy_infer_input_dtype(const eddy_infer *infer, uint32_t i);
 EDDY_API eddy_dtype eddy_infer_output_dtype(const eddy_infer *infer,
                                             uint32_t i);
 

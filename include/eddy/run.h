@@ -67,9 +67,8 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_run_feed(eddy_run *run, size_t i,
  * execution; NULL goes back to tensors.  An execution whose result does not
  * have exactly that many bytes fails with INVALID_ARGUMENT.
  */
-EDDY_API EDDY_MUST_USE eddy_status eddy_run_fetch_into(eddy_run *run,
-                                                       size_t i, void *data,
-                                                       size_t bytes,
+EDDY_API EDDY_MUST_USE eddy_status eddy_run_fetch_into(eddy_run *run, size_t i,
+                                                       void *data, size_t bytes,
                                                        eddy_error *err);
 
 /*
@@ -122,8 +121,8 @@ EDDY_API eddy_stats eddy_run_stats(const eddy_run *run);
  * are NULL.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_plan_run(
-    eddy_plan *plan, const eddy_run_options *options,
-    eddy_tensor *const *feeds, eddy_tensor **out_fetches, eddy_error *err);
+    eddy_plan *plan, const eddy_run_options *options, eddy_tensor *const *feeds,
+    eddy_tensor **out_fetches, eddy_error *err);
 
 EDDY_END_DECLS
 

@@ -45,7 +45,7 @@ typedef enum eddy_dtype {
 #define X(name, text, bytes, number) EDDY_##name,
     EDDY_DTYPE_MAP(X)
 #undef X
-    EDDY_DTYPE_COUNT
+        EDDY_DTYPE_COUNT
 } eddy_dtype;
 
 /* "float32" and so on; "invalid" for a number that is no dtype.  @thread any */
@@ -79,10 +79,11 @@ typedef struct eddy_tensor eddy_tensor;
  * a negative dimension; RESOURCE_EXHAUSTED when a size overflows or memory is
  * short.
  */
-EDDY_API EDDY_MUST_USE eddy_status
-eddy_tensor_create(const eddy_context *ctx, eddy_dtype dtype,
-                   const eddy_shape *shape, eddy_tensor **out_tensor,
-                   eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status eddy_tensor_create(const eddy_context *ctx,
+                                                      eddy_dtype dtype,
+                                                      const eddy_shape *shape,
+                                                      eddy_tensor **out_tensor,
+                                                      eddy_error *err);
 
 /* Called once, from any thread, when the last reference is gone. */
 typedef void (*eddy_release_cb)(void *data, void *user);
@@ -93,16 +94,17 @@ typedef void (*eddy_release_cb)(void *data, void *user);
  * (may be NULL) is called.  Numeric dtypes only; bool bytes must be 0 or 1.
  * On failure `release` is not called.
  */
-EDDY_API EDDY_MUST_USE eddy_status eddy_tensor_wrap(
-    const eddy_context *ctx, eddy_dtype dtype, const eddy_shape *shape,
-    void *data, eddy_release_cb release, void *user, eddy_tensor **out_tensor,
-    eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_tensor_wrap(const eddy_context *ctx, eddy_dtype dtype,
+                 const eddy_shape *shape, void *data, eddy_release_cb release,
+                 void *user, eddy_tensor **out_tensor, eddy_error *err);
 
-/* A string tensor with copies of `n` strings; `n` must equal the element count. */
-EDDY_API EDDY_MUST_USE eddy_status eddy_tensor_from_strings(
-    const eddy_context *ctx, const eddy_shape *shape,
-    const eddy_string *strings, size_t n, eddy_tensor **out_tensor,
-    eddy_error *err);
+/* A string tensor with copies of `n` strings; `n` must equal the element count.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_tensor_from_strings(const eddy_context *ctx, const eddy_shape *shape,
+                         const eddy_string *strings, size_t n,
+                         eddy_tensor **out_tensor, eddy_error *err);
 
 /* Adds and drops a reference; both accept NULL.  @thread any */
 EDDY_API eddy_tensor *eddy_tensor_retain(eddy_tensor *tensor);

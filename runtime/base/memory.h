@@ -43,8 +43,8 @@ void eddy__free(const eddy_allocator *allocator, void *memory, size_t n,
  * `*capacity`; grows by doubling.  False leaves both as they were.
  * Use: eddy__grow(a, (void **)&items, &capacity, n + 1, sizeof *items).
  */
-bool eddy__grow(const eddy_allocator *allocator, void **array,
-                size_t *capacity, size_t needed, size_t size);
+bool eddy__grow(const eddy_allocator *allocator, void **array, size_t *capacity,
+                size_t needed, size_t size);
 
 /*
  * An arena hands out memory that lives until the arena is destroyed.  Zero it,

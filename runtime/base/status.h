@@ -15,9 +15,9 @@
     } while (0)
 
 /*
- * Formats the message into `err`, which may be NULL, clears its other texts, and
- * returns `code`, so that a failure is one statement:
- *     return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME, "...");
+ * Formats the message into `err`, which may be NULL, clears its other texts,
+ * and returns `code`, so that a failure is one statement: return
+ * eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME, "...");
  */
 eddy_status eddy__fail(eddy_error *err, eddy_status code, eddy_detail detail,
                        const char *format, ...) EDDY_PRINTF(4, 5);

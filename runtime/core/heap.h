@@ -19,11 +19,11 @@
  */
 typedef struct eddy__account {
     const eddy_allocator *allocator;
-    atomic_int_fast64_t held;       /* adds and subtracts: relaxed, but the
-                                       last subtraction is acquire-release */
-    atomic_int_fast64_t peak;       /* relaxed; raised after an add */
+    atomic_int_fast64_t held;         /* adds and subtracts: relaxed, but the
+                                         last subtraction is acquire-release */
+    atomic_int_fast64_t peak;         /* relaxed; raised after an add */
     atomic_uint_fast64_t allocations; /* relaxed */
-    int64_t limit;                  /* 0: none; immutable during a run */
+    int64_t limit;                    /* 0: none; immutable during a run */
 } eddy__account;
 
 /* The bias of `held` while its run lives. */
@@ -40,7 +40,7 @@ typedef struct eddy__heap {
     const eddy_allocator *allocator;
     eddy__account *account;
     eddy__block *free[EDDY__HEAP_CLASSES];
-    size_t cached; /* bytes in the free lists */
+    size_t cached;  /* bytes in the free lists */
     bool limit_hit; /* the last allocation that failed did so for the limit */
 } eddy__heap;
 

@@ -13,12 +13,12 @@
 
 struct eddy_infer {
     const eddy__node *node;
-    const eddy_shape *inputs;                /* n_inputs of the node */
-    const eddy_tensor *const *constants;     /* NULL where not constant */
-    eddy_shape *outputs;                     /* start unknown */
-    eddy__arena *arena;                      /* for eddy_infer_state; may be
-                                                NULL in shape functions */
-    eddy_kernel_fn kernel;                   /* chosen by prepare */
+    const eddy_shape *inputs;            /* n_inputs of the node */
+    const eddy_tensor *const *constants; /* NULL where not constant */
+    eddy_shape *outputs;                 /* start unknown */
+    eddy__arena *arena;                  /* for eddy_infer_state; may be
+                                            NULL in shape functions */
+    eddy_kernel_fn kernel;               /* chosen by prepare */
     void *state;
     eddy_error *err;
 };

@@ -44,7 +44,7 @@ struct eddy_kernel {
     const uint32_t *in;
     const uint32_t *out;
     const eddy__kernel_node *node;
-    eddy__heap *heap;       /* NULL off the driver's thread: use the account */
+    eddy__heap *heap; /* NULL off the driver's thread: use the account */
     eddy__account *account;
     const eddy_allocator *allocator;
     const eddy__services *services;
@@ -77,9 +77,8 @@ static inline eddy_view eddy__view(const eddy__value *v)
     const eddy_tensor *t = v->as.tensor;
 
     if (v->kind == EDDY__SCALAR)
-        return (eddy_view){.dtype = (eddy_dtype)v->dtype,
-                           .count = 1,
-                           .data = &v->as};
+        return (eddy_view){
+            .dtype = (eddy_dtype)v->dtype, .count = 1, .data = &v->as};
     return (eddy_view){.dtype = (eddy_dtype)v->dtype,
                        .rank = t->shape.rank,
                        .dims = t->shape.dims,
@@ -96,18 +95,18 @@ eddy_shape eddy__view_shape(const eddy_view *view);
 
 /*
  * Allocates output `i`: a scalar in place for rank 0 of a numeric dtype, else a
- * tensor.  `*out_data` gets the elements, uninitialised (strings: NULL; set them
- * with eddy__tensor_set_string on eddy__out(k, i)->as.tensor).  The shape's size
- * is checked; failure is recorded and the status is returned.
+ * tensor.  `*out_data` gets the elements, uninitialised (strings: NULL; set
+ * them with eddy__tensor_set_string on eddy__out(k, i)->as.tensor).  The
+ * shape's size is checked; failure is recorded and the status is returned.
  */
 eddy_status eddy__output(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
                          const eddy_shape *shape, void **out_data);
 
 /*
- * The same, but takes over the buffer of input `from` if that is a tensor of the
- * same dtype size and element count whose last use this is.  `*out_data` is then
- * the input's own data: an elementwise kernel may read element j and then write
- * element j, nothing else.
+ * The same, but takes over the buffer of input `from` if that is a tensor of
+ * the same dtype size and element count whose last use this is.  `*out_data` is
+ * then the input's own data: an elementwise kernel may read element j and then
+ * write element j, nothing else.
  */
 eddy_status eddy__output_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
                                  eddy_dtype dtype, const eddy_shape *shape,
@@ -143,8 +142,8 @@ static inline int64_t eddy__view_index(const eddy_view *view, int64_t i)
 }
 
 /*
- * A shape from a rank-1 view of int32 or int64: fails on another rank, more than
- * 8 elements, or an element below `minimum` (0, or -1 for Reshape).
+ * A shape from a rank-1 view of int32 or int64: fails on another rank, more
+ * than 8 elements, or an element below `minimum` (0, or -1 for Reshape).
  */
 eddy_status eddy__shape_from_view(eddy_kernel *k, const eddy_view *view,
                                   int64_t minimum, eddy_shape *out_shape);

@@ -84,7 +84,7 @@ void eddy__registry_init(eddy__registry *registry,
 void eddy__registry_deinit(eddy__registry *registry);
 
 /*
- * Adds one of eddy's own ops, with EDDY__OP_BUILTIN; '_' may start its name.  On
+ * Adds one of eddy's own ops, with EDDY__OP_BUILTIN; '_' may start its name. On
  * failure the registry has the ops that it had.
  */
 eddy_status eddy__registry_add(eddy__registry *registry,

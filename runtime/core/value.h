@@ -65,14 +65,13 @@ static inline void eddy__value_clear(eddy__heap *heap, eddy__value *v)
 static inline eddy__value eddy__value_copy(const eddy__value *v)
 {
     if (eddy__value_is_counted(v))
-        atomic_fetch_add_explicit(&v->as.tensor->refs, 1,
-                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&v->as.tensor->refs, 1, memory_order_relaxed);
     return *v;
 }
 
 /*
- * The value for a tensor: a scalar is copied out of it, anything else takes over
- * the caller's reference.
+ * The value for a tensor: a scalar is copied out of it, anything else takes
+ * over the caller's reference.
  */
 eddy__value eddy__value_take_tensor(eddy__heap *heap, eddy_tensor *tensor);
 

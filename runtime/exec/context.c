@@ -1,8 +1,8 @@
 /* Making a context: allocator, logger, every table of ops, and workers. */
-#include "runtime/base/status.h"
 #include "runtime/core/context.h"
 #include "frames/analysis.h"
 #include "ops/ops.h"
+#include "runtime/base/status.h"
 #include "runtime/exec/pool.h"
 
 #include <string.h>
@@ -23,10 +23,9 @@ static eddy_status add_table(eddy_context *ctx, const eddy__op_table *table,
 
 static eddy_status add_ops(eddy_context *ctx, eddy_error *err)
 {
-    const eddy__op_table *const tables[] = {
-        &eddy__control_ops,
+    const eddy__op_table *const tables[] = {&eddy__control_ops,
 #define X(family) &eddy__##family##_ops,
-        EDDY__OP_FAMILY_MAP(X)
+                                            EDDY__OP_FAMILY_MAP(X)
 #undef X
     };
 

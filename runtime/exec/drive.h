@@ -20,15 +20,16 @@ bool eddy__drive(eddy_run *run, uint64_t budget);
 void eddy__drive_end(eddy_run *run);
 
 /*
- * Gives each output of a node that has run its number of uses; false, raised, if
- * one is not as it must be.
+ * Gives each output of a node that has run its number of uses; false, raised,
+ * if one is not as it must be.
  */
 bool eddy__settle_outputs(eddy_run *run, const eddy__step *step,
                           eddy__iteration *it);
 
 /* ---- frame.c ---- */
 
-/* The root's frame, or the one that `enter` leads to from `it`; NULL: raised. */
+/* The root's frame, or the one that `enter` leads to from `it`; NULL: raised.
+ */
 eddy__frame *eddy__frame_root(eddy_run *run);
 eddy__frame *eddy__frame_enter(eddy_run *run, eddy__iteration *it,
                                const eddy__step *enter);

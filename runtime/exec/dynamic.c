@@ -3,8 +3,9 @@
  * runs each as its kind says, and sends tokens to its consumers.
  *
  * What a node does when it is live is in the functions run_*; a dead node runs
- * no kernel and sends dead tokens, but for Enter, Exit, NextIteration, Fetch and
- * ControlTrigger (TensorFlow's rules; frames/liveness.h has the firing rule).
+ * no kernel and sends dead tokens, but for Enter, Exit, NextIteration, Fetch
+ * and ControlTrigger (TensorFlow's rules; frames/liveness.h has the firing
+ * rule).
  */
 #include "runtime/exec/token.h"
 
@@ -21,8 +22,8 @@ bool eddy__queue_grow(eddy_run *run)
     size_t capacity = n == 0 ? 64 : 2 * n;
     eddy__token *tokens;
 
-    tokens = eddy__account_allocate(run->heap.account,
-                                    capacity * sizeof *tokens);
+    tokens =
+        eddy__account_allocate(run->heap.account, capacity * sizeof *tokens);
     if (!tokens) {
         eddy__run_raise_memory(run, NULL, NULL);
         return false;
@@ -46,15 +47,13 @@ bool eddy__queue_grow(eddy_run *run)
 static eddy__verdict merge_live(eddy_run *run, const eddy__step *merge,
                                 const eddy__edge *edge, eddy__iteration *it)
 {
-    eddy__verdict verdict =
-        eddy__merge_arrive_live(&it->liveness[edge->local]);
+    eddy__verdict verdict = eddy__merge_arrive_live(&it->liveness[edge->local]);
     eddy__value *slot = &it->values[merge->in[edge->port]];
 
     if (verdict == EDDY__TWO_LIVE) {
-        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_MERGE_TWO_LIVE,
-                        merge, it,
-                        "input %u is live, but another input was live before",
-                        edge->port);
+        eddy__run_raise(
+            run, EDDY_INVALID_ARGUMENT, EDDY_E_MERGE_TWO_LIVE, merge, it,
+            "input %u is live, but another input was live before", edge->port);
         return EDDY__WAIT;
     }
     if (it->liveness[edge->local].dead == EDDY__MERGE_FIRED) {
@@ -67,8 +66,8 @@ static eddy__verdict merge_live(eddy_run *run, const eddy__step *merge,
 }
 
 static eddy__verdict arrive_special(eddy_run *run, const eddy__step *from,
-                                    const eddy__edge *edge,
-                                    eddy__iteration *it, bool dead)
+                                    const eddy__edge *edge, eddy__iteration *it,
+                                    bool dead)
 {
     const eddy__step *to = &run->steps[edge->step];
     eddy__liveness *l = &it->liveness[edge->local];
@@ -169,9 +168,8 @@ static void apply_invariant(eddy_run *run, const eddy__step *step,
         eddy__liveness *l = &frame->applied[edge->local];
 
         if (eddy__arrive(l, dead))
-            frame->starters[frame->n_starters++] =
-                (eddy__starter){.step = &run->plan->steps[edge->step],
-                                .dead = l->dead != 0};
+            frame->starters[frame->n_starters++] = (eddy__starter){
+                .step = &run->plan->steps[edge->step], .dead = l->dead != 0};
     }
 }
 
@@ -231,8 +229,7 @@ static eddy__token run_exit(eddy_run *run, const eddy__step *step,
     eddy__iteration *parent = frame->parent;
 
     if (frame->exited[step->aux]) {
-        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_EXIT_TWICE, step,
-                        it,
+        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_EXIT_TWICE, step, it,
                         "the Exit is live in a second iteration; it must read "
                         "output 0 of a Switch on the LoopCond");
         return no_token;
@@ -245,8 +242,7 @@ static eddy__token run_exit(eddy_run *run, const eddy__step *step,
 }
 
 /* Only the Exits that die in the last iteration matter, at the frame's end. */
-static inline void note_dead_exit(const eddy__step *step,
-                                  eddy__iteration *it)
+static inline void note_dead_exit(const eddy__step *step, eddy__iteration *it)
 {
     eddy__frame *frame = it->frame;
 
@@ -301,8 +297,7 @@ static eddy__token run_next_iteration(eddy_run *run, const eddy__step *step,
     if (is_lone_merge(run, step, after))
         arrive_first(run, step->edges, after, &outlet);
     else
-        after->outstanding +=
-            eddy__send_all(run, step, after, false, &outlet);
+        after->outstanding += eddy__send_all(run, step, after, false, &outlet);
     eddy__leave(run, it, 0);
     return outlet.next;
 }
@@ -311,7 +306,7 @@ static eddy__token run_next_iteration(eddy_run *run, const eddy__step *step,
 
 /* The live output, or UINT32_MAX when that has been refused. */
 static inline uint32_t choose_output(eddy_run *run, const eddy__step *step,
-                              eddy__iteration *it)
+                                     eddy__iteration *it)
 {
     const eddy__value *pred = &it->values[step->in[1]];
     uint32_t last = step->node->n_out - 1;
@@ -440,8 +435,8 @@ bool eddy__settle_outputs(eddy_run *run, const eddy__step *step,
             continue;
         fault = find_fault(node, i, slot);
         if (fault) {
-            eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_OUTPUT_MISSING, step,
-                            it, "the kernel has %s output %u", fault, i);
+            eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_OUTPUT_MISSING, step, it,
+                            "the kernel has %s output %u", fault, i);
             return false;
         }
         slot->uses = uses;
@@ -640,6 +635,5 @@ void eddy__drive_end(eddy_run *run)
     while (run->frames)
         eddy__frame_destroy(run, run->frames);
     run->root = NULL;
-    run->stats.live_executions +=
-        run->n_executed - run->stats.dead_executions;
+    run->stats.live_executions += run->n_executed - run->stats.dead_executions;
 }

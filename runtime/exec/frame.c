@@ -90,8 +90,7 @@ static inline void recycle_iteration(eddy_run *run, eddy__iteration *it)
 static void replay(eddy_run *run, eddy__frame *frame, eddy__iteration *it)
 {
     for (uint32_t i = 0; i < frame->plan->n_replayed; i++) {
-        const eddy__step *step =
-            &run->plan->steps[frame->plan->replayed[i]];
+        const eddy__step *step = &run->plan->steps[frame->plan->replayed[i]];
 
         if (frame->replay_state[i] == EDDY__NOT_YET)
             continue;
@@ -124,8 +123,7 @@ static void begin_iteration(eddy_run *run, eddy__frame *frame,
     it->next = NULL;
     it->index = frame->n_started++;
     it->outstanding = 0;
-    memcpy(it->liveness, frame->start,
-           plan->n_steps * sizeof *frame->start);
+    memcpy(it->liveness, frame->start, plan->n_steps * sizeof *frame->start);
     if (plan->n_invariants > 0)
         memcpy(it->values, frame->invariants,
                plan->n_invariants * sizeof *it->values);
@@ -188,8 +186,7 @@ static void carve_frame(const eddy__plan_frame *plan, carver *c,
     carve(c, 1, sizeof *frame);
     parts.applied = carve(c, plan->n_invariants > 0 ? plan->n_steps : 0,
                           sizeof *frame->applied);
-    parts.invariants = carve(c, plan->n_invariants,
-                             sizeof *frame->invariants);
+    parts.invariants = carve(c, plan->n_invariants, sizeof *frame->invariants);
     parts.held = carve(c, plan->n_invariants, sizeof(eddy_tensor *));
     parts.replayed = carve(c, plan->n_replayed, sizeof *frame->replayed);
     parts.replay_state = carve(c, plan->n_replayed, 1);

@@ -93,9 +93,9 @@ static void unlink_timed(eddy__pool *pool, eddy_run *run)
 }
 
 /*
- * Sleeps until there may be a job or a deadline.  When one has passed the run is
- * given to this worker: its job, to be done without pool->mu.  Taking it under
- * pool->mu keeps the run from ending meanwhile.  @thread holds pool->mu
+ * Sleeps until there may be a job or a deadline.  When one has passed the run
+ * is given to this worker: its job, to be done without pool->mu.  Taking it
+ * under pool->mu keeps the run from ending meanwhile.  @thread holds pool->mu
  */
 static eddy__job *sleep_idle(eddy__pool *pool)
 {
@@ -195,8 +195,7 @@ void eddy__pool_forget(eddy__pool *pool, eddy_run *run)
     uv_mutex_unlock(&pool->mu);
 }
 
-static eddy_status start_worker(eddy__pool *pool, size_t stack,
-                                eddy_error *err)
+static eddy_status start_worker(eddy__pool *pool, size_t stack, eddy_error *err)
 {
     eddy__worker *w = &pool->workers[pool->n_workers];
     eddy_status status;
@@ -275,8 +274,8 @@ eddy_status eddy__pool_create(const eddy_allocator *allocator,
     pool->executor = options->executor;
     pool->capacity = n;
     pool->workers = eddy__allocate_zeroed(allocator, n, sizeof *pool->workers);
-    status = pool->workers ? init_pool(pool, options, err)
-                           : eddy__fail_memory(err);
+    status =
+        pool->workers ? init_pool(pool, options, err) : eddy__fail_memory(err);
     if (status == EDDY_OK) {
         *out_pool = pool;
         return EDDY_OK;

@@ -44,9 +44,9 @@ typedef struct eddy__pool {
     atomic_uint turn; /* relaxed: which list the next outside job goes to */
     uv_mutex_t mu;
     uv_cond_t wake;
-    bool is_ending;             /* guarded by mu */
-    struct eddy_run *timed;     /* runs that sleep until a deadline;
-                                   guarded by mu */
+    bool is_ending;         /* guarded by mu */
+    struct eddy_run *timed; /* runs that sleep until a deadline;
+                               guarded by mu */
 } eddy__pool;
 
 /* No pool (`*out_pool` NULL) if there are neither workers nor an executor. */

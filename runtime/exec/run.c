@@ -5,11 +5,11 @@
  *     IDLE -> READY        start
  *     READY -> DRIVEN      a worker does the job, or without workers a caller
  *                          of poll or wait takes it
- *     DRIVEN -> READY      the slice is over (poll, or others wait for a worker)
- *     DRIVEN -> WAITING    nothing is ready, tasks are under way
- *     WAITING -> READY     a task came in, or the run is to stop
- *     DRIVEN -> IDLE       the execution is over and its result is in place
- * Only who moved the run to DRIVEN touches the driver's state.
+ *     DRIVEN -> READY      the slice is over (poll, or others wait for a
+ * worker) DRIVEN -> WAITING    nothing is ready, tasks are under way WAITING ->
+ * READY     a task came in, or the run is to stop DRIVEN -> IDLE       the
+ * execution is over and its result is in place Only who moved the run to DRIVEN
+ * touches the driver's state.
  */
 #include "runtime/exec/drive.h"
 
@@ -51,21 +51,20 @@ static bool make_arrays(eddy_run *run)
     const eddy_allocator *a = &run->ctx->allocator;
     const eddy_plan *plan = run->plan;
 
-    run->feeds = eddy__allocate_zeroed(a, plan->n_feeds,
-                                       sizeof(eddy_tensor *));
-    run->feed_values = eddy__allocate_zeroed(a, plan->n_feeds,
-                                             sizeof *run->feed_values);
-    run->fetch_targets = eddy__allocate_zeroed(a, plan->n_fetches,
-                                               sizeof *run->fetch_targets);
-    run->fetched = eddy__allocate_zeroed(a, plan->n_fetches,
-                                         sizeof *run->fetched);
+    run->feeds = eddy__allocate_zeroed(a, plan->n_feeds, sizeof(eddy_tensor *));
+    run->feed_values =
+        eddy__allocate_zeroed(a, plan->n_feeds, sizeof *run->feed_values);
+    run->fetch_targets =
+        eddy__allocate_zeroed(a, plan->n_fetches, sizeof *run->fetch_targets);
+    run->fetched =
+        eddy__allocate_zeroed(a, plan->n_fetches, sizeof *run->fetched);
     run->fetch_state = eddy__allocate_zeroed(a, plan->n_fetches, 1);
-    run->fetches = eddy__allocate_zeroed(a, plan->n_fetches,
-                                         sizeof(eddy_tensor *));
-    run->spare_frames = eddy__allocate_zeroed(a, plan->n_frames,
-                                              sizeof(void *));
-    run->spare_iterations = eddy__allocate_zeroed(a, plan->n_frames,
-                                                  sizeof(void *));
+    run->fetches =
+        eddy__allocate_zeroed(a, plan->n_fetches, sizeof(eddy_tensor *));
+    run->spare_frames =
+        eddy__allocate_zeroed(a, plan->n_frames, sizeof(void *));
+    run->spare_iterations =
+        eddy__allocate_zeroed(a, plan->n_frames, sizeof(void *));
     return run->feeds && run->feed_values && run->fetch_targets &&
            run->fetched && run->fetch_state && run->fetches &&
            run->spare_frames && run->spare_iterations;
@@ -277,9 +276,8 @@ static void deliver_tensor(eddy_run *run, size_t i)
                         i);
         return;
     }
-    run->fetches[i] = eddy__value_to_tensor(value, &run->heap,
-                                            run->heap.account,
-                                            &run->ctx->allocator);
+    run->fetches[i] = eddy__value_to_tensor(
+        value, &run->heap, run->heap.account, &run->ctx->allocator);
     eddy__value_clear(&run->heap, value);
     if (!run->fetches[i])
         eddy__run_raise_memory(run, NULL, NULL);
@@ -305,10 +303,10 @@ static void finish_stats(eddy_run *run)
 {
     eddy__account *account = run->heap.account;
 
-    run->stats.peak_bytes = (uint64_t)atomic_load_explicit(
-        &account->peak, memory_order_relaxed);
-    run->stats.allocations = atomic_load_explicit(&account->allocations,
-                                                  memory_order_relaxed);
+    run->stats.peak_bytes =
+        (uint64_t)atomic_load_explicit(&account->peak, memory_order_relaxed);
+    run->stats.allocations =
+        atomic_load_explicit(&account->allocations, memory_order_relaxed);
 }
 
 /* @thread the driver; nothing is ready and no task is under way */
@@ -353,8 +351,8 @@ static bool sleep_until_delivery(eddy_run *run)
         eddy__pool_watch(run->ctx->pool, run);
     uv_mutex_lock(&run->mu);
     sleeps = run->inbox == NULL &&
-             (run->failed || !atomic_load_explicit(&run->stop,
-                                                   memory_order_relaxed));
+             (run->failed ||
+              !atomic_load_explicit(&run->stop, memory_order_relaxed));
     if (sleeps) {
         run->state = EDDY__RUN_WAITING;
         uv_cond_broadcast(&run->changed);
@@ -404,8 +402,7 @@ static void set_driven(eddy_run *run)
 /* What a worker does: it goes on unless other jobs wait for a worker. */
 static void drive_job(eddy__job *job)
 {
-    eddy_run *run =
-        (eddy_run *)(void *)((char *)job - offsetof(eddy_run, job));
+    eddy_run *run = (eddy_run *)(void *)((char *)job - offsetof(eddy_run, job));
     eddy__pool *pool = run->ctx->pool;
 
     set_driven(run);
@@ -578,12 +575,11 @@ static bool wait_changed(eddy_run *run)
     uv_mutex_lock(&run->mu);
     while (run->state != EDDY__RUN_IDLE && !expired &&
            (run->ctx->pool || run->state != EDDY__RUN_READY)) {
-        bool was_going = !atomic_load_explicit(&run->stop,
-                                               memory_order_relaxed);
+        bool was_going =
+            !atomic_load_explicit(&run->stop, memory_order_relaxed);
 
         sleep_changed(run);
-        if (was_going && atomic_load_explicit(&run->stop,
-                                              memory_order_relaxed))
+        if (was_going && atomic_load_explicit(&run->stop, memory_order_relaxed))
             expired = wake(run);
     }
     idle = run->state == EDDY__RUN_IDLE;
@@ -636,8 +632,8 @@ eddy_stats eddy_run_stats(const eddy_run *run)
 }
 
 eddy_status eddy_plan_run(eddy_plan *plan, const eddy_run_options *options,
-                          eddy_tensor *const *feeds,
-                          eddy_tensor **out_fetches, eddy_error *err)
+                          eddy_tensor *const *feeds, eddy_tensor **out_fetches,
+                          eddy_error *err)
 {
     eddy_run *run;
     eddy_status status;

@@ -4,10 +4,10 @@
  * At any moment at most one thread drives a run.  It alone touches frames,
  * iterations, counters, slots and the queue, so none of them is atomic or
  * locked, with any number of workers: scheduling a node takes nanoseconds, and
- * only kernels worth more than the hand-over go to other threads.  Such a kernel,
- * and one that suspends itself, gets its inputs and outputs in a task of its own
- * and comes back through the inbox.  The role of the driver moves from thread to
- * thread with `state`, under `mu`; see docs/locking.md.
+ * only kernels worth more than the hand-over go to other threads.  Such a
+ * kernel, and one that suspends itself, gets its inputs and outputs in a task
+ * of its own and comes back through the inbox.  The role of the driver moves
+ * from thread to thread with `state`, under `mu`; see docs/locking.md.
  */
 #ifndef EDDY_EXEC_RUN_H
 #define EDDY_EXEC_RUN_H
@@ -26,8 +26,8 @@ struct eddy__iteration {
     eddy__frame *frame;
     eddy__iteration *next; /* started after it; NULL: the newest */
     int64_t index;
-    uint32_t outstanding; /* nodes ready or running in it */
-    uint32_t n_children;  /* live frames entered from it */
+    uint32_t outstanding;     /* nodes ready or running in it */
+    uint32_t n_children;      /* live frames entered from it */
     eddy__liveness *liveness; /* one a step of the frame */
     eddy__value *values;      /* one a slot */
     eddy__frame **children;   /* one a child of the static frame */
@@ -58,10 +58,10 @@ struct eddy__frame {
     eddy__frame *next, *previous; /* of all live frames of the run */
     eddy__iteration *parent;      /* NULL: the root */
     eddy__iteration *oldest, *newest;
-    int64_t n_started;         /* iterations so far */
-    uint32_t id;               /* of the static frame */
-    uint32_t n_outstanding;    /* iterations not retired */
-    uint32_t pending_enters;   /* static Enters that have not arrived */
+    int64_t n_started;       /* iterations so far */
+    uint32_t id;             /* of the static frame */
+    uint32_t n_outstanding;  /* iterations not retired */
+    uint32_t pending_enters; /* static Enters that have not arrived */
     uint32_t n_dead_exits, n_parked, n_starters;
     const eddy__liveness *start; /* the plan's, or `applied` */
     eddy__liveness *applied;     /* less the invariants that have come */
@@ -150,10 +150,10 @@ struct eddy_run {
     atomic_int stop; /* eddy__stop */
 
     uv_mutex_t mu;
-    uv_cond_t changed; /* `state` or `inbox` */
-    eddy__run_state state;   /* guarded by mu */
-    eddy__task *inbox;       /* guarded by mu; newest first */
-    eddy__job job;           /* in the pool while READY */
+    uv_cond_t changed;           /* `state` or `inbox` */
+    eddy__run_state state;       /* guarded by mu */
+    eddy__task *inbox;           /* guarded by mu; newest first */
+    eddy__job job;               /* in the pool while READY */
     struct eddy_run *next_timed; /* guarded by the pool's mu */
     bool is_timed;               /* guarded by the pool's mu */
 
@@ -162,7 +162,7 @@ struct eddy_run {
     eddy__heap heap;
     eddy_kernel kernel;
     eddy__queue queue;
-    eddy__frame *frames;   /* live ones, the root among them */
+    eddy__frame *frames; /* live ones, the root among them */
     eddy__frame *root;
     eddy__frame **spare_frames; /* by static frame, linked by next */
     eddy__iteration **spare_iterations;
@@ -172,13 +172,14 @@ struct eddy_run {
     uint32_t n_suspended;
     bool failed; /* error and status are set */
     bool may_offload;
-    const eddy__step *current;  /* whose kernel may suspend */
-    eddy__task *suspended;      /* set by eddy_kernel_suspend */
+    const eddy__step *current; /* whose kernel may suspend */
+    eddy__task *suspended;     /* set by eddy_kernel_suspend */
 };
 
 /*
  * Raises in the run: the first error wins.  `it` says where, NULL for nowhere.
- * The message and node stand in run->error already if `code` came from a kernel.
+ * The message and node stand in run->error already if `code` came from a
+ * kernel.
  */
 void eddy__run_raise(eddy_run *run, eddy_status code, eddy_detail detail,
                      const eddy__step *step, const eddy__iteration *it,

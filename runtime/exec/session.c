@@ -34,7 +34,7 @@ eddy_session *eddy_session_retain(eddy_session *session)
 
 void eddy_session_release(eddy_session *session)
 {
-    if (session && atomic_fetch_sub_explicit(&session->refs, 1,
-                                             memory_order_acq_rel) == 1)
+    if (session &&
+        atomic_fetch_sub_explicit(&session->refs, 1, memory_order_acq_rel) == 1)
         eddy__free(&session->ctx->allocator, session, 1, sizeof *session);
 }

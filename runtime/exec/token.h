@@ -102,9 +102,8 @@ static inline void eddy__put(eddy_run *run, const eddy__step *step, uint32_t i,
 }
 
 /* Moves what `step` reads from `slot` into its output `i`, in `values`. */
-static inline void eddy__pass(eddy_run *run, const eddy__step *step,
-                              uint32_t i, eddy__value *slot,
-                              eddy__value *values)
+static inline void eddy__pass(eddy_run *run, const eddy__step *step, uint32_t i,
+                              eddy__value *slot, eddy__value *values)
 {
     if (step->flags & EDDY__STEP_INLINE_OUT)
         values[step->out[i]] = *slot;
@@ -133,8 +132,8 @@ static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,
                                     eddy__outlet *outlet)
 {
     if (outlet->is_direct) {
-        outlet->next = (eddy__token){
-            .step = (uintptr_t)step | (uintptr_t)dead, .iteration = it};
+        outlet->next = (eddy__token){.step = (uintptr_t)step | (uintptr_t)dead,
+                                     .iteration = it};
         outlet->is_direct = false;
     } else {
         eddy__push(run, step, it, dead);
@@ -143,8 +142,8 @@ static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,
 
 /*
  * The edges of `step` to Merges and ControlTriggers, `taken` being the one live
- * output (any, if EDDY__ALL_OUTPUTS) of a live node.  Returns how many consumers
- * it made ready.
+ * output (any, if EDDY__ALL_OUTPUTS) of a live node.  Returns how many
+ * consumers it made ready.
  */
 #define EDDY__ALL_OUTPUTS UINT32_MAX
 
@@ -188,8 +187,7 @@ static inline uint32_t eddy__send_all(eddy_run *run, const eddy__step *step,
         }
     }
     if (step->n_edges > step->n_plain)
-        n += eddy__send_special(run, step, it, dead, EDDY__ALL_OUTPUTS,
-                                outlet);
+        n += eddy__send_special(run, step, it, dead, EDDY__ALL_OUTPUTS, outlet);
     return n;
 }
 

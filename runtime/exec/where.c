@@ -118,10 +118,10 @@ void eddy__run_raise_memory(eddy_run *run, const eddy__step *step,
 /* ---- why a fetch is dead ---- */
 
 /*
- * Death spreads along edges, and steps stand in plan order, so one pass over the
- * steps finds for each dead one the Switch where its death began.  Only the root
- * frame is looked at, which still has the counters of the execution; what dies
- * on its way through another frame died at an Enter of it.
+ * Death spreads along edges, and steps stand in plan order, so one pass over
+ * the steps finds for each dead one the Switch where its death began.  Only the
+ * root frame is looked at, which still has the counters of the execution; what
+ * dies on its way through another frame died at an Enter of it.
  */
 typedef struct trace {
     const eddy_run *run;
@@ -163,8 +163,7 @@ static uint32_t brought(const trace *t, const eddy__step *step,
         return t->frame_killer[step->frame];
     if (step->frame != 0 || died(t, step))
         return t->killer[id];
-    if (step->kind == EDDY__STEP_SWITCH &&
-        edge->output != EDDY__CONTROL_PORT &&
+    if (step->kind == EDDY__STEP_SWITCH && edge->output != EDDY__CONTROL_PORT &&
         edge->output != chosen(t, step))
         return id + 1;
     return 0;

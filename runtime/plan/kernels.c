@@ -30,18 +30,18 @@ static eddy_status describe_foreign(eddy__layout *l, uint32_t id,
                                     eddy__kernel_node *info)
 {
     eddy__arena *arena = &l->plan->arena;
-    eddy_attr *attrs = eddy__arena_allocate(arena, node->n_attrs,
-                                            sizeof *attrs);
-    eddy_shape *shapes = eddy__arena_allocate(arena, node->n_outputs,
-                                              sizeof *shapes);
+    eddy_attr *attrs =
+        eddy__arena_allocate(arena, node->n_attrs, sizeof *attrs);
+    eddy_shape *shapes =
+        eddy__arena_allocate(arena, node->n_outputs, sizeof *shapes);
 
     if (!attrs || !shapes)
         return eddy__fail_memory(l->err);
     for (uint32_t i = 0; i < node->n_attrs; i++)
         EDDY_TRY(copy_attr(l, &node->attrs[i], &attrs[i]));
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        shapes[i] = *eddy__layout_shape(
-            l, (eddy__source){.step = id, .output = i});
+        shapes[i] =
+            *eddy__layout_shape(l, (eddy__source){.step = id, .output = i});
     info->attrs = attrs;
     info->n_attrs = node->n_attrs;
     info->out_shapes = shapes;
@@ -55,10 +55,10 @@ static eddy_status describe(eddy__layout *l, uint32_t id,
 
     info->name = eddy__arena_text(arena, node->name, strlen(node->name));
     info->op_name = node->op->name; /* of the context's registry */
-    info->in_dtypes = eddy__arena_copy(arena, node->input_dtypes,
-                                       node->n_inputs, 1);
-    info->out_dtypes = eddy__arena_copy(arena, node->output_dtypes,
-                                        node->n_outputs, 1);
+    info->in_dtypes =
+        eddy__arena_copy(arena, node->input_dtypes, node->n_inputs, 1);
+    info->out_dtypes =
+        eddy__arena_copy(arena, node->output_dtypes, node->n_outputs, 1);
     if (!info->name || !info->in_dtypes || !info->out_dtypes)
         return eddy__fail_memory(l->err);
     return node->op->flags & EDDY__OP_BUILTIN
@@ -104,8 +104,8 @@ static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
         constants[i] = constant_input(l, id, i);
     }
     for (uint32_t i = 0; i < n_out; i++)
-        out[i] = *eddy__layout_shape(l,
-                                     (eddy__source){.step = id, .output = i});
+        out[i] =
+            *eddy__layout_shape(l, (eddy__source){.step = id, .output = i});
     if (node->op->prepare)
         EDDY_TRY(node->op->prepare(&infer));
     step->kernel = infer.kernel;
@@ -117,8 +117,7 @@ static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
  * The lists that prepare sees are dropped after each node, unless there is
  * nothing to prepare.
  */
-static eddy_status choose_kernel(eddy__layout *l, uint32_t id,
-                                 eddy__step *step)
+static eddy_status choose_kernel(eddy__layout *l, uint32_t id, eddy__step *step)
 {
     const eddy__node *node = eddy__layout_node(l, id);
     eddy__arena lists = {.allocator = l->scratch.allocator};
@@ -140,9 +139,9 @@ static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
     bool all_inline = true;
 
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        all_inline = all_inline &&
-                     eddy__layout_is_inline(
-                         l, (eddy__source){.step = id, .output = i});
+        all_inline =
+            all_inline &&
+            eddy__layout_is_inline(l, (eddy__source){.step = id, .output = i});
     if (all_inline && (flags & EDDY__OP_BUILTIN))
         step->flags |= EDDY__STEP_INLINE_OUT;
     if (step->kind != EDDY__STEP_KERNEL)
@@ -197,12 +196,10 @@ static eddy_status fill_step(eddy__layout *l, uint32_t id,
     set_flags(l, id, step);
     if (step->kind == EDDY__STEP_CONST)
         return add_constant(l, node, step, n_constants);
-    if ((step->kind == EDDY__STEP_KERNEL ||
-         step->kind == EDDY__STEP_SCALAR) &&
+    if ((step->kind == EDDY__STEP_KERNEL || step->kind == EDDY__STEP_SCALAR) &&
         !step->kernel)
-        return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT,
-                             EDDY_E_NO_KERNEL, node,
-                             "the op has no kernel for these dtypes");
+        return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
+                             node, "the op has no kernel for these dtypes");
     if (eddy__node_role(node) == EDDY__ROLE_PLACEHOLDER &&
         l->n_in_edges[id] == 0)
         return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_FED,
@@ -218,8 +215,8 @@ eddy_status eddy__layout_kernels(eddy__layout *l)
 
     for (uint32_t id = 0; id < plan->n_steps; id++)
         n += plan->steps[id].kind == EDDY__STEP_CONST;
-    plan->constants = eddy__arena_allocate_zeroed(&plan->arena, n,
-                                                  sizeof *plan->constants);
+    plan->constants =
+        eddy__arena_allocate_zeroed(&plan->arena, n, sizeof *plan->constants);
     if (!plan->constants)
         return eddy__fail_memory(l->err);
     for (uint32_t id = 0; id < plan->n_steps; id++)

@@ -27,7 +27,8 @@ static eddy__source source_of(const eddy__layout *l, eddy_output output)
 
     if (feed != EDDY__NOT_FOUND)
         return (eddy__source){.step = feed, .output = 0};
-    return (eddy__source){.step = l->step_of[output.node], .output = output.index};
+    return (eddy__source){.step = l->step_of[output.node],
+                          .output = output.index};
 }
 
 const eddy__node *eddy__layout_node(const eddy__layout *l, uint32_t step)
@@ -46,7 +47,8 @@ uint32_t eddy__layout_inputs(const eddy__layout *l, uint32_t step)
     return step < l->n_feeds ? 0 : 1;
 }
 
-eddy__source eddy__layout_input(const eddy__layout *l, uint32_t step, uint32_t i)
+eddy__source eddy__layout_input(const eddy__layout *l, uint32_t step,
+                                uint32_t i)
 {
     const eddy__node *node = eddy__layout_node(l, step);
 
@@ -87,16 +89,17 @@ const eddy_shape *eddy__layout_shape(const eddy__layout *l, eddy__source from)
 {
     if (from.step < l->n_feeds)
         return &l->plan->feeds[from.step].shape;
-    return eddy__shape_at(l->shapes,
-                          (eddy_output){.node = l->node_of[from.step],
-                                        .index = from.output});
+    return eddy__shape_at(
+        l->shapes,
+        (eddy_output){.node = l->node_of[from.step], .index = from.output});
 }
 
 static eddy_dtype dtype_of(const eddy__layout *l, eddy__source from)
 {
     if (from.step < l->n_feeds)
         return l->plan->feeds[from.step].dtype;
-    return (eddy_dtype)eddy__layout_node(l, from.step)->output_dtypes[from.output];
+    return (eddy_dtype)eddy__layout_node(l, from.step)
+        ->output_dtypes[from.output];
 }
 
 /* Can the value be nothing but a scalar inside its slot? */
@@ -114,14 +117,14 @@ static bool is_back_edge(const eddy__node *from)
 }
 
 /* How many of the node's in-edges come from nodes, back edges left out. */
-static uint32_t count_predecessors(const eddy__layout *l, const eddy__node *node)
+static uint32_t count_predecessors(const eddy__layout *l,
+                                   const eddy__node *node)
 {
     const eddy_graph *graph = l->selection->graph;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        n += eddy__feed_of(l->selection, node->inputs[i]) ==
-                 EDDY__NOT_FOUND &&
+        n += eddy__feed_of(l->selection, node->inputs[i]) == EDDY__NOT_FOUND &&
              !is_back_edge(eddy__graph_node(graph, node->inputs[i].node));
     for (uint32_t i = 0; i < node->n_controls; i++)
         n += !is_back_edge(eddy__graph_node(graph, node->controls[i]));
@@ -155,8 +158,7 @@ static void walk_edges(const eddy__layout *l, successors *s)
         if (!eddy__selected(l->selection, id))
             continue;
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            if (eddy__feed_of(l->selection, node->inputs[i]) ==
-                EDDY__NOT_FOUND)
+            if (eddy__feed_of(l->selection, node->inputs[i]) == EDDY__NOT_FOUND)
                 count_or_add(l, s, node->inputs[i].node, id);
         for (uint32_t i = 0; i < node->n_controls; i++)
             count_or_add(l, s, node->controls[i], id);
@@ -272,8 +274,8 @@ static eddy_status make_frames(eddy__layout *l)
         eddy__plan_frame *frame = &plan->frames[i];
         int64_t p = parallel > 0 ? parallel : from->parallel_iterations;
 
-        frame->name = eddy__arena_text(&plan->arena, from->name,
-                                       strlen(from->name));
+        frame->name =
+            eddy__arena_text(&plan->arena, from->name, strlen(from->name));
         if (!frame->name)
             return eddy__fail_memory(l->err);
         frame->parent = from->parent;
@@ -546,9 +548,9 @@ static eddy_status fill_frames(eddy__layout *l)
         const eddy__step *step = &plan->steps[id];
         eddy__plan_frame *frame = &plan->frames[step->frame];
 
-        frame->start[step->local] = eddy__liveness_start(
-            step->kind == EDDY__STEP_MERGE, eddy__layout_inputs(l, id),
-            n_controls(l, id));
+        frame->start[step->local] =
+            eddy__liveness_start(step->kind == EDDY__STEP_MERGE,
+                                 eddy__layout_inputs(l, id), n_controls(l, id));
         frame->steps[step->local] = id;
         frame->n_starters += only_invariants_feed(l, id);
         if ((step->flags & EDDY__STEP_CONSTANT) &&
@@ -599,12 +601,12 @@ static eddy_status lay_out(eddy__layout *l)
 eddy_status eddy__plan_lay_out(const eddy__plan_build *build)
 {
     eddy__layout l = {.plan = build->plan,
-                .selection = build->selection,
-                .options = build->options,
-                .analysis = build->analysis,
-                .shapes = build->shapes,
-                .scratch = {.allocator = build->plan->arena.allocator},
-                .err = build->err};
+                      .selection = build->selection,
+                      .options = build->options,
+                      .analysis = build->analysis,
+                      .shapes = build->shapes,
+                      .scratch = {.allocator = build->plan->arena.allocator},
+                      .err = build->err};
     eddy_status status = lay_out(&l);
 
     eddy__arena_destroy(&l.scratch);

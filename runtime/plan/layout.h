@@ -19,12 +19,12 @@ typedef struct eddy__layout {
     eddy_error *err;
     uint32_t n_feeds, first_fetch; /* feeds, then nodes, then fetches */
     uint32_t *step_of;             /* a node of the graph: its step */
-    eddy_node *node_of; /* a step: its node, or none (feed, fetch) */
+    eddy_node *node_of;            /* a step: its node, or none (feed, fetch) */
     uint32_t *n_in_edges;
-    uint32_t **outs;       /* a step: its slots and uses */
-    eddy__edge *edges;     /* of all steps */
+    uint32_t **outs;                   /* a step: its slots and uses */
+    eddy__edge *edges;                 /* of all steps */
     size_t *next_plain, *next_special; /* while edges are filled in */
-    eddy__kernel_node *infos;            /* one a step */
+    eddy__kernel_node *infos;          /* one a step */
 } eddy__layout;
 
 const eddy__node *eddy__layout_node(const eddy__layout *l, uint32_t step);

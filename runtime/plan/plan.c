@@ -81,8 +81,8 @@ static eddy_status check_options(const eddy_graph *graph,
     for (size_t i = 0; i < options->n_targets; i++)
         if (options->targets[i] >= graph->n_nodes)
             return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
-                              "target %zu is node %u, but the graph has %zu",
-                              i, options->targets[i], graph->n_nodes);
+                              "target %zu is node %u, but the graph has %zu", i,
+                              options->targets[i], graph->n_nodes);
     return check_fed_twice(graph, options, err);
 }
 
@@ -121,8 +121,8 @@ static eddy_status describe_feeds(const eddy__plan_build *b,
     eddy_plan *plan = b->plan;
     size_t n = b->options->n_feeds;
 
-    plan->feeds = eddy__arena_allocate_zeroed(&plan->arena, n,
-                                              sizeof *plan->feeds);
+    plan->feeds =
+        eddy__arena_allocate_zeroed(&plan->arena, n, sizeof *plan->feeds);
     if (!plan->feeds)
         return eddy__fail_memory(b->err);
     plan->n_feeds = n;
@@ -146,8 +146,8 @@ static eddy_status describe_fetches(const eddy__plan_build *b)
     const eddy_graph *graph = b->selection->graph;
     size_t n = b->options->n_fetches;
 
-    plan->fetches = eddy__arena_allocate_zeroed(&plan->arena, n,
-                                                sizeof *plan->fetches);
+    plan->fetches =
+        eddy__arena_allocate_zeroed(&plan->arena, n, sizeof *plan->fetches);
     if (!plan->fetches)
         return eddy__fail_memory(b->err);
     plan->n_fetches = n;
@@ -162,8 +162,8 @@ static eddy_status describe_fetches(const eddy__plan_build *b)
                            ? *eddy__shape_at(b->shapes, output)
                            : b->feed_shapes[feed];
         fetch->name = output_name(plan, node, output.index);
-        fetch->node = eddy__arena_text(&plan->arena, node->name,
-                                       strlen(node->name));
+        fetch->node =
+            eddy__arena_text(&plan->arena, node->name, strlen(node->name));
         fetch->op = eddy__arena_text(&plan->arena, node->op_name,
                                      strlen(node->op_name));
         if (!fetch->name || !fetch->node || !fetch->op)
@@ -262,8 +262,7 @@ static eddy_status count_nodes(const eddy__plan_build *b)
 }
 
 /* After pruning: everything that can be refused is refused. */
-static eddy_status check_and_lay_out(eddy__plan_build *b,
-                                     eddy__arena *scratch)
+static eddy_status check_and_lay_out(eddy__plan_build *b, eddy__arena *scratch)
 {
     eddy__shapes shapes;
 
@@ -309,13 +308,10 @@ static eddy_status select_and_analyse(eddy__plan_build *b,
 static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
                              const eddy_plan_options *options, eddy_error *err)
 {
-    eddy__selection selection = {.graph = graph,
-                                 .feeds = options->feeds,
-                                 .n_feeds = options->n_feeds};
-    eddy__plan_build build = {.options = options,
-                              .selection = &selection,
-                              .plan = plan,
-                              .err = err};
+    eddy__selection selection = {
+        .graph = graph, .feeds = options->feeds, .n_feeds = options->n_feeds};
+    eddy__plan_build build = {
+        .options = options, .selection = &selection, .plan = plan, .err = err};
     eddy__arena scratch = {.allocator = &graph->ctx->allocator};
     eddy_shape *feed_shapes;
     eddy_status status;
@@ -324,9 +320,9 @@ static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
     feed_shapes = eddy__arena_allocate_zeroed(&scratch, options->n_feeds,
                                               sizeof *feed_shapes);
     build.feed_shapes = feed_shapes;
-    status = feed_shapes ? select_and_analyse(&build, &selection, feed_shapes,
-                                              &scratch)
-                         : eddy__fail_memory(err);
+    status = feed_shapes
+                 ? select_and_analyse(&build, &selection, feed_shapes, &scratch)
+                 : eddy__fail_memory(err);
     eddy__arena_destroy(&scratch);
     return status;
 }
@@ -381,8 +377,8 @@ void eddy_plan_release(eddy_plan *plan)
 {
     const eddy_allocator *allocator;
 
-    if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1,
-                                           memory_order_acq_rel) != 1)
+    if (!plan ||
+        atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1)
         return;
     allocator = &plan->ctx->allocator;
     for (size_t i = 0; i < plan->n_held; i++)

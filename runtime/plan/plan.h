@@ -4,9 +4,9 @@
  * A step is a node of the final plan, or a feed or fetch.  Steps stand in plan
  * order: topological, with the back edges left out.  A value lives in a slot of
  * the iteration in which it appears: what an Enter puts out in its child frame,
- * what an Exit puts out in the parent, what a NextIteration puts out in the next
- * iteration.  Consumers read the producer's slot, so nothing is copied along
- * edges; `uses` counts the consumers of each output.
+ * what an Exit puts out in the parent, what a NextIteration puts out in the
+ * next iteration.  Consumers read the producer's slot, so nothing is copied
+ * along edges; `uses` counts the consumers of each output.
  */
 #ifndef EDDY_PLAN_PLAN_H
 #define EDDY_PLAN_PLAN_H
@@ -47,8 +47,8 @@ typedef enum eddy__step_flags {
     /* Enter: is_constant. */
     EDDY__STEP_CONSTANT = 1 << 5,
     /*
-     * Constant Enter: all its consumers are ordinary, so that an arrived value is
-     * taken off the counters with which its frame's iterations start.
+     * Constant Enter: all its consumers are ordinary, so that an arrived value
+     * is taken off the counters with which its frame's iterations start.
      */
     EDDY__STEP_PREAPPLIED = 1 << 6,
     /*
@@ -114,7 +114,7 @@ typedef struct eddy__plan_frame {
     /* Steps that only pre-applied Enters feed: they start every iteration. */
     uint32_t n_starters;
     uint32_t parallel_iterations;
-    bool has_counted; /* some slot may hold a reference at the end */
+    bool has_counted;      /* some slot may hold a reference at the end */
     eddy__liveness *start; /* n_steps */
     uint32_t *steps;       /* n_steps: local number to step */
     /* Constant Enters that are not pre-applied: replayed in each iteration. */
@@ -142,7 +142,7 @@ struct eddy_plan {
     eddy__arena arena; /* everything below but tensors' references */
     eddy__step *steps;
     uint32_t n_steps;
-    uint32_t n_nodes; /* without feeds and fetches */
+    uint32_t n_nodes;         /* without feeds and fetches */
     eddy__plan_frame *frames; /* parents first; 0 is the root */
     uint32_t n_frames;
     const uint32_t *roots; /* steps without in-edges, in plan order */
