@@ -2,6 +2,7 @@
 #include "runtime/core/context.h"
 #include "tests/suites.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static char last[2048];
@@ -13,7 +14,7 @@ static void keep_line(void *user, eddy_log_level level, const char *line)
     *(bool *)user = true;
     last_level = level;
     n_lines++;
-    strcpy(last, line);
+    snprintf(last, sizeof last, "%s", line);
 }
 
 START_TEST(a_line_reaches_the_logger)

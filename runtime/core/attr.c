@@ -15,28 +15,28 @@
     X(FUNCTION, "func", eddy_string)                                           \
     X(OPAQUE, "opaque", eddy_string)
 
+static const struct {
+    const char *name, *list_name;
+    size_t size;
+} kinds[] = {
+#define X(name, text, type)                                                    \
+    [EDDY_ATTR_##name] = {text, "list(" text ")", sizeof(type)},
+    KIND_MAP(X)
+#undef X
+};
+
+#define N_KINDS (sizeof kinds / sizeof kinds[0])
+
 const char *eddy__attr_kind_name(eddy_attr_kind kind, bool is_list)
 {
-    switch (kind) {
-#define X(name, text, type)                                                    \
-    case EDDY_ATTR_##name:                                                     \
-        return is_list ? "list(" text ")" : text;
-        KIND_MAP(X)
-#undef X
-    }
-    return "invalid";
+    if ((size_t)kind >= N_KINDS)
+        return "invalid";
+    return is_list ? kinds[kind].list_name : kinds[kind].name;
 }
 
 size_t eddy__attr_element_size(eddy_attr_kind kind)
 {
-    switch (kind) {
-#define X(name, text, type)                                                    \
-    case EDDY_ATTR_##name:                                                     \
-        return sizeof(type);
-        KIND_MAP(X)
-#undef X
-    }
-    return 0;
+    return (size_t)kind < N_KINDS ? kinds[kind].size : 0;
 }
 
 /* ---- checking ---- */

@@ -109,7 +109,7 @@ static bool clone_nodes(const eddy_graph *graph, eddy_graph *copy)
 static eddy_status clone_body(const eddy_graph *graph, eddy_graph **out_graph,
                               eddy_error *err)
 {
-    eddy_graph *copy;
+    eddy_graph *copy = NULL;
 
     EDDY_TRY(eddy_graph_create(graph->ctx, &copy, err));
     copy->producer = graph->producer;
@@ -138,7 +138,7 @@ static eddy_status clone_function(const eddy__function *function,
 eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
                               eddy_error *err)
 {
-    eddy_graph *copy;
+    eddy_graph *copy = NULL;
 
     EDDY_TRY(clone_body(graph, &copy, err));
     for (size_t i = 0; i < graph->n_functions; i++) {

@@ -340,6 +340,7 @@ static eddy_status add(eddy_graph *graph, eddy__draft *draft)
     if (!dtypes)
         return eddy__fail_memory(draft->err);
     status = resolve(graph, draft, dtypes);
+    draft->dtypes = NULL;
     if (dtypes != few)
         eddy__free(allocator, dtypes, n, sizeof *dtypes);
     return status;

@@ -4,6 +4,7 @@
 #include "runtime/core/context.h"
 #include "runtime/core/signature.h"
 
+#include <assert.h>
 #include <string.h>
 
 void eddy__registry_init(eddy__registry *registry,
@@ -104,19 +105,18 @@ static void insert_name(eddy__registry *registry, const char *name)
 {
     size_t place = find_place(registry, name);
 
+    assert(registry->sorted);
     memmove(registry->sorted + place + 1, registry->sorted + place,
             (registry->n_ops - place) * sizeof *registry->sorted);
     registry->sorted[place] = name;
 }
 
-/* Adds an op; `flags` stand in place of those of `spec`. */
+/* Adds an op that was checked; `flags` stand in place of those of `spec`. */
 static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
                        eddy__role role, uint32_t flags, eddy_error *err)
 {
-    eddy__op *op;
+    eddy__op *op = eddy__arena_allocate_zeroed(&registry->arena, 1, sizeof *op);
 
-    EDDY_TRY(check_spec(registry, spec, err));
-    op = eddy__arena_allocate_zeroed(&registry->arena, 1, sizeof *op);
     if (!op)
         return eddy__fail_memory(err);
     op->role = role;
@@ -141,6 +141,7 @@ eddy_status eddy__registry_add(eddy__registry *registry,
                                const eddy_op_spec *spec, eddy__role role,
                                eddy_error *err)
 {
+    EDDY_TRY(check_spec(registry, spec, err));
     return add(registry, spec, role, spec->flags | EDDY__OP_BUILTIN, err);
 }
 
@@ -163,10 +164,11 @@ eddy_status eddy_op_register(eddy_context *ctx, const eddy_op_spec *spec,
     if (!ctx || !spec)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no context or no specification of an op");
-    if (spec->size == sizeof *spec && spec->name && spec->name[0] == '_')
+    EDDY_TRY(check_spec(&ctx->registry, spec, err));
+    if (spec->name[0] == '_')
         return eddy__fail_node(err, EDDY_INVALID_ARGUMENT, EDDY_E_OP_SPEC, NULL,
                                spec->name, "names with '_' first are eddy's");
-    if (spec->size == sizeof *spec && !spec->kernel && !spec->prepare)
+    if (!spec->kernel && !spec->prepare)
         return eddy__fail_node(err, EDDY_INVALID_ARGUMENT, EDDY_E_OP_SPEC, NULL,
                                spec->name, "op has neither kernel nor prepare");
     return add(&ctx->registry, spec, EDDY__ROLE_NONE,

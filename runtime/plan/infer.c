@@ -315,6 +315,7 @@ static eddy_status visit(inference *f, eddy_node id)
 {
     const eddy__node *node = eddy__flow_node(&f->flow, id);
     eddy_status status;
+    bool is_last;
 
     f->here = f->place[id];
     f->state[id] &= (uint8_t)~IS_QUEUED;
@@ -323,11 +324,10 @@ static eddy_status visit(inference *f, eddy_node id)
     status = call_function(f, node, id);
     if (status != EDDY_OK && (f->state[id] & IS_CERTAIN))
         return status;
-    if (++f->visits[id] == MOST_VISITS)
-        forget_outputs(f, node);
-    else if (status != EDDY_OK && !(f->state[id] & HAS_SHAPES))
+    is_last = ++f->visits[id] == MOST_VISITS;
+    if (status != EDDY_OK && !(f->state[id] & HAS_SHAPES) && !is_last)
         return EDDY_OK;
-    else if (status != EDDY_OK)
+    if (status != EDDY_OK || is_last)
         forget_outputs(f, node);
     if (widen(f, node, id))
         enqueue_readers(f, id);
