@@ -87,9 +87,10 @@ eddy__merge_arrive_dead(eddy__liveness *l, uint32_t n_data, bool from_enter)
 {
     if (l->pending == EDDY__MERGE_FIRED)
         return EDDY__WAIT;
-    l->dead++;
     if (from_enter && (l->pending & 1) != 0)
         l->dead = n_data;
+    else if (l->dead < n_data)
+        l->dead++;
     return eddy__merge_settle(
         l, l->pending == 1 && l->dead == n_data ? EDDY__FIRE_DEAD : EDDY__WAIT);
 }
