@@ -14,6 +14,7 @@
 /* ---- kernels ---- */
 
 #define UNARY(name, types, kernels, flags) kernels
+#define ACTIVATION UNARY
 #define ALIAS(name, of, types, flags)
 #define FLOATS(name, e)                                                        \
     EDDY__UNARY_WIDE(F16, name, F16, EDDY__NO_LOCALS, e)                       \
@@ -89,10 +90,14 @@ EDDY__UNARY_KERNEL(B, LogicalNot, B, EDDY__NO_LOCALS, !x)
 static const eddy_op_spec specs[] = {
 #define UNARY(name, types, kernels, flags) ROW(name, name, types, "y: T", flags)
 #define ALIAS(name, of, types, flags) ROW(name, of, types, "y: T", flags)
+#undef ACTIVATION
+#define ACTIVATION(name, types, kernels, flags)                                \
+    ROW(name, name, types, "activations: T", flags)
 #define TEST(name, e)                                                          \
     ROW(name, name, FLOAT, "y: bool", EDDY_OP_NOT_DIFFERENTIABLE)
 #include "ops/unary.def"
 #undef UNARY
+#undef ACTIVATION
 #undef ALIAS
 #undef TEST
     {sizeof(eddy_op_spec), "LogicalNot", "x: bool", "y: bool", "",
