@@ -183,7 +183,7 @@ eddy_status eddy__keep_output_names(eddy__function_draft *d)
 {
     eddy_graph *body = d->function.body;
     eddy_string **lists = eddy__arena_allocate_zeroed(
-        &d->temporary, body->n_nodes, sizeof *lists);
+        &d->temporary, body->n_nodes, sizeof(eddy_string *));
 
     if (!lists)
         return eddy__fail_memory(d->loader->err);

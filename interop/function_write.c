@@ -14,16 +14,15 @@ typedef struct draft {
     eddy_error *err;
 } draft;
 
-/* Scratch memory for `n` messages or pointers to them. */
-static eddy_status make_array(const draft *d, size_t n, size_t size,
-                              void *out_array)
+/* Scratch memory for `n` messages or pointers to them; NULL if refused. */
+static void *make_array(const draft *d, size_t n, size_t size)
 {
-    void *array = eddy__scratch_allocate(d->scratch, n, size);
+    return eddy__scratch_allocate(d->scratch, n, size);
+}
 
-    if (!array)
-        return eddy__scratch_fail(d->scratch, d->err);
-    memcpy(out_array, &array, sizeof array);
-    return EDDY_OK;
+static eddy_status fail_refused(const draft *d)
+{
+    return eddy__scratch_fail(d->scratch, d->err);
 }
 
 /* ---- naming outputs ---- */
@@ -76,9 +75,10 @@ static char *write_input(eddy__scratch *scratch, const eddy_graph *graph,
 static eddy_status write_arg(const draft *d, const char *name, eddy_dtype dtype,
                              Eddy__Pb__OpDef__ArgDef **out_arg)
 {
-    Eddy__Pb__OpDef__ArgDef *arg = NULL;
+    Eddy__Pb__OpDef__ArgDef *arg = make_array(d, 1, sizeof *arg);
 
-    EDDY_TRY(make_array(d, 1, sizeof *arg, &arg));
+    if (!arg)
+        return fail_refused(d);
     eddy__pb__op_def__arg_def__init(arg);
     arg->name = eddy__borrow_text(name);
     arg->type = eddy__dtype_to_tf(dtype);
@@ -90,8 +90,10 @@ static eddy_status write_args(const draft *d, Eddy__Pb__OpDef *signature)
 {
     const eddy__function *f = d->function;
 
-    EDDY_TRY(make_array(d, f->n_args, sizeof *signature->input_arg,
-                        &signature->input_arg));
+    signature->input_arg =
+        make_array(d, f->n_args, sizeof(Eddy__Pb__OpDef__ArgDef *));
+    if (!signature->input_arg)
+        return fail_refused(d);
     for (size_t i = 0; i < f->n_args; i++) {
         const eddy__node *node = &f->body->nodes[f->args[i]];
         const eddy_attr *type = eddy__node_attr(node, "T");
@@ -110,15 +112,20 @@ static eddy_status write_args(const draft *d, Eddy__Pb__OpDef *signature)
 static eddy_status write_signature(const draft *d)
 {
     const eddy__function *f = d->function;
-    Eddy__Pb__OpDef *signature = NULL;
+    Eddy__Pb__OpDef *signature = make_array(d, 1, sizeof *signature);
 
-    EDDY_TRY(make_array(d, 1, sizeof *signature, &signature));
+    if (!signature)
+        return fail_refused(d);
     eddy__pb__op_def__init(signature);
     signature->name = eddy__borrow_text(f->name);
     signature->is_stateful = f->is_stateful;
     EDDY_TRY(write_args(d, signature));
-    EDDY_TRY(make_array(d, f->n_results, sizeof *signature->output_arg,
-                        &signature->output_arg));
+    signature->output_arg =
+        make_array(d, f->n_results, sizeof(Eddy__Pb__OpDef__ArgDef *));
+    signature->control_output =
+        make_array(d, f->n_control_results, sizeof(char *));
+    if (!signature->output_arg || !signature->control_output)
+        return fail_refused(d);
     for (size_t i = 0; i < f->n_results; i++) {
         eddy_dtype dtype =
             f->result_dtypes ? (eddy_dtype)f->result_dtypes[i]
@@ -128,9 +135,6 @@ static eddy_status write_signature(const draft *d)
             write_arg(d, f->result_names[i], dtype, &signature->output_arg[i]));
         signature->n_output_arg++;
     }
-    EDDY_TRY(make_array(d, f->n_control_results,
-                        sizeof *signature->control_output,
-                        &signature->control_output));
     for (size_t i = 0; i < f->n_control_results; i++)
         signature->control_output[i] =
             eddy__borrow_text(f->body->nodes[f->control_results[i]].name);
@@ -153,9 +157,11 @@ static eddy_status write_attr_list(const draft *d, const eddy_attr *attrs,
                                    Eddy__Pb__AttrEntry ***out_entries,
                                    size_t *out_n)
 {
-    Eddy__Pb__AttrEntry **entries = NULL;
+    Eddy__Pb__AttrEntry **entries =
+        make_array(d, n, sizeof(Eddy__Pb__AttrEntry *));
 
-    EDDY_TRY(make_array(d, n, sizeof *entries, &entries));
+    if (!entries)
+        return fail_refused(d);
     *out_n = 0;
     for (size_t i = 0; i < n; i++) {
         if (is_of_arg && is_kept_elsewhere(attrs[i].name))
@@ -171,16 +177,17 @@ static eddy_status write_attr_list(const draft *d, const eddy_attr *attrs,
 static eddy_status write_arg_attrs(const draft *d, uint32_t i,
                                    const eddy__node *node)
 {
-    Eddy__Pb__FunctionDef__ArgAttrsEntry *entry = NULL;
-    Eddy__Pb__FunctionDef__ArgAttrs *attrs = NULL;
+    Eddy__Pb__FunctionDef__ArgAttrsEntry *entry =
+        make_array(d, 1, sizeof *entry);
+    Eddy__Pb__FunctionDef__ArgAttrs *attrs = make_array(d, 1, sizeof *attrs);
 
-    EDDY_TRY(make_array(d, 1, sizeof *attrs, &attrs));
+    if (!entry || !attrs)
+        return fail_refused(d);
     eddy__pb__function_def__arg_attrs__init(attrs);
     EDDY_TRY(write_attr_list(d, node->attrs, node->n_attrs, true, &attrs->attr,
                              &attrs->n_attr));
     if (attrs->n_attr == 0)
         return EDDY_OK;
-    EDDY_TRY(make_array(d, 1, sizeof *entry, &entry));
     eddy__pb__function_def__arg_attrs_entry__init(entry);
     entry->key = i;
     entry->value = attrs;
@@ -192,11 +199,13 @@ static eddy_status write_unique_id(const draft *d, uint32_t i,
                                    const eddy__node *node)
 {
     const eddy_attr *attr = eddy__node_attr(node, EDDY__UNIQUE_ID);
-    Eddy__Pb__IdEntry *entry = NULL;
+    Eddy__Pb__IdEntry *entry;
 
     if (!attr || attr->kind != EDDY_ATTR_INT || attr->n != 1)
         return EDDY_OK;
-    EDDY_TRY(make_array(d, 1, sizeof *entry, &entry));
+    entry = make_array(d, 1, sizeof *entry);
+    if (!entry)
+        return fail_refused(d);
     eddy__pb__id_entry__init(entry);
     entry->key = i;
     entry->value = (uint32_t)attr->as.ints[0];
@@ -208,10 +217,12 @@ static eddy_status write_notes(const draft *d)
 {
     const eddy__function *f = d->function;
 
-    EDDY_TRY(
-        make_array(d, f->n_args, sizeof *d->to->arg_attr, &d->to->arg_attr));
-    EDDY_TRY(make_array(d, f->n_args, sizeof *d->to->resource_arg_unique_id,
-                        &d->to->resource_arg_unique_id));
+    d->to->arg_attr = make_array(
+        d, f->n_args, sizeof(Eddy__Pb__FunctionDef__ArgAttrsEntry *));
+    d->to->resource_arg_unique_id =
+        make_array(d, f->n_args, sizeof(Eddy__Pb__IdEntry *));
+    if (!d->to->arg_attr || !d->to->resource_arg_unique_id)
+        return fail_refused(d);
     for (size_t i = 0; i < f->n_args; i++) {
         const eddy__node *node = &f->body->nodes[f->args[i]];
 
@@ -228,13 +239,14 @@ static eddy_status write_nodes(const draft *d)
 {
     const eddy__function *f = d->function;
     size_t n = f->body->n_nodes;
-    bool *is_arg = NULL;
+    bool *is_arg = make_array(d, n, sizeof *is_arg);
 
-    EDDY_TRY(make_array(d, n, sizeof *is_arg, &is_arg));
+    d->to->node_def = make_array(d, n, sizeof(Eddy__Pb__NodeDef *));
+    if (!is_arg || !d->to->node_def)
+        return fail_refused(d);
     memset(is_arg, 0, n * sizeof *is_arg);
     for (size_t i = 0; i < f->n_args; i++)
         is_arg[f->args[i]] = true;
-    EDDY_TRY(make_array(d, n, sizeof *d->to->node_def, &d->to->node_def));
     for (size_t i = 0; i < n; i++) {
         if (is_arg[i])
             continue;
@@ -250,9 +262,10 @@ static eddy_status write_text_entry(const draft *d, const char *key,
                                     const char *value,
                                     Eddy__Pb__TextEntry **out_entry)
 {
-    Eddy__Pb__TextEntry *entry = NULL;
+    Eddy__Pb__TextEntry *entry = make_array(d, 1, sizeof *entry);
 
-    EDDY_TRY(make_array(d, 1, sizeof *entry, &entry));
+    if (!entry)
+        return fail_refused(d);
     eddy__pb__text_entry__init(entry);
     entry->key = eddy__borrow_text(key);
     entry->value = eddy__borrow_text(value);
@@ -264,7 +277,11 @@ static eddy_status write_results(const draft *d)
 {
     const eddy__function *f = d->function;
 
-    EDDY_TRY(make_array(d, f->n_results, sizeof *d->to->ret, &d->to->ret));
+    d->to->ret = make_array(d, f->n_results, sizeof(Eddy__Pb__TextEntry *));
+    d->to->control_ret =
+        make_array(d, f->n_control_results, sizeof(Eddy__Pb__TextEntry *));
+    if (!d->to->ret || !d->to->control_ret)
+        return fail_refused(d);
     for (size_t i = 0; i < f->n_results; i++) {
         const char *text = write_input(d->scratch, f->body, f->results[i]);
 
@@ -273,8 +290,6 @@ static eddy_status write_results(const draft *d)
         EDDY_TRY(write_text_entry(d, f->result_names[i], text, &d->to->ret[i]));
         d->to->n_ret++;
     }
-    EDDY_TRY(make_array(d, f->n_control_results, sizeof *d->to->control_ret,
-                        &d->to->control_ret));
     for (size_t i = 0; i < f->n_control_results; i++) {
         const char *name = f->body->nodes[f->control_results[i]].name;
 
@@ -291,7 +306,9 @@ eddy_status eddy__write_function(eddy__scratch *scratch,
 {
     draft d = {.scratch = scratch, .function = function, .err = err};
 
-    EDDY_TRY(make_array(&d, 1, sizeof *d.to, &d.to));
+    d.to = make_array(&d, 1, sizeof *d.to);
+    if (!d.to)
+        return fail_refused(&d);
     eddy__pb__function_def__init(d.to);
     EDDY_TRY(write_signature(&d));
     EDDY_TRY(write_notes(&d));

@@ -42,25 +42,25 @@ void eddy__loader_reset(eddy__loader *loader)
 
 /* ---- reading ---- */
 
-/* Scratch memory for the elements of a list. */
-static eddy_status make_array(const place *at, size_t n, size_t size,
-                              void *out_array)
+/* Scratch memory for the elements of a list; NULL if it was refused. */
+static void *make_array(const place *at, size_t n, size_t size)
 {
-    void *array = eddy__scratch_allocate(&at->loader->scratch, n, size);
+    return eddy__scratch_allocate(&at->loader->scratch, n, size);
+}
 
-    if (!array)
-        return eddy__scratch_fail(&at->loader->scratch, at->loader->err);
-    memcpy(out_array, &array, sizeof array);
-    return EDDY_OK;
+static eddy_status fail_refused(const place *at)
+{
+    return eddy__scratch_fail(&at->loader->scratch, at->loader->err);
 }
 
 static eddy_status read_types(const place *at, const int32_t *from, size_t n,
                               eddy_attr *attr, bool *out_is_opaque)
 {
-    eddy_dtype *types = NULL;
+    eddy_dtype *types = make_array(at, n, sizeof *types);
     bool is_opaque;
 
-    EDDY_TRY(make_array(at, n, sizeof *types, &types));
+    if (!types)
+        return fail_refused(at);
     for (size_t i = 0; i < n; i++) {
         if (from[i] == 0 && at->is_registered)
             return eddy__load_fail(at->loader, EDDY_E_DTYPE,
@@ -78,9 +78,10 @@ static eddy_status read_shapes(const place *at,
                                Eddy__Pb__TensorShapeProto *const *from,
                                size_t n, eddy_attr *attr, bool *out_is_opaque)
 {
-    eddy_shape *shapes = NULL;
+    eddy_shape *shapes = make_array(at, n, sizeof *shapes);
 
-    EDDY_TRY(make_array(at, n, sizeof *shapes, &shapes));
+    if (!shapes)
+        return fail_refused(at);
     for (size_t i = 0; i < n; i++) {
         /* Who knows what an op that is not registered means by it. */
         if (from[i]->n_dim > EDDY_MAX_RANK && !at->is_registered)
@@ -99,10 +100,11 @@ static eddy_status read_one_tensor(const place *at,
                                    eddy_tensor **out_tensor,
                                    bool *out_is_opaque)
 {
-    made_tensor *made = NULL;
+    made_tensor *made = make_array(at, 1, sizeof *made);
     bool is_opaque = false;
 
-    EDDY_TRY(make_array(at, 1, sizeof *made, &made));
+    if (!made)
+        return fail_refused(at);
     *made = (made_tensor){.next = at->loader->tensors};
     EDDY_TRY(eddy__read_tensor(at->loader, at->name, from, &made->tensor,
                                &is_opaque));
@@ -116,9 +118,10 @@ static eddy_status read_tensors(const place *at,
                                 Eddy__Pb__TensorProto *const *from, size_t n,
                                 eddy_attr *attr, bool *out_is_opaque)
 {
-    eddy_tensor **tensors = NULL;
+    eddy_tensor **tensors = make_array(at, n, sizeof(eddy_tensor *));
 
-    EDDY_TRY(make_array(at, n, sizeof *tensors, &tensors));
+    if (!tensors)
+        return fail_refused(at);
     for (size_t i = 0; i < n; i++)
         EDDY_TRY(read_one_tensor(at, from[i], &tensors[i], out_is_opaque));
     attr->kind = EDDY_ATTR_TENSOR;
@@ -130,9 +133,10 @@ static eddy_status read_strings(const place *at,
                                 const ProtobufCBinaryData *from, size_t n,
                                 eddy_attr *attr)
 {
-    eddy_string *strings = NULL;
+    eddy_string *strings = make_array(at, n, sizeof *strings);
 
-    EDDY_TRY(make_array(at, n, sizeof *strings, &strings));
+    if (!strings)
+        return fail_refused(at);
     for (size_t i = 0; i < n; i++)
         strings[i] = (eddy_string){(const char *)from[i].data, from[i].len};
     attr->kind = EDDY_ATTR_STRING;
@@ -148,9 +152,10 @@ static eddy_status read_functions(const place *at,
                                   Eddy__Pb__NameAttrList *const *from, size_t n,
                                   eddy_attr *attr, bool *out_is_opaque)
 {
-    eddy_string *names = NULL;
+    eddy_string *names = make_array(at, n, sizeof *names);
 
-    EDDY_TRY(make_array(at, n, sizeof *names, &names));
+    if (!names)
+        return fail_refused(at);
     for (size_t i = 0; i < n; i++) {
         names[i] = (eddy_string){from[i]->name, strlen(from[i]->name)};
         for (size_t j = 0; j < from[i]->n_attr; j++)
@@ -164,9 +169,10 @@ static eddy_status read_functions(const place *at,
 static eddy_status read_bools(const place *at, const protobuf_c_boolean *from,
                               size_t n, eddy_attr *attr)
 {
-    bool *bools = NULL;
+    bool *bools = make_array(at, n, sizeof *bools);
 
-    EDDY_TRY(make_array(at, n, sizeof *bools, &bools));
+    if (!bools)
+        return fail_refused(at);
     for (size_t i = 0; i < n; i++)
         bools[i] = from[i] != 0;
     attr->kind = EDDY_ATTR_BOOL;
@@ -347,7 +353,8 @@ static bool write_numbers(eddy__scratch *scratch, const eddy_attr *attr,
 static bool write_shapes(eddy__scratch *scratch, const eddy_attr *attr,
                          Eddy__Pb__AttrValue__ListValue *list)
 {
-    list->shape = eddy__scratch_allocate(scratch, attr->n, sizeof *list->shape);
+    list->shape = eddy__scratch_allocate(scratch, attr->n,
+                                         sizeof(Eddy__Pb__TensorShapeProto *));
     for (size_t i = 0; list->shape && i < attr->n; i++) {
         list->shape[i] = eddy__write_shape(scratch, &attr->as.shapes[i]);
         if (!list->shape[i])
@@ -360,8 +367,8 @@ static bool write_shapes(eddy__scratch *scratch, const eddy_attr *attr,
 static bool write_tensors(eddy__scratch *scratch, const eddy_attr *attr,
                           Eddy__Pb__AttrValue__ListValue *list)
 {
-    list->tensor =
-        eddy__scratch_allocate(scratch, attr->n, sizeof *list->tensor);
+    list->tensor = eddy__scratch_allocate(scratch, attr->n,
+                                          sizeof(Eddy__Pb__TensorProto *));
     for (size_t i = 0; list->tensor && i < attr->n; i++) {
         list->tensor[i] = eddy__write_tensor(scratch, attr->as.tensors[i]);
         if (!list->tensor[i])
@@ -374,7 +381,8 @@ static bool write_tensors(eddy__scratch *scratch, const eddy_attr *attr,
 static bool write_functions(eddy__scratch *scratch, const eddy_attr *attr,
                             Eddy__Pb__AttrValue__ListValue *list)
 {
-    list->func = eddy__scratch_allocate(scratch, attr->n, sizeof *list->func);
+    list->func = eddy__scratch_allocate(scratch, attr->n,
+                                        sizeof(Eddy__Pb__NameAttrList *));
     for (size_t i = 0; list->func && i < attr->n; i++) {
         eddy_string name = attr->as.strings[i];
         Eddy__Pb__NameAttrList *func =

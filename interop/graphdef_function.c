@@ -171,22 +171,17 @@ typedef struct arg_notes {
     bool has_unique_id;
 } arg_notes;
 
-static eddy_status find_notes(draft *d, uint32_t key, arg_notes *notes,
-                              arg_notes **out_notes)
+static eddy_status fail_key(const draft *d, uint32_t key)
 {
-    if (key >= d->function.n_args)
-        return eddy__load_fail(d->loader, EDDY_E_FUNCTION,
-                               "attributes of argument %u of %zu",
-                               (unsigned)key, d->function.n_args);
-    *out_notes = &notes[key];
-    return EDDY_OK;
+    return eddy__load_fail(d->loader, EDDY_E_FUNCTION,
+                           "attributes of argument %u of %zu", (unsigned)key,
+                           d->function.n_args);
 }
 
 static eddy_status read_notes(draft *d, arg_notes *notes)
 {
     eddy__wire wire = eddy__wire_fields(d->message.bytes, d->message.length);
     eddy__message part;
-    arg_notes *to = NULL;
 
     while (next_part(&wire, FUNCTION_ARG_ATTR, &part)) {
         const Eddy__Pb__FunctionDef__ArgAttrsEntry *entry =
@@ -195,8 +190,9 @@ static eddy_status read_notes(draft *d, arg_notes *notes)
 
         if (!entry)
             return eddy__load_fail_unpack(d->loader);
-        EDDY_TRY(find_notes(d, entry->key, notes, &to));
-        to->attrs = eddy__entry_value(part);
+        if (entry->key >= d->function.n_args)
+            return fail_key(d, entry->key);
+        notes[entry->key].attrs = eddy__entry_value(part);
     }
     wire = eddy__wire_fields(d->message.bytes, d->message.length);
     while (next_part(&wire, FUNCTION_UNIQUE_ID, &part)) {
@@ -205,9 +201,10 @@ static eddy_status read_notes(draft *d, arg_notes *notes)
 
         if (!entry)
             return eddy__load_fail_unpack(d->loader);
-        EDDY_TRY(find_notes(d, entry->key, notes, &to));
-        to->unique_id = entry->value;
-        to->has_unique_id = true;
+        if (entry->key >= d->function.n_args)
+            return fail_key(d, entry->key);
+        notes[entry->key].unique_id = entry->value;
+        notes[entry->key].has_unique_id = true;
     }
     return EDDY_OK;
 }

@@ -382,10 +382,11 @@ static eddy_status take_options(const eddy_graphdef_options *options,
     eddy_graphdef_options taken = {.size = sizeof taken};
 
     if (options) {
-        if (options->size != sizeof *options)
+        if (options->size == 0 || options->size > sizeof taken)
             return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                              "the options have the wrong size");
-        taken = *options;
+                              "options of %zu bytes, wanted up to %zu",
+                              options->size, sizeof taken);
+        memcpy(&taken, options, options->size);
     }
     if (taken.max_bytes == 0)
         taken.max_bytes = (uint64_t)length * BYTES_PER_BYTE + FREE_BYTES;

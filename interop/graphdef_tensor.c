@@ -301,7 +301,7 @@ static eddy_status make_tensor(eddy__loader *loader, const char *attr,
     eddy_shape shape;
     eddy_tensor *tensor = NULL;
     eddy_status status;
-    int64_t count;
+    int64_t count = 0;
 
     EDDY_TRY(read_tensor_shape(loader, attr, proto, size, &shape, &count));
     EDDY_TRY(find_values(loader, attr, proto, dtype, &from));
@@ -362,7 +362,8 @@ Eddy__Pb__TensorShapeProto *eddy__write_shape(eddy__scratch *scratch,
     eddy__pb__tensor_shape_proto__init(to);
     to->unknown_rank = shape->rank < 0;
     to->n_dim = rank;
-    to->dim = eddy__scratch_allocate(scratch, rank, sizeof *to->dim);
+    to->dim = eddy__scratch_allocate(scratch, rank,
+                                     sizeof(Eddy__Pb__TensorShapeProto__Dim *));
     if (!to->dim)
         return NULL;
     for (size_t i = 0; i < rank; i++) {
@@ -388,7 +389,7 @@ static bool write_value(eddy__scratch *scratch, const eddy_tensor *tensor,
                         Eddy__Pb__TensorProto *to)
 {
     size_t size = eddy_dtype_size((eddy_dtype)tensor->dtype);
-    int64_t number = 0;
+    uint64_t bits = 0;
 
 #define X(name, each, dtypes)                                                  \
     if (eddy__dtype_in((eddy_dtype)tensor->dtype, dtypes)) {                   \
@@ -398,29 +399,16 @@ static bool write_value(eddy__scratch *scratch, const eddy_tensor *tensor,
             return false;                                                      \
         to->n_##name = (each);                                                 \
         if (size < sizeof to->name[0])                                         \
-            memcpy(to->name, &number, sizeof to->name[0]);                     \
+            memcpy(to->name, &bits, sizeof to->name[0]);                       \
         else                                                                   \
             memcpy(to->name, tensor->data, size);                              \
     }
-    /* The fields that are wider than the dtype hold it with its sign. */
-    switch ((eddy_dtype)tensor->dtype) {
-    case EDDY_INT8:
-        number = *(const int8_t *)tensor->data;
-        break;
-    case EDDY_INT16:
-        number = *(const int16_t *)tensor->data;
-        break;
-    case EDDY_UINT8:
-    case EDDY_BOOL:
-        number = *(const uint8_t *)tensor->data;
-        break;
-    case EDDY_UINT16:
-    case EDDY_FLOAT16:
-        number = *(const uint16_t *)tensor->data;
-        break;
-    default:
-        break;
-    }
+    /* A field that is wider than the dtype holds it with its sign. */
+    if (size < sizeof bits)
+        memcpy(&bits, tensor->data, size);
+    if (eddy__dtype_in((eddy_dtype)tensor->dtype, BIT(INT8) | BIT(INT16)) &&
+        (bits >> (8 * size - 1) & 1))
+        bits |= UINT64_MAX << (8 * size);
     NUMBER_FIELDS(X)
 #undef X
     return true;

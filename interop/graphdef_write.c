@@ -155,7 +155,8 @@ eddy_status eddy__write_attr_entry(eddy__scratch *scratch,
 static eddy_status write_attrs(eddy__scratch *scratch, const eddy__node *node,
                                Eddy__Pb__NodeDef *to, eddy_error *err)
 {
-    to->attr = eddy__scratch_allocate(scratch, node->n_attrs, sizeof *to->attr);
+    to->attr = eddy__scratch_allocate(scratch, node->n_attrs,
+                                      sizeof(Eddy__Pb__AttrEntry *));
     if (!to->attr)
         return eddy__scratch_fail(scratch, err);
     for (uint32_t i = 0; i < node->n_attrs; i++) {

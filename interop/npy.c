@@ -179,7 +179,7 @@ eddy_status eddy_npy_read(const eddy_context *ctx, const void *bytes,
     eddy_status status = EDDY_OK;
     const uint8_t *data;
 
-    if ((!bytes && length > 0) || !out_tensor)
+    if (!bytes || !out_tensor)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no bytes or nowhere to put the tensor");
     EDDY_TRY(eddy__npy_read_header(bytes, length, &header, err));

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAGIC "\x93NUMPY"
+/* What a file of format 1.0 starts with; the version is the last two bytes. */
+static const uint8_t magic[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+
 #define MAGIC_LENGTH 6
 
 /* What the three keys of the dict have set so far. */
@@ -293,7 +295,7 @@ static eddy_status find_dict(parser *p, size_t length)
     const uint8_t *b = p->bytes;
     size_t n;
 
-    if (length < MAGIC_LENGTH || memcmp(b, MAGIC, MAGIC_LENGTH) != 0)
+    if (length < MAGIC_LENGTH || memcmp(b, magic, MAGIC_LENGTH) != 0)
         return fail_at(p, 0, "this is no .npy file");
     if (length < 10)
         return fail_at(p, length, "the file ends");
@@ -370,7 +372,7 @@ size_t eddy__npy_write_header(eddy_dtype dtype, size_t element_size,
     while ((10 + n + 1) % 64 != 0)
         dict[n++] = ' ';
     dict[n++] = '\n';
-    memcpy(to, MAGIC "\x01\x00", 8);
+    memcpy(to, magic, sizeof magic);
     to[8] = (char)(n & 0xff);
     to[9] = (char)(n >> 8);
     return 10 + n;
