@@ -602,6 +602,53 @@ START_TEST(a_wide_node_is_not_visited_for_each_input)
 }
 END_TEST
 
+/* Loop variables that pass what they hold on to the next, like a queue. */
+static char *pass_on(int n)
+{
+    const size_t size = (size_t)n * 200 + 100;
+    char *text = malloc(size);
+    size_t used = 0;
+
+    ck_assert_ptr_nonnull(text);
+#define PUT(...) used += (size_t)snprintf(text + used, size - used, __VA_ARGS__)
+    PUT("p Pred\nep Enter@f! p\nc LoopCond ep\n");
+    for (int i = 0; i < n; i++) {
+        PUT("i%d Vec2\ne%d Enter@f i%d\n", i, i, i);
+        PUT("m%d Merge e%d n%d\ns%d Switch m%d c\n", i, i, i, i, i);
+    }
+    PUT("g Grow s0:1\nn0 NextIteration g\n");
+    for (int i = 1; i < n; i++)
+        PUT("n%d NextIteration s%d:1\n", i, i - 1);
+#undef PUT
+    return text;
+}
+
+/* Each time around one variable more has grown, and the wide node sees it. */
+START_TEST(a_node_that_would_be_visited_too_often_becomes_unknown)
+{
+    enum { N_VARIABLES = 100 };
+    char *text = pass_on(N_VARIABLES);
+    eddy_output inputs[N_VARIABLES], wide;
+
+    text_graph_build(&t, text);
+    free(text);
+    for (int i = 0; i < N_VARIABLES; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "s%d", i);
+        inputs[i] = (eddy_output){text_graph_node(&t, name), 1};
+    }
+    ck_assert_int_eq(eddy_graph_add_op(t.graph, "Wide", "wide", inputs,
+                                       N_VARIABLES, &wide, &t.err),
+                     EDDY_OK);
+    ck_assert_int_eq(infer_graph(), EDDY_OK);
+    want("m0", "[?]");
+    want("m99", "[?]");
+    want("wide", "?");
+    ck_assert_uint_eq(wide_calls, 64);
+}
+END_TEST
+
 START_TEST(a_long_chain_is_quick_and_deep_recursion_free)
 {
     const clock_t begin = clock();
@@ -669,6 +716,7 @@ TCase *plan_infer_tests(void)
     tcase_add_test(tc, a_fed_constant_is_not_constant);
     tcase_add_test(tc, nested_loops_settle_in_few_visits);
     tcase_add_test(tc, a_wide_node_is_not_visited_for_each_input);
+    tcase_add_test(tc, a_node_that_would_be_visited_too_often_becomes_unknown);
     tcase_add_test(tc, a_long_chain_is_quick_and_deep_recursion_free);
     tcase_add_test(tc, every_allocation_may_fail);
     return tc;
