@@ -1,0 +1,282 @@
+/*
+ * Running sums and products along an axis, and the reversal of a part of it:
+ * Cumsum, Cumprod, ReverseSequence.
+ */
+#include "ops/box.h"
+#include "ops/elements.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- Cumsum and Cumprod ---- */
+
+/* `n` rows of `row` elements, `step` elements apart, the first at `first`. */
+typedef struct rows {
+    int64_t n, row, first, step;
+    bool exclusive;
+} rows;
+
+/* Row i is row i - 1 and one row of the input; the sums of the dtype. */
+#define DEFINE_SCAN(name, type, one, combine)                                  \
+    static void scan_##name(const rows *r, unsigned char *to,                  \
+                            const unsigned char *from)                         \
+    {                                                                          \
+        const type *x = (const type *)(const void *)from + r->first;           \
+        type *y = (type *)(void *)to + r->first;                               \
+                                                                               \
+        for (int64_t j = 0; j < r->row; j++)                                   \
+            y[j] = r->exclusive ? (one) : x[j];                                \
+        for (int64_t i = 1; i < r->n; i++) {                                   \
+            const type *a = y;                                                 \
+            const type *b = r->exclusive ? x : x + r->step;                    \
+                                                                               \
+            y += r->step;                                                      \
+            x += r->step;                                                      \
+            for (int64_t j = 0; j < r->row; j++)                               \
+                y[j] = combine(a[j], b[j]);                                    \
+        }                                                                      \
+    }
+
+#define ADD(a, b) ((a) + (b))
+#define ADD8(a, b) ((uint8_t)((a) + (b)))
+#define ADD16(a, b) ((uint16_t)((a) + (b)))
+#define MULTIPLY(a, b) ((a) * (b))
+#define MULTIPLY8(a, b) ((uint8_t)((a) * (b)))
+#define MULTIPLY16(a, b) ((uint16_t)(1u * (a) * (b)))
+
+/* A complex64 as the kernels here see it. */
+typedef struct complex_number {
+    float real, imaginary;
+} complex_number;
+
+static uint16_t add_half(uint16_t a, uint16_t b)
+{
+    return eddy_float16_from_float(eddy_float16_to_float(a) +
+                                   eddy_float16_to_float(b));
+}
+
+static uint16_t multiply_half(uint16_t a, uint16_t b)
+{
+    return eddy_float16_from_float(eddy_float16_to_float(a) *
+                                   eddy_float16_to_float(b));
+}
+
+static complex_number add_complex(complex_number a, complex_number b)
+{
+    return (complex_number){a.real + b.real, a.imaginary + b.imaginary};
+}
+
+static complex_number multiply_complex(complex_number a, complex_number b)
+{
+    return (complex_number){a.real * b.real - a.imaginary * b.imaginary,
+                            a.real * b.imaginary + a.imaginary * b.real};
+}
+
+static const complex_number complex_zero = {0, 0}, complex_one = {1, 0};
+
+/* Signed integers go as unsigned ones, which wrap. */
+DEFINE_SCAN(sum_u8, uint8_t, 0, ADD8)
+DEFINE_SCAN(sum_u16, uint16_t, 0, ADD16)
+DEFINE_SCAN(sum_u32, uint32_t, 0, ADD)
+DEFINE_SCAN(sum_u64, uint64_t, 0, ADD)
+DEFINE_SCAN(sum_f16, uint16_t, 0, add_half)
+DEFINE_SCAN(sum_f32, float, 0, ADD)
+DEFINE_SCAN(sum_f64, double, 0, ADD)
+DEFINE_SCAN(product_u8, uint8_t, 1, MULTIPLY8)
+DEFINE_SCAN(product_u16, uint16_t, 1, MULTIPLY16)
+DEFINE_SCAN(product_u32, uint32_t, 1, MULTIPLY)
+DEFINE_SCAN(product_u64, uint64_t, 1, MULTIPLY)
+DEFINE_SCAN(product_f16, uint16_t, 0x3c00, multiply_half)
+DEFINE_SCAN(product_f32, float, 1, MULTIPLY)
+DEFINE_SCAN(product_f64, double, 1, MULTIPLY)
+DEFINE_SCAN(sum_c64, complex_number, complex_zero, add_complex)
+DEFINE_SCAN(product_c64, complex_number, complex_one, multiply_complex)
+
+typedef void (*scan)(const rows *r, unsigned char *to,
+                     const unsigned char *from);
+
+static const scan sums[EDDY_DTYPE_COUNT] = {
+    [EDDY_FLOAT16] = scan_sum_f16, [EDDY_FLOAT32] = scan_sum_f32,
+    [EDDY_FLOAT64] = scan_sum_f64, [EDDY_INT8] = scan_sum_u8,
+    [EDDY_INT16] = scan_sum_u16,   [EDDY_INT32] = scan_sum_u32,
+    [EDDY_INT64] = scan_sum_u64,   [EDDY_UINT8] = scan_sum_u8,
+    [EDDY_UINT16] = scan_sum_u16,  [EDDY_UINT32] = scan_sum_u32,
+    [EDDY_UINT64] = scan_sum_u64,  [EDDY_COMPLEX64] = scan_sum_c64,
+};
+
+static const scan products[EDDY_DTYPE_COUNT] = {
+    [EDDY_FLOAT16] = scan_product_f16, [EDDY_FLOAT32] = scan_product_f32,
+    [EDDY_FLOAT64] = scan_product_f64, [EDDY_INT8] = scan_product_u8,
+    [EDDY_INT16] = scan_product_u16,   [EDDY_INT32] = scan_product_u32,
+    [EDDY_INT64] = scan_product_u64,   [EDDY_UINT8] = scan_product_u8,
+    [EDDY_UINT16] = scan_product_u16,  [EDDY_UINT32] = scan_product_u32,
+    [EDDY_UINT64] = scan_product_u64,  [EDDY_COMPLEX64] = scan_product_c64,
+};
+
+typedef struct direction {
+    bool exclusive, reverse;
+} direction;
+
+static eddy_status prepare_scan(eddy_infer *infer)
+{
+    direction *state = eddy__prepare_state(infer, sizeof *state);
+
+    if (!state)
+        return EDDY_RESOURCE_EXHAUSTED;
+    state->exclusive = eddy__infer_bool(infer, "exclusive");
+    state->reverse = eddy__infer_bool(infer, "reverse");
+    return EDDY_OK;
+}
+
+static eddy_status run_scan(eddy_kernel *k, scan function)
+{
+    const direction *way = eddy__state(k);
+    const eddy_shape *of = eddy__in_shape(k, 0);
+    eddy_dtype dtype = eddy__in_dtype(k, 0);
+    rows r = {.row = 1, .exclusive = way->exclusive};
+    int64_t outer = 1, block;
+    unsigned char *out;
+    int32_t axis;
+
+    EDDY_TRY(eddy__axis_argument(k, 1, of->rank, &axis));
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, of, &out));
+    if (eddy__in_count(k, 0) == 0)
+        return EDDY_OK;
+    for (int32_t d = 0; d < axis; d++)
+        outer *= of->dims[d];
+    for (int32_t d = axis + 1; d < of->rank; d++)
+        r.row *= of->dims[d];
+    r.n = of->dims[axis];
+    block = r.n * r.row;
+    r.step = way->reverse ? -r.row : r.row;
+    for (int64_t o = 0; o < outer; o++) {
+        r.first = o * block + (way->reverse ? block - r.row : 0);
+        function(&r, out, eddy__in_elements(k, 0));
+    }
+    return EDDY_OK;
+}
+
+static eddy_status run_cumsum(eddy_kernel *k)
+{
+    return run_scan(k, sums[eddy__in_dtype(k, 0)]);
+}
+
+static eddy_status run_cumprod(eddy_kernel *k)
+{
+    return run_scan(k, products[eddy__in_dtype(k, 0)]);
+}
+
+/* ---- ReverseSequence ---- */
+
+typedef struct sequence {
+    int64_t seq_dim, batch_dim;
+} sequence;
+
+static eddy_status prepare_sequence(eddy_infer *infer)
+{
+    sequence *state;
+
+    EDDY_TRY(eddy__prepare_movable(infer));
+    state = eddy__prepare_state(infer, sizeof *state);
+    if (!state)
+        return EDDY_RESOURCE_EXHAUSTED;
+    state->seq_dim = eddy__infer_int(infer, "seq_dim");
+    state->batch_dim = eddy__infer_int(infer, "batch_dim");
+    return EDDY_OK;
+}
+
+static eddy_status check_lengths(eddy_kernel *k, const eddy_view *lengths,
+                                 int64_t most)
+{
+    for (int64_t i = 0; i < lengths->count; i++) {
+        int64_t length = eddy__view_index(lengths, i);
+
+        if (length < 0 || length > most)
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                               "seq_lengths[%" PRId64 "] = %" PRId64
+                               " is not in [0, %" PRId64 "]",
+                               i, length, most);
+    }
+    return EDDY_OK;
+}
+
+/* A tensor whose dimension `seq` is reversed for each entry of `batch`. */
+typedef struct reversal {
+    const eddy_shape *of;
+    size_t size;
+    int32_t seq, batch;
+    unsigned char *to;
+    const unsigned char *from;
+} reversal;
+
+/* Copies places [start, end) of entry `at` of the batch. */
+static void copy_places(const reversal *r, int64_t at, int64_t start,
+                        int64_t end, bool reversed)
+{
+    int64_t strides[EDDY_MAX_RANK], offset, n = end - start;
+    eddy__box box = {.item = r->size};
+
+    if (n == 0)
+        return;
+    eddy__dense_strides(r->of, r->size, strides);
+    offset = at * strides[r->batch] + start * strides[r->seq];
+    for (int32_t d = 0; d < r->of->rank; d++) {
+        int64_t step = d == r->seq && reversed ? -strides[d] : strides[d];
+
+        if (d != r->batch)
+            eddy__box_add(&box, d == r->seq ? n : r->of->dims[d], step,
+                          strides[d]);
+    }
+    eddy__box_copy(&box, r->to + offset,
+                   r->from + offset +
+                       (reversed ? (n - 1) * strides[r->seq] : 0));
+}
+
+static eddy_status run_sequence(eddy_kernel *k)
+{
+    const sequence *s = eddy__state(k);
+    const eddy_shape *of = eddy__in_shape(k, 0);
+    eddy_dtype dtype = eddy__in_dtype(k, 0);
+    reversal r = {.of = of, .size = eddy__element_size(dtype)};
+    eddy_view lengths;
+
+    EDDY_TRY(eddy__axis(k, s->seq_dim, of->rank, &r.seq));
+    EDDY_TRY(eddy__axis(k, s->batch_dim, of->rank, &r.batch));
+    if (r.seq == r.batch)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "seq_dim and batch_dim are both %d", r.seq);
+    EDDY_TRY(eddy__vector_argument(k, 1, "seq_lengths", of->dims[r.batch],
+                                   &lengths));
+    EDDY_TRY(check_lengths(k, &lengths, of->dims[r.seq]));
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, of, &r.to));
+    r.from = eddy__in_elements(k, 0);
+    for (int64_t i = 0; eddy__in_count(k, 0) > 0 && i < lengths.count; i++) {
+        int64_t n = eddy__view_index(&lengths, i);
+
+        copy_places(&r, i, 0, n, true);
+        copy_places(&r, i, n, of->dims[r.seq], false);
+    }
+    return eddy__elements_done(k, 0);
+}
+
+#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+    }
+#define SCAN(name, run)                                                        \
+    ROW(name, "x: T, axis: Tidx", "out: T",                                    \
+        "exclusive: bool = false, reverse: bool = false, T: number, "          \
+        "Tidx: index = int32",                                                 \
+        eddy__infer_unchanged, run, prepare_scan, 0)
+
+static const eddy_op_spec specs[] = {
+    SCAN("Cumprod", run_cumprod),
+    SCAN("Cumsum", run_cumsum),
+    ROW("ReverseSequence", "input: T, seq_lengths: Tlen", "output: T",
+        "seq_dim: int, batch_dim: int = 0, Tlen: index = int64, T: type",
+        eddy__infer_unchanged, run_sequence, prepare_sequence, 0),
+};
+
+const eddy__op_table eddy__scan_ops = {specs, NULL,
+                                       sizeof specs / sizeof *specs};

@@ -1,0 +1,208 @@
+/*
+ * Unique: the different elements of a vector, in the order in which they first
+ * come, and for each element the number of the one that it equals.
+ *
+ * The two zeros of a float are equal, and a NaN equals nothing.
+ */
+#include "ops/elements.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The elements, and a table that finds them by what they are. */
+typedef struct lookup {
+    const unsigned char *elements;
+    size_t size;
+    eddy_dtype dtype;
+    int64_t *slots; /* number of a different element + 1, or 0 */
+    int64_t *first; /* a different element: where it first came */
+    uint64_t mask;  /* slots - 1 */
+    int64_t n;      /* different elements so far */
+} lookup;
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 31;
+    h *= 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_bytes(const char *data, size_t length)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ (unsigned char)data[i]) * 0x100000001b3u;
+    return mix(h);
+}
+
+/* A float's bits, with one zero; false for a NaN.  `kind`: 0 for float16, ...
+ */
+static bool float_key(int32_t kind, uint64_t bits, uint64_t *out_key)
+{
+    static const uint64_t sign[] = {0x8000, 0x80000000, 0x8000000000000000};
+    static const uint64_t infinity[] = {0x7c00, 0x7f800000, 0x7ff0000000000000};
+
+    *out_key = bits == sign[kind] ? 0 : bits;
+    return (bits & (sign[kind] - 1)) <= infinity[kind];
+}
+
+static bool complex_key(uint64_t bits, uint64_t *out_key)
+{
+    uint64_t low, high;
+    bool is_number = float_key(1, bits & UINT32_MAX, &low) &&
+                     float_key(1, bits >> 32, &high);
+
+    *out_key = is_number ? high << 32 | low : 0;
+    return is_number;
+}
+
+/* What an element is compared by; false if it equals nothing. */
+static bool number_key(const lookup *l, int64_t i, uint64_t *out_key)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, l->elements + (size_t)i * l->size, l->size);
+    *out_key = bits;
+    if (l->dtype >= EDDY_FLOAT16 && l->dtype <= EDDY_FLOAT64)
+        return float_key((int32_t)l->dtype - EDDY_FLOAT16, bits, out_key);
+    return l->dtype != EDDY_COMPLEX64 || complex_key(bits, out_key);
+}
+
+static const eddy__string *string_at(const lookup *l, int64_t i)
+{
+    return (const eddy__string *)(const void *)l->elements + i;
+}
+
+static uint64_t hash_element(const lookup *l, int64_t i)
+{
+    uint64_t key;
+
+    if (l->dtype == EDDY_STRING)
+        return hash_bytes(string_at(l, i)->data, string_at(l, i)->length);
+    /* NaNs would all meet in one place. */
+    return number_key(l, i, &key) ? mix(key) : mix((uint64_t)i);
+}
+
+static bool are_equal(const lookup *l, int64_t a, int64_t b)
+{
+    uint64_t x, y;
+
+    if (l->dtype == EDDY_STRING)
+        return string_at(l, a)->length == string_at(l, b)->length &&
+               (string_at(l, a)->length == 0 ||
+                memcmp(string_at(l, a)->data, string_at(l, b)->data,
+                       string_at(l, a)->length) == 0);
+    return number_key(l, a, &x) && number_key(l, b, &y) && x == y;
+}
+
+/* The number of the different element that element `i` is; it may be new. */
+static int64_t find(lookup *l, int64_t i)
+{
+    uint64_t slot = hash_element(l, i) & l->mask;
+
+    while (l->slots[slot] != 0) {
+        int64_t number = l->slots[slot] - 1;
+
+        if (are_equal(l, l->first[number], i))
+            return number;
+        slot = (slot + 1) & l->mask;
+    }
+    l->first[l->n] = i;
+    l->slots[slot] = ++l->n;
+    return l->n - 1;
+}
+
+/* Numbers all elements. */
+static void number_all(lookup *l, int64_t count, eddy_dtype dtype,
+                       unsigned char *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t number = find(l, i);
+
+        if (dtype == EDDY_INT32)
+            ((int32_t *)(void *)out)[i] = (int32_t)number;
+        else
+            ((int64_t *)(void *)out)[i] = number;
+    }
+}
+
+/* Room for `count` different elements, in one tensor that lasts as long. */
+static eddy_status create_table(eddy_kernel *k, lookup *l, int64_t count,
+                                eddy_tensor **out_table)
+{
+    int64_t slots = 2;
+    eddy_shape shape;
+
+    while (slots < 2 * count)
+        slots *= 2;
+    shape = eddy__shape_vector(slots + count);
+    *out_table = eddy__tensor_create(k->heap, k->account, k->allocator,
+                                     EDDY_INT64, &shape);
+    if (!*out_table)
+        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                           "no memory for a table of %" PRId64 " elements",
+                           count);
+    l->slots = (*out_table)->data;
+    l->first = l->slots + slots;
+    l->mask = (uint64_t)slots - 1;
+    memset(l->slots, 0, (size_t)slots * sizeof *l->slots);
+    return EDDY_OK;
+}
+
+static eddy_status put_different(eddy_kernel *k, const lookup *l)
+{
+    eddy_shape shape = eddy__shape_vector(l->n);
+    unsigned char *out;
+
+    EDDY_TRY(eddy__output_elements(k, 0, l->dtype, &shape, &out));
+    for (int64_t i = 0; i < l->n; i++)
+        memcpy(out + (size_t)i * l->size,
+               l->elements + (size_t)l->first[i] * l->size, l->size);
+    return eddy__elements_done(k, 0);
+}
+
+static eddy_status run_unique(eddy_kernel *k)
+{
+    const eddy_shape *of = eddy__in_shape(k, 0);
+    eddy_dtype index = (eddy_dtype)k->node->out_dtypes[1];
+    eddy_dtype dtype = eddy__in_dtype(k, 0);
+    lookup l = {.elements = eddy__in_elements(k, 0),
+                .size = eddy__element_size(dtype),
+                .dtype = dtype};
+    unsigned char *out;
+    eddy_tensor *table;
+    eddy_status status;
+
+    if (of->rank != 1 || (index == EDDY_INT32 && of->dims[0] > INT32_MAX))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "x must be a vector whose length fits in %s, but "
+                           "it has shape %s",
+                           eddy_dtype_name(index), eddy__shape_print(of).text);
+    EDDY_TRY(eddy__output_elements(k, 1, index, of, &out));
+    EDDY_TRY(create_table(k, &l, of->dims[0], &table));
+    number_all(&l, of->dims[0], index, out);
+    status = put_different(k, &l);
+    eddy__tensor_recycle(k->heap, table);
+    return status;
+}
+
+static eddy_status infer_unique(eddy_infer *infer)
+{
+    const eddy_shape *of = eddy_infer_input(infer, 0);
+    eddy_shape different = eddy__shape_of_rank(1);
+
+    eddy_infer_set_output(infer, 0, &different);
+    eddy_infer_set_output(infer, 1, of->rank == 1 ? of : &different);
+    return EDDY_OK;
+}
+
+static const eddy_op_spec specs[] = {
+    {sizeof(eddy_op_spec), "Unique", "x: T", "y: T, idx: out_idx",
+     "T: type, out_idx: index = int32", infer_unique, run_unique,
+     eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE},
+};
+
+const eddy__op_table eddy__unique_ops = {specs, NULL,
+                                         sizeof specs / sizeof *specs};

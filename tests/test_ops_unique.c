@@ -1,0 +1,108 @@
+#include "ops/ops.h"
+#include "tests/layout_aid.h"
+#include "tests/suites.h"
+
+#include <math.h>
+
+static harness h;
+
+static void begin(void)
+{
+    harness_init(&h, &eddy__unique_ops);
+}
+
+static void end(void)
+{
+    harness_deinit(&h);
+}
+
+/* Every dtype but bool, which has not three elements. */
+START_TEST(equal_elements_are_found)
+{
+    const eddy_dtype long_type = EDDY_INT64;
+    const eddy_attr attr = eddy_attr_type("out_idx", &long_type);
+    const int64_t six = 6, three = 3;
+    eddy_dtype dtype = layout_dtype(_i < 11 ? _i : _i + 1);
+    eddy_tensor *x =
+        layout_tensor(&h, dtype, 1, &six, LAYOUT_NUMBERS(7, 2, 7, 7, 0, 2));
+
+    layout_run(&h, "Unique", LAYOUT_INPUTS(x), NULL, 0);
+    layout_want(&h, 0, dtype, 1, &three, LAYOUT_NUMBERS(7, 2, 0));
+    layout_want(&h, 1, EDDY_INT32, 1, &six, LAYOUT_NUMBERS(0, 1, 0, 0, 2, 1));
+    layout_run(&h, "Unique", LAYOUT_INPUTS(x), &attr, 1);
+    layout_want(&h, 1, EDDY_INT64, 1, &six, LAYOUT_NUMBERS(0, 1, 0, 0, 2, 1));
+}
+END_TEST
+
+START_TEST(there_are_two_truths)
+{
+    const int64_t three = 3, two = 2;
+
+    layout_run(&h, "Unique",
+               LAYOUT_INPUTS(harness_vector(&h, EDDY_BOOL, 1, 1, 0)), NULL, 0);
+    harness_want(&h, 0, EDDY_BOOL, 1, &two);
+    layout_want(&h, 1, EDDY_INT32, 1, &three, LAYOUT_NUMBERS(0, 0, 1));
+}
+END_TEST
+
+/* _i is a floating point dtype, or complex64. */
+START_TEST(zeros_are_equal_and_nans_are_not)
+{
+    const double values[] = {0.0, (double)NAN, -0.0, (double)NAN, 1};
+    const int64_t five = 5, four = 4;
+    eddy_dtype dtype = _i < 3 ? layout_dtype(_i) : EDDY_COMPLEX64;
+
+    layout_run(&h, "Unique",
+               LAYOUT_INPUTS(harness_numbers(&h, dtype, 1, &five, values)),
+               NULL, 0);
+    harness_want(&h, 0, dtype, 1, &four);
+    layout_want(&h, 1, EDDY_INT32, 1, &five, LAYOUT_NUMBERS(0, 1, 0, 2, 3));
+}
+END_TEST
+
+START_TEST(many_elements_keep_their_order)
+{
+    enum { n = 5000 };
+    const int64_t all = n, different = 701;
+    int numbers[n], want[n], first[701];
+
+    for (int i = 0; i < n; i++) {
+        numbers[i] = i * 37 % 701;
+        want[i] = i % 701;
+        if (i < 701)
+            first[i] = numbers[i];
+    }
+    layout_run(&h, "Unique",
+               LAYOUT_INPUTS(layout_tensor(&h, EDDY_INT16, 1, &all, numbers)),
+               NULL, 0);
+    layout_want(&h, 0, EDDY_INT16, 1, &different, first);
+    layout_want(&h, 1, EDDY_INT32, 1, &all, want);
+}
+END_TEST
+
+START_TEST(unique_takes_vectors)
+{
+    const int64_t dims[] = {2, 2}, none = 0;
+
+    layout_run(&h, "Unique", LAYOUT_INPUTS(layout_ints(&h, 0, NULL)), NULL, 0);
+    layout_want(&h, 0, EDDY_INT32, 1, &none, NULL);
+    harness_want_error(
+        &h, harness_run(&h, "Unique", layout_range(&h, EDDY_INT8, 0, 2, dims)),
+        EDDY_INVALID_ARGUMENT, EDDY_E_RANK);
+    harness_want_error(&h, harness_run(&h, "Unique", layout_int(&h, 0)),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_RANK);
+}
+END_TEST
+
+TCase *ops_unique_tests(void)
+{
+    TCase *tests = tcase_create("ops_unique");
+
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_loop_test(tests, equal_elements_are_found, 0, LAYOUT_DTYPES - 1);
+    tcase_add_test(tests, there_are_two_truths);
+    tcase_add_loop_test(tests, zeros_are_equal_and_nans_are_not, 0, 4);
+    tcase_add_test(tests, many_elements_keep_their_order);
+    tcase_add_test(tests, unique_takes_vectors);
+    return tests;
+}
