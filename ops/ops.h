@@ -7,8 +7,10 @@
 /* X(family): ops/<family>.c holds the table eddy__<family>_ops. */
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
     X(addn)                                                                    \
+    X(argmax)                                                                  \
     X(basic)                                                                   \
     X(binary)                                                                  \
+    X(broadcast_args)                                                          \
     X(cast)                                                                    \
     X(clip)                                                                    \
     X(compare)                                                                 \
@@ -19,12 +21,17 @@
     X(gather)                                                                  \
     X(gather_nd)                                                               \
     X(join)                                                                    \
+    X(pad)                                                                     \
     X(permute)                                                                 \
+    X(reduce)                                                                  \
+    X(scan)                                                                    \
+    X(segment)                                                                 \
     X(select)                                                                  \
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(topk)                                                                    \
-    X(unary)
+    X(unary)                                                                   \
+    X(unique)
 
 #define X(family) extern const eddy__op_table eddy__##family##_ops;
 EDDY__OP_FAMILY_MAP(X)

@@ -1,0 +1,229 @@
+/*
+ * ArgMax and ArgMin: where along an axis the largest or least element is.  The
+ * first of equals counts; NaN is passed over, and a row of nothing else gives
+ * 0.
+ */
+#include "ops/elements.h"
+#include "ops/numeric.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Inputs. */
+enum { INPUT, DIMENSION };
+
+#define TILE 64 /* columns that are searched at a time */
+
+/*
+ * The rows' elements of `width` neighbouring columns are `stride` apart; sets
+ * the columns' indices.
+ */
+typedef void (*search_loop)(const void *in, int64_t n, int64_t stride,
+                            int64_t width, int64_t *out_index);
+
+#define SEARCH(D, name, compare, start)                                        \
+    static void name##_##D(const void *from, int64_t n, int64_t stride,        \
+                           int64_t width, int64_t *out_index)                  \
+    {                                                                          \
+        const eddy__stored_##D *in = from;                                     \
+        eddy__computed_##D best[TILE];                                         \
+                                                                               \
+        for (int64_t i = 0; i < width; i++) {                                  \
+            best[i] = (eddy__computed_##D)(start);                             \
+            out_index[i] = 0;                                                  \
+        }                                                                      \
+        for (int64_t row = 0; row < n; row++, in += stride) {                  \
+            for (int64_t i = 0; i < width; i++) {                              \
+                const eddy__computed_##D x = eddy__load_##D(in[i]);            \
+                                                                               \
+                if (x compare best[i]) {                                       \
+                    best[i] = x;                                               \
+                    out_index[i] = row;                                        \
+                }                                                              \
+            }                                                                  \
+        }                                                                      \
+    }
+
+#define SEARCHES(name, compare, float_start, bound)                            \
+    EDDY__EACH_FLOAT(SEARCH, name, compare, float_start)                       \
+    SEARCH(I8, name, compare, INT8_##bound)                                    \
+    SEARCH(I16, name, compare, INT16_##bound)                                  \
+    SEARCH(I32, name, compare, INT32_##bound)                                  \
+    SEARCH(I64, name, compare, INT64_##bound)
+
+SEARCHES(largest, >, -INFINITY, MIN)
+SEARCHES(least, <, INFINITY, MAX)
+EDDY__EACH_UNSIGNED(SEARCH, largest, >, 0)
+SEARCH(B, largest, >, 0)
+SEARCH(U8, least, <, UINT8_MAX)
+SEARCH(U16, least, <, UINT16_MAX)
+SEARCH(U32, least, <, UINT32_MAX)
+SEARCH(U64, least, <, UINT64_MAX)
+SEARCH(B, least, <, 1)
+
+#define ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
+#define ENTRIES(name)                                                          \
+    {                                                                          \
+        EDDY__EACH_FLOAT(ENTRY, name)                                          \
+        EDDY__EACH_SIGNED(ENTRY, name) EDDY__EACH_UNSIGNED(ENTRY, name)        \
+            ENTRY(B, name)                                                     \
+    }
+
+static const search_loop largest[EDDY_DTYPE_COUNT] = ENTRIES(largest);
+static const search_loop least[EDDY_DTYPE_COUNT] = ENTRIES(least);
+
+/* Narrow dtypes keep the low bits of an index. */
+static void store(eddy_dtype dtype, void *out, int64_t at, const int64_t *index,
+                  int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        switch (dtype) {
+        case EDDY_INT16:
+        case EDDY_UINT16:
+            ((uint16_t *)out)[at + i] = (uint16_t)index[i];
+            break;
+        case EDDY_INT32:
+            ((int32_t *)out)[at + i] = (int32_t)index[i];
+            break;
+        default:
+            ((int64_t *)out)[at + i] = index[i];
+            break;
+        }
+    }
+}
+
+static eddy_status read_axis(eddy_kernel *k, const eddy_shape *shape,
+                             int32_t *out_axis)
+{
+    const eddy_view view = eddy__in_view(k, DIMENSION);
+
+    if (view.rank != 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the dimension must be a scalar, not of shape %s",
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    EDDY_TRY(eddy__axis(k, eddy__index_at(&view, 0), shape->rank, out_axis));
+    if (shape->dims[*out_axis] == 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "axis %d of an input of shape %s is empty",
+                           (int)*out_axis, eddy__shape_print(shape).text);
+    return EDDY_OK;
+}
+
+static eddy_shape without(const eddy_shape *shape, int32_t axis)
+{
+    eddy_shape out = {.rank = 0};
+
+    for (int32_t d = 0; d < shape->rank; d++)
+        if (d != axis)
+            out.dims[out.rank++] = shape->dims[d];
+    return out;
+}
+
+static eddy_status run_search(eddy_kernel *k, const search_loop *loops)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, INPUT);
+    const eddy_dtype to = (eddy_dtype)k->node->out_dtypes[0];
+    const eddy_shape *shape = eddy__in_shape(k, INPUT);
+    const unsigned char *in = eddy__in_elements(k, INPUT);
+    const size_t size = eddy_dtype_size(dtype);
+    int64_t index[TILE], inner = 1, n, done = 0, left;
+    eddy_shape out_shape;
+    int32_t axis;
+    void *out;
+
+    EDDY_TRY(read_axis(k, shape, &axis));
+    out_shape = without(shape, axis);
+    EDDY_TRY(eddy__output(k, 0, to, &out_shape, &out));
+    for (int32_t d = axis + 1; d < shape->rank; d++)
+        inner *= shape->dims[d];
+    n = shape->dims[axis];
+    for (left = eddy__in_count(k, INPUT) / n; left > 0;) {
+        const int64_t column = done % inner;
+        int64_t width = inner - column;
+
+        if (width > TILE)
+            width = TILE;
+        loops[dtype](in + (size_t)(done / inner * n * inner + column) * size, n,
+                     inner, width, index);
+        store(to, out, done, index, width);
+        done += width;
+        left -= width;
+    }
+    return EDDY_OK;
+}
+
+static eddy_status run_argmax(eddy_kernel *k)
+{
+    return run_search(k, largest);
+}
+
+static eddy_status run_argmin(eddy_kernel *k)
+{
+    return run_search(k, least);
+}
+
+/* ---- the shape function ---- */
+
+static bool constant_axis(const eddy_infer *infer, int64_t *out_axis)
+{
+    const eddy_tensor *tensor = eddy_infer_constant(infer, DIMENSION);
+
+    if (!tensor || tensor->count != 1)
+        return false;
+    *out_axis = eddy__index_at(
+        &(eddy_view){.dtype = (eddy_dtype)tensor->dtype, .data = tensor->data},
+        0);
+    return true;
+}
+
+static eddy_status infer_search(eddy_infer *infer)
+{
+    const eddy_shape *shape = eddy_infer_input(infer, INPUT);
+    const eddy_shape *dimension = eddy_infer_input(infer, DIMENSION);
+    const int32_t rank = shape->rank;
+    eddy_shape out = eddy__shape_unknown();
+    int64_t axis;
+
+    if (dimension->rank > 0)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "the dimension must be a scalar, not of shape "
+                               "%s",
+                               eddy__shape_print(dimension).text);
+    if (rank == 0)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                               "a scalar has no axis to search");
+    if (rank > 0 && constant_axis(infer, &axis)) {
+        if (axis < -rank || axis >= rank)
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                                   "axis %" PRId64 " is not in [%d, %d)", axis,
+                                   -(int)rank, (int)rank);
+        out = without(shape, (int32_t)(axis < 0 ? axis + rank : axis));
+    } else if (rank > 0) {
+        out = eddy__shape_of_rank(rank - 1);
+    }
+    eddy_infer_set_output(infer, 0, &out);
+    return EDDY_OK;
+}
+
+#define ROW(name, index, output, run)                                          \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, "input: T, dimension: Tidx",               \
+            "output: output_type",                                             \
+            "T: {float16, float32, float64, int8, int16, int32, int64, "       \
+            "uint8, "                                                          \
+            "uint16, uint32, uint64, bool}, Tidx: {" index                     \
+            "int32, int64} = int32, "                                          \
+            "output_type: {" output "int32, int64} = int64",                   \
+            infer_search, run, NULL, EDDY_OP_NOT_DIFFERENTIABLE                \
+    }
+
+static const eddy_op_spec specs[] = {
+    ROW("ArgMax", "int16, ", "int16, uint16, ", run_argmax),
+    ROW("ArgMin", "", "", run_argmin),
+};
+
+const eddy__op_table eddy__argmax_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

@@ -1,0 +1,205 @@
+#include "ops/elementwise.h"
+#include "ops/ops.h"
+#include "ops/reduction.h"
+
+#include <math.h>
+
+/* ---- reducers ---- */
+
+/*
+ * What folds elements of D into accumulators of type `sum`; FROM converts a
+ * loaded element, TO an accumulator before it is finished, COUNT the number of
+ * elements.
+ */
+#define REDUCER(D, name, sum, FROM, TO, COUNT, start, fold, finish)            \
+    static inline sum fold_##name##_##D(const sum a, const sum x)              \
+    {                                                                          \
+        return (sum)(fold);                                                    \
+    }                                                                          \
+    static void start_##name##_##D(void *accumulators, int64_t n_columns)      \
+    {                                                                          \
+        sum *out = accumulators;                                               \
+                                                                               \
+        for (int64_t i = 0; i < n_columns; i++)                                \
+            out[i] = (sum)(start);                                             \
+    }                                                                          \
+    static void run_##name##_##D(void *accumulator, const void *from,          \
+                                 int64_t n_elements)                           \
+    {                                                                          \
+        const eddy__stored_##D *in = from;                                     \
+        sum lanes[EDDY__LANES];                                                \
+        sum total = *(sum *)accumulator;                                       \
+        int64_t at = 0;                                                        \
+                                                                               \
+        if (n_elements >= EDDY__LANES) {                                       \
+            start_##name##_##D(lanes, EDDY__LANES);                            \
+            for (; n_elements - at >= EDDY__LANES; at += EDDY__LANES)          \
+                for (int64_t i = 0; i < EDDY__LANES; i++)                      \
+                    lanes[i] = fold_##name##_##D(                              \
+                        lanes[i], FROM(eddy__load_##D(in[at + i])));           \
+            for (int64_t half = EDDY__LANES / 2; half > 0; half /= 2)          \
+                for (int64_t i = 0; i < half; i++)                             \
+                    lanes[i] = fold_##name##_##D(lanes[i], lanes[i + half]);   \
+            total = fold_##name##_##D(total, lanes[0]);                        \
+        }                                                                      \
+        for (; at < n_elements; at++)                                          \
+            total = fold_##name##_##D(total, FROM(eddy__load_##D(in[at])));    \
+        *(sum *)accumulator = total;                                           \
+    }                                                                          \
+    static void rows_##name##_##D(void *accumulators, int64_t n_columns,       \
+                                  const void *from, int64_t n_rows,            \
+                                  int64_t stride)                              \
+    {                                                                          \
+        sum *out = accumulators;                                               \
+                                                                               \
+        for (int64_t row = 0; row < n_rows; row++) {                           \
+            const eddy__stored_##D *in =                                       \
+                (const eddy__stored_##D *)from + row * stride;                 \
+                                                                               \
+            EDDY__FOR_EACH(i, n_columns,                                       \
+                           out[i] = fold_##name##_##D(                         \
+                               out[i], FROM(eddy__load_##D(in[i]))));          \
+        }                                                                      \
+    }                                                                          \
+    static void join_##name##_##D(void *accumulators, const void *others,      \
+                                  int64_t n_columns)                           \
+    {                                                                          \
+        sum *out = accumulators;                                               \
+        const sum *in = others;                                                \
+                                                                               \
+        EDDY__FOR_EACH(i, n_columns,                                           \
+                       out[i] = fold_##name##_##D(out[i], in[i]));             \
+    }                                                                          \
+    static void finish_##name##_##D(void *to, const void *accumulators,        \
+                                    int64_t n_columns, int64_t count)          \
+    {                                                                          \
+        eddy__stored_##D *out = to;                                            \
+        const sum *in = accumulators;                                          \
+                                                                               \
+        for (int64_t i = 0; i < n_columns; i++) {                              \
+            const TO a = (TO)in[i];                                            \
+            const COUNT n = (COUNT)count;                                      \
+                                                                               \
+            (void)n;                                                           \
+            out[i] = EDDY__STORE_##D(finish);                                  \
+        }                                                                      \
+    }                                                                          \
+    static const eddy__reducer reducer_##name##_##D =                          \
+        {                                                                      \
+            sizeof(eddy__stored_##D), sizeof(eddy__stored_##D),                \
+            start_##name##_##D,       run_##name##_##D,                        \
+            rows_##name##_##D,        join_##name##_##D,                       \
+            finish_##name##_##D};                                              \
+    _Static_assert(sizeof(sum) <= EDDY__ACCUMULATOR_MAX, "fits a level");
+
+/* What is accumulated as it is computed. */
+#define AS_COMPUTED(D, name, ...)                                              \
+    REDUCER(D, name, eddy__computed_##D, , eddy__computed_##D,                 \
+            eddy__computed_##D, __VA_ARGS__)
+#define AS_WRAPPED(D, name, ...)                                               \
+    REDUCER(D, name, eddy__wrapped_##D, (eddy__wrapped_##D),                   \
+            eddy__wrapped_##D, int64_t, __VA_ARGS__)
+#define AS_COMPLEX(D, name, ...)                                               \
+    REDUCER(D, name, eddy__computed_##D, , eddy__computed_##D, int64_t,        \
+            __VA_ARGS__)
+/* Sign extended, and a sum of 64 bits wraps. */
+#define AS_INT64(D, name, ...)                                                 \
+    REDUCER(D, name, uint64_t, (uint64_t)(int64_t), int64_t, int64_t,          \
+            __VA_ARGS__)
+#define AS_UINT64(D, name, ...)                                                \
+    REDUCER(D, name, uint64_t, (uint64_t), uint64_t, uint64_t, __VA_ARGS__)
+
+#define LEAST_I8 INT8_MIN
+#define LEAST_I16 INT16_MIN
+#define LEAST_I32 INT32_MIN
+#define LEAST_I64 INT64_MIN
+#define LEAST_U8 0
+#define LEAST_U16 0
+#define LEAST_U32 0
+#define LEAST_U64 0
+#define MOST_I8 INT8_MAX
+#define MOST_I16 INT16_MAX
+#define MOST_I32 INT32_MAX
+#define MOST_I64 INT64_MAX
+#define MOST_U8 UINT8_MAX
+#define MOST_U16 UINT16_MAX
+#define MOST_U32 UINT32_MAX
+#define MOST_U64 UINT64_MAX
+
+#define AS_ORDERED(D, name, start, fold, finish)                               \
+    AS_COMPUTED(D, name, start##_##D, fold, finish)
+
+#define REDUCE(name, types, reducers) reducers
+#define FLOATS(name, ...) EDDY__EACH_FLOAT(AS_COMPUTED, name, __VA_ARGS__)
+#define WRAPPED(name, ...)                                                     \
+    EDDY__EACH_SIGNED(AS_WRAPPED, name, __VA_ARGS__)                           \
+    EDDY__EACH_UNSIGNED(AS_WRAPPED, name, __VA_ARGS__)
+#define ORDERED(name, ...)                                                     \
+    EDDY__EACH_SIGNED(AS_ORDERED, name, __VA_ARGS__)                           \
+    EDDY__EACH_UNSIGNED(AS_ORDERED, name, __VA_ARGS__)
+#define AVERAGED(name, ...)                                                    \
+    EDDY__EACH_SIGNED(AS_INT64, name, __VA_ARGS__)                             \
+    EDDY__EACH_UNSIGNED(AS_UINT64, name, __VA_ARGS__)
+#define COMPLEX(name, ...) AS_COMPLEX(C64, name, __VA_ARGS__)
+#define LOGICAL(name, start, fold) AS_COMPUTED(B, name, start, fold, a)
+#include "ops/reduce.def"
+#undef REDUCE
+#undef FLOATS
+#undef WRAPPED
+#undef ORDERED
+#undef AVERAGED
+#undef COMPLEX
+#undef LOGICAL
+
+/* ---- the reducers of each op by dtype ---- */
+
+#define ENTRY(D, name) [EDDY__DTYPE_##D] = &reducer_##name##_##D,
+#define INTEGERS(name)                                                         \
+    EDDY__EACH_SIGNED(ENTRY, name) EDDY__EACH_UNSIGNED(ENTRY, name)
+
+#define REDUCE(name, types, reducers)                                          \
+    static const eddy__reducer *const reducers_##name[EDDY_DTYPE_COUNT] = {    \
+        reducers};                                                             \
+    static eddy_status prepare_##name(eddy_infer *infer)                       \
+    {                                                                          \
+        return eddy__reduction_prepare(                                        \
+            infer, reducers_##name[eddy_infer_input_dtype(infer, 0)]);         \
+    }
+#define FLOATS(name, ...) EDDY__EACH_FLOAT(ENTRY, name)
+#define WRAPPED(name, ...) INTEGERS(name)
+#define ORDERED(name, ...) INTEGERS(name)
+#define AVERAGED(name, ...) INTEGERS(name)
+#define COMPLEX(name, ...) ENTRY(C64, name)
+#define LOGICAL(name, start, fold) REDUCE(name, , ENTRY(B, name))
+#include "ops/reduce.def"
+#undef REDUCE
+#undef LOGICAL
+
+/* ---- definitions ---- */
+
+#define REAL "T: real, "
+#define NUMBER "T: number, "
+#define ROW(name, type, attrs, flags)                                          \
+    {sizeof(eddy_op_spec),                                                     \
+     #name,                                                                    \
+     "input: " type ", reduction_indices: Tidx",                               \
+     "output: " type,                                                          \
+     attrs "Tidx: index = int32, keep_dims: bool = false",                     \
+     eddy__reduction_infer,                                                    \
+     NULL,                                                                     \
+     prepare_##name,                                                           \
+     flags},
+
+static const eddy_op_spec specs[] = {
+#define REDUCE(name, types, reducers) ROW(name, "T", types, 0)
+#define LOGICAL(name, start, fold)                                             \
+    ROW(name, "bool", "", EDDY_OP_NOT_DIFFERENTIABLE)
+#include "ops/reduce.def"
+#undef REDUCE
+#undef LOGICAL
+};
+
+const eddy__op_table eddy__reduce_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

@@ -1,0 +1,386 @@
+#include "ops/reduction.h"
+
+#include "ops/elements.h"
+
+#include <inttypes.h>
+
+/* Inputs. */
+enum { INPUT, AXES };
+
+#define CHUNK 1024 /* elements or rows that are folded without joining */
+#define TILE 64    /* columns that are reduced at a time */
+#define LEVELS 48  /* of pairs; more than memory has chunks */
+
+/* ---- axes and shapes ---- */
+
+typedef struct state {
+    const eddy__reducer *reducer;
+    bool keeps_dims;
+} state;
+
+typedef enum problem { FINE, OUT_OF_RANGE, TWICE } problem;
+
+/* Adds an axis to the set of them. */
+static problem add_axis(int64_t axis, int32_t rank, unsigned *axes)
+{
+    unsigned bit;
+
+    if (axis < -(int64_t)rank || axis >= rank)
+        return OUT_OF_RANGE;
+    bit = 1u << (axis < 0 ? axis + rank : axis);
+    if (*axes & bit)
+        return TWICE;
+    *axes |= bit;
+    return FINE;
+}
+
+#define OUT_OF_RANGE_TEXT                                                      \
+    "axis %" PRId64 " is not in [-%d, %d) of an input of shape %s"
+#define TWICE_TEXT "axis %" PRId64 " of an input of shape %s is given twice"
+
+static eddy_status read_axes(eddy_kernel *k, const eddy_shape *shape,
+                             unsigned *axes)
+{
+    const eddy_view view = eddy__in_view(k, AXES);
+    const eddy__shape_text text = eddy__shape_print(shape);
+
+    *axes = 0;
+    if (view.rank > 1)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the axes must be a vector, not of shape %s",
+                           eddy__shape_print(eddy__in_shape(k, AXES)).text);
+    for (int64_t i = 0; i < view.count; i++) {
+        const int64_t axis = eddy__view_index(&view, i);
+
+        switch (add_axis(axis, shape->rank, axes)) {
+        case OUT_OF_RANGE:
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                               OUT_OF_RANGE_TEXT, axis, (int)shape->rank,
+                               (int)shape->rank, text.text);
+        case TWICE:
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                               TWICE_TEXT, axis, text.text);
+        case FINE:
+            break;
+        }
+    }
+    return EDDY_OK;
+}
+
+static eddy_shape reduced_shape(const eddy_shape *shape, unsigned axes,
+                                bool keeps_dims)
+{
+    eddy_shape out = {.rank = 0};
+
+    for (int32_t d = 0; d < shape->rank; d++) {
+        if (!(axes >> d & 1))
+            out.dims[out.rank++] = shape->dims[d];
+        else if (keeps_dims)
+            out.dims[out.rank++] = 1;
+    }
+    return out;
+}
+
+/* ---- the input as few dimensions, in turn kept and reduced ---- */
+
+/* Steps over some of the dimensions. */
+typedef struct walk {
+    int32_t rank;
+    int64_t dims[EDDY_MAX_RANK], strides[EDDY_MAX_RANK], at[EDDY_MAX_RANK];
+    int64_t offset;
+} walk;
+
+/*
+ * The last dimension is apart: it is either reduced run by run, or kept, and
+ * then the last reduced dimension goes as `n_rows` rows of it.
+ */
+typedef struct plan {
+    const eddy__reducer *reducer;
+    bool last_is_reduced;
+    int64_t last;
+    int64_t n_rows, row_stride;
+    walk kept, reduced;
+    int64_t count; /* elements that meet in one */
+} plan;
+
+static void walk_add(walk *w, int64_t dim, int64_t stride)
+{
+    w->dims[w->rank] = dim;
+    w->strides[w->rank++] = stride;
+}
+
+/* The dimensions were added from the last to the first. */
+static bool walk_next(walk *w)
+{
+    for (int32_t d = 0; d < w->rank; d++) {
+        w->offset += w->strides[d];
+        if (++w->at[d] < w->dims[d])
+            return true;
+        w->offset -= w->dims[d] * w->strides[d];
+        w->at[d] = 0;
+    }
+    return false;
+}
+
+/* Takes the dimensions from the last on, joining neighbours of a kind. */
+static plan make_plan(const eddy_shape *shape, unsigned axes)
+{
+    plan p = {.last = 1, .n_rows = 1, .count = 1};
+    int64_t stride = 1;
+    bool has_last = false, has_rows = false;
+
+    for (int32_t d = shape->rank - 1; d >= 0;) {
+        const bool is_reduced = (axes >> d & 1) != 0;
+        int64_t dim = 1;
+
+        for (; d >= 0 && ((axes >> d & 1) == is_reduced || shape->dims[d] == 1);
+             d--)
+            dim *= shape->dims[d];
+        if (is_reduced)
+            p.count *= dim;
+        if (dim == 1)
+            continue;
+        if (!has_last) {
+            p.last = dim;
+            p.last_is_reduced = is_reduced;
+            has_last = true;
+        } else if (is_reduced && !p.last_is_reduced && !has_rows) {
+            p.n_rows = dim;
+            p.row_stride = stride;
+            has_rows = true;
+        } else {
+            walk_add(is_reduced ? &p.reduced : &p.kept, dim, stride);
+        }
+        stride *= dim;
+    }
+    return p;
+}
+
+/* ---- pairs of pairs ---- */
+
+/*
+ * Chunks that wait for others of the same size, at most one a size, and on top
+ * the one that is being folded.
+ */
+typedef struct pile {
+    const eddy__reducer *reducer;
+    int64_t width;     /* accumulators a level */
+    uint64_t n_chunks; /* done */
+    int64_t taken;     /* elements or rows folded into the top */
+    int32_t top;
+    uint64_t levels[LEVELS][TILE];
+} pile;
+
+_Static_assert(sizeof(uint64_t) >= EDDY__ACCUMULATOR_MAX, "levels hold them");
+
+static void pile_init(pile *p, const eddy__reducer *reducer, int64_t width)
+{
+    p->reducer = reducer;
+    p->width = width;
+    p->n_chunks = 0;
+    p->taken = 0;
+    p->top = 0;
+    reducer->start(p->levels[0], width);
+}
+
+static void pile_join(pile *p)
+{
+    p->reducer->join(p->levels[p->top - 1], p->levels[p->top], p->width);
+    p->top--;
+}
+
+/* `n` more have been folded into the top. */
+static void pile_take(pile *p, int64_t n)
+{
+    p->taken += n;
+    if (p->taken < CHUNK)
+        return;
+    for (uint64_t rest = p->n_chunks; rest & 1; rest >>= 1)
+        pile_join(p);
+    p->n_chunks++;
+    p->taken = 0;
+    p->top++;
+    p->reducer->start(p->levels[p->top], p->width);
+}
+
+/* How many may be folded before pile_take is to be told. */
+static int64_t pile_room(const pile *p, int64_t n)
+{
+    return n < CHUNK - p->taken ? n : CHUNK - p->taken;
+}
+
+static void pile_finish(pile *p, void *out, int64_t count)
+{
+    while (p->top > 0)
+        pile_join(p);
+    p->reducer->finish(out, p->levels[0], p->width, count);
+}
+
+/* ---- reducing ---- */
+
+static void fold_run(const plan *p, pile *into, const unsigned char *in)
+{
+    for (int64_t at = 0; at < p->last;) {
+        const int64_t n = pile_room(into, p->last - at);
+
+        p->reducer->fold(into->levels[into->top],
+                         in + (size_t)at * p->reducer->in_size, n);
+        at += n;
+        pile_take(into, n);
+    }
+}
+
+static void fold_rows(const plan *p, pile *into, const unsigned char *in)
+{
+    const size_t row = (size_t)p->row_stride * p->reducer->in_size;
+
+    for (int64_t at = 0; at < p->n_rows;) {
+        const int64_t n = pile_room(into, p->n_rows - at);
+
+        p->reducer->fold_rows(into->levels[into->top], into->width,
+                              in + (size_t)at * row, n, p->row_stride);
+        at += n;
+        pile_take(into, n);
+    }
+}
+
+/* All that meets in `width` neighbouring elements of the output. */
+static void reduce_columns(plan *p, pile *into, const unsigned char *in,
+                           int64_t width, void *out)
+{
+    const size_t size = p->reducer->in_size;
+
+    pile_init(into, p->reducer, width);
+    if (p->count > 0) {
+        do {
+            const unsigned char *at = in + (size_t)p->reduced.offset * size;
+
+            if (p->last_is_reduced)
+                fold_run(p, into, at);
+            else
+                fold_rows(p, into, at);
+        } while (walk_next(&p->reduced));
+    }
+    pile_finish(into, out, p->count);
+}
+
+static void reduce(plan *p, const unsigned char *in, unsigned char *out)
+{
+    const int64_t n_columns = p->last_is_reduced ? 1 : p->last;
+    const eddy__reducer *reducer = p->reducer;
+    pile into;
+
+    do {
+        const unsigned char *at =
+            in + (size_t)p->kept.offset * reducer->in_size;
+
+        for (int64_t column = 0; column < n_columns; column += TILE) {
+            const int64_t left = n_columns - column;
+
+            reduce_columns(p, &into, at + (size_t)column * reducer->in_size,
+                           left < TILE ? left : TILE,
+                           out + (size_t)column * reducer->out_size);
+        }
+        out += (size_t)n_columns * reducer->out_size;
+    } while (walk_next(&p->kept));
+}
+
+static eddy_status run_reduction(eddy_kernel *k)
+{
+    const state *s = eddy__state(k);
+    const eddy_shape *shape = eddy__in_shape(k, INPUT);
+    const unsigned char *in = eddy__in_elements(k, INPUT);
+    eddy_shape out_shape;
+    unsigned axes;
+    plan p;
+    int64_t n;
+    void *out;
+
+    EDDY_TRY(read_axes(k, shape, &axes));
+    out_shape = reduced_shape(shape, axes, s->keeps_dims);
+    p = make_plan(shape, axes);
+    p.reducer = s->reducer;
+    if (p.count == 1)
+        return eddy__output_reshaped(k, 0, INPUT, &out_shape);
+    EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, INPUT), &out_shape, &out));
+    if (eddy__shape_count(&out_shape, 1, &n) && n > 0)
+        reduce(&p, in, out);
+    return EDDY_OK;
+}
+
+/* ---- for a plan ---- */
+
+static eddy_status infer_axes(eddy_infer *infer, const eddy_shape *shape,
+                              unsigned *axes)
+{
+    const eddy__shape_text text = eddy__shape_print(shape);
+    int64_t axis;
+
+    *axes = 0;
+    for (int64_t i = 0; eddy__infer_constant_int(infer, AXES, i, &axis); i++) {
+        switch (add_axis(axis, shape->rank, axes)) {
+        case OUT_OF_RANGE:
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                                   OUT_OF_RANGE_TEXT, axis, (int)shape->rank,
+                                   (int)shape->rank, text.text);
+        case TWICE:
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                                   TWICE_TEXT, axis, text.text);
+        case FINE:
+            break;
+        }
+    }
+    return EDDY_OK;
+}
+
+/* What the number of axes says, when it is not known which they are. */
+static eddy_shape guess_shape(const eddy_shape *shape, const eddy_shape *axes,
+                              bool keeps_dims)
+{
+    int64_t n = axes->rank == 0 ? 1 : axes->rank == 1 ? axes->dims[0] : -1;
+
+    if (shape->rank < 0)
+        return eddy__shape_unknown();
+    if (n == 0)
+        return *shape;
+    if (keeps_dims)
+        return eddy__shape_of_rank(shape->rank);
+    if (n < 0 || n > shape->rank)
+        return eddy__shape_unknown();
+    return eddy__shape_of_rank((int32_t)(shape->rank - n));
+}
+
+eddy_status eddy__reduction_infer(eddy_infer *infer)
+{
+    const eddy_shape *shape = eddy_infer_input(infer, INPUT);
+    const eddy_shape *axes_shape = eddy_infer_input(infer, AXES);
+    const bool keeps_dims = eddy__infer_bool(infer, "keep_dims");
+    eddy_shape out;
+    unsigned axes;
+
+    if (axes_shape->rank > 1)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "the axes must be a vector, not of shape %s",
+                               eddy__shape_print(axes_shape).text);
+    if (!eddy_infer_constant(infer, AXES) || shape->rank < 0) {
+        out = guess_shape(shape, axes_shape, keeps_dims);
+    } else {
+        EDDY_TRY(infer_axes(infer, shape, &axes));
+        out = reduced_shape(shape, axes, keeps_dims);
+    }
+    eddy_infer_set_output(infer, 0, &out);
+    return EDDY_OK;
+}
+
+eddy_status eddy__reduction_prepare(eddy_infer *infer,
+                                    const eddy__reducer *reducer)
+{
+    state *s = eddy__prepare_state(infer, sizeof *s);
+
+    if (!s)
+        return EDDY_RESOURCE_EXHAUSTED;
+    s->reducer = reducer;
+    s->keeps_dims = eddy__infer_bool(infer, "keep_dims");
+    eddy_infer_set_kernel(infer, run_reduction);
+    return EDDY_OK;
+}

@@ -1,0 +1,44 @@
+/*
+ * Reductions: which elements meet in which, and in what order.
+ *
+ * The order depends on shapes alone.  Runs of elements are folded in lanes, and
+ * the results of long runs are joined in pairs, then pairs of pairs, so that
+ * the error of a sum grows with the logarithm of its length.
+ */
+#ifndef EDDY_OPS_REDUCTION_H
+#define EDDY_OPS_REDUCTION_H
+
+#include "runtime/core/infer.h"
+#include "runtime/core/kernel.h"
+
+#define EDDY__LANES 16
+#define EDDY__ACCUMULATOR_MAX 8 /* bytes */
+
+/* One op on one dtype. */
+typedef struct eddy__reducer {
+    size_t in_size, out_size;
+
+    /* Makes `n` accumulators of nothing. */
+    void (*start)(void *accumulators, int64_t n);
+
+    /* Folds `n` neighbouring elements into one accumulator. */
+    void (*fold)(void *accumulator, const void *in, int64_t n);
+
+    /* Folds rows, `stride` elements apart, into `n` accumulators. */
+    void (*fold_rows)(void *accumulators, int64_t n, const void *in,
+                      int64_t n_rows, int64_t stride);
+
+    /* Folds `n` accumulators into others. */
+    void (*join)(void *accumulators, const void *others, int64_t n);
+
+    /* Results, each of `count` elements. */
+    void (*finish)(void *out, const void *accumulators, int64_t n,
+                   int64_t count);
+} eddy__reducer;
+
+/* A shape function and a kernel; the kernel needs what prepare leaves. */
+eddy_status eddy__reduction_infer(eddy_infer *infer);
+eddy_status eddy__reduction_prepare(eddy_infer *infer,
+                                    const eddy__reducer *reducer);
+
+#endif
