@@ -122,6 +122,8 @@ START_TEST(two_unknown_numbers_are_not_guessed)
 {
     want(add(&lenient, "Two", IN(x, y, x), NONE), EDDY_E_ATTR_MISSING,
          "attribute 'N'");
+    want(add(&lenient, "Two", NONE, NONE), EDDY_E_ATTR_MISSING,
+         "attribute 'N'");
     want_ok(add(&lenient, "Two", IN(x, y, x), ATTRS(eddy_attr_int("M", &two))));
     ck_assert_int_eq(eddy__node_int(node(), "N"), 1);
 }
@@ -445,6 +447,10 @@ START_TEST(an_unknown_op_may_be_opaque)
     ck_assert_uint_eq(node()->n_assumed_outputs, 0);
     want_ok(eddy_graph_add_op(f.graph, "Add", "r", (eddy_output[]){third, x}, 2,
                               NULL, &f.err));
+    ck_assert_uint_eq(node()->n_assumed_outputs, 4);
+    want_ok(eddy_graph_add_op(f.graph, "Add", "r1",
+                              (eddy_output[]){{third.node, 1}, x}, 2, NULL,
+                              &f.err));
     ck_assert_uint_eq(node()->n_assumed_outputs, 4);
 }
 END_TEST

@@ -121,7 +121,7 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b,
             row[j] = best < limit + 1 ? best : limit + 1;
             least = row[j] < least ? row[j] : least;
         }
-        if (least > limit && row[columns.from - 1] > limit)
+        if (least > limit)
             return limit + 1;
     }
     return row[n_b];
