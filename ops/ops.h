@@ -21,6 +21,7 @@
     X(gather)                                                                  \
     X(gather_nd)                                                               \
     X(join)                                                                    \
+    X(matmul)                                                                  \
     X(pad)                                                                     \
     X(permute)                                                                 \
     X(reduce)                                                                  \

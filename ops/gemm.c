@@ -1,0 +1,71 @@
+#include "ops/gemm.h"
+
+#include "ops/ops.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <string.h>
+
+void eddy__gemm_set_threads(uint32_t n)
+{
+    openblas_set_num_threads(n < INT_MAX ? (int)n : INT_MAX);
+}
+
+/* A product in BLAS's terms. */
+typedef struct terms {
+    blasint m, n, k;
+    CBLAS_TRANSPOSE a, b;
+    blasint row_a, row_b; /* elements from one stored row to the next */
+} terms;
+
+static bool to_terms(const eddy__product *p, terms *t)
+{
+    if (p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX)
+        return false;
+    t->m = (blasint)p->m;
+    t->n = (blasint)p->n;
+    t->k = (blasint)p->k;
+    t->a = p->transpose_a ? CblasTrans : CblasNoTrans;
+    t->b = p->transpose_b ? CblasTrans : CblasNoTrans;
+    t->row_a = p->transpose_a ? t->m : t->k;
+    t->row_b = p->transpose_b ? t->k : t->n;
+    return true;
+}
+
+/*
+ * A product with one row or column is one of a matrix and a vector, which BLAS
+ * does several times as fast when it is told so.  Then it scales what stands in
+ * the output, which must not be a NaN.
+ */
+#define PRODUCT(dtype, type, gemm, gemv)                                       \
+    static void by_vector_##dtype(const terms *t, const type *a,               \
+                                  const type *b, type *out)                    \
+    {                                                                          \
+        if (t->n == 1) {                                                       \
+            memset(out, 0, (size_t)t->m * sizeof *out);                        \
+            gemv(CblasRowMajor, t->a, t->a == CblasTrans ? t->k : t->m,        \
+                 t->row_a, 1, a, t->row_a, b, 1, 0, out, 1);                   \
+        } else {                                                               \
+            memset(out, 0, (size_t)t->n * sizeof *out);                        \
+            gemv(CblasRowMajor,                                                \
+                 t->b == CblasTrans ? CblasNoTrans : CblasTrans,               \
+                 t->b == CblasTrans ? t->n : t->k, t->row_b, 1, b, t->row_b,   \
+                 a, 1, 0, out, 1);                                             \
+        }                                                                      \
+    }                                                                          \
+    bool eddy__gemm_##dtype(const eddy__product *p)                            \
+    {                                                                          \
+        terms t;                                                               \
+                                                                               \
+        if (!to_terms(p, &t))                                                  \
+            return false;                                                      \
+        if (t.m == 1 || t.n == 1)                                              \
+            by_vector_##dtype(&t, p->a, p->b, p->out);                         \
+        else                                                                   \
+            gemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, 1, p->a, t.row_a,     \
+                 p->b, t.row_b, 0, p->out, t.n);                               \
+        return true;                                                           \
+    }
+
+PRODUCT(float32, float, cblas_sgemm, cblas_sgemv)
+PRODUCT(float64, double, cblas_dgemm, cblas_dgemv)
