@@ -22,14 +22,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct eddy__liveness {
-    /*
-     * Ordinary: tokens still to come.  Merge: bit 0 is set until a live data
-     * token has come; above it, the control tokens still to come.
-     */
-    uint32_t pending;
-    uint32_t dead; /* ordinary: any was dead; Merge: dead data tokens so far */
+typedef union eddy__liveness {
+    struct {
+        /*
+         * Ordinary: tokens still to come.  Merge: bit 0 is set until a live
+         * data token has come; above it, the control tokens still to come.
+         */
+        uint32_t pending;
+        uint32_t dead; /* dead tokens so far; of a Merge, data tokens */
+    };
+    uint64_t both; /* pending in the low half: little-endian processors */
 } eddy__liveness;
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "eddy__liveness needs a little-endian processor"
+#endif
 
 typedef enum eddy__verdict {
     EDDY__WAIT,
@@ -49,11 +56,14 @@ eddy__liveness_start(bool is_merge, uint32_t n_data, uint32_t n_control)
     return (eddy__liveness){.pending = n_data + n_control};
 }
 
-/* A token on any edge of an ordinary node: true when the node fires. */
+/*
+ * A token on any edge of an ordinary node: true when the node fires.  One
+ * addition lowers `pending`, which is above 0, and counts a dead token.
+ */
 static inline bool eddy__arrive(eddy__liveness *l, bool dead)
 {
-    l->dead |= dead;
-    return --l->pending == 0;
+    l->both += ((uint64_t)dead << 32) - 1;
+    return l->pending == 0;
 }
 
 static inline eddy__verdict eddy__merge_settle(eddy__liveness *l,

@@ -45,10 +45,10 @@ eddy_tensor *eddy__value_to_tensor(const eddy__value *v, eddy__heap *heap,
     const eddy_shape shape = eddy__shape_scalar();
     eddy_tensor *tensor;
 
-    if (v->kind == EDDY__NONE)
-        return NULL;
     if (v->kind == EDDY__TENSOR || v->kind == EDDY__CONSTANT)
         return eddy_tensor_retain(v->as.tensor);
+    if (v->kind != EDDY__SCALAR && v->kind != EDDY__RESOURCE)
+        return NULL;
     tensor = eddy__tensor_create(heap, account, allocator, dtype, &shape);
     if (tensor)
         memcpy(tensor->data, &v->as,

@@ -11,14 +11,21 @@
 
 #include "runtime/core/tensor.h"
 
+#include <stddef.h>
+
 typedef enum eddy__value_kind {
     EDDY__NONE,     /* dead, or nothing yet */
     EDDY__SCALAR,   /* one element, in `as` */
-    EDDY__CONSTANT, /* a tensor borrowed from the plan */
     EDDY__RESOURCE, /* a handle: number and generation in the run's table */
+    /* Kinds that borrow, in the order of those that hold. */
+    EDDY__CONSTANT,  /* a tensor of the plan, a feed or a frame */
+    EDDY__LENT_LIST, /* a list of a frame */
     /* Kinds from here on hold a reference that must be dropped. */
     EDDY__TENSOR,
+    EDDY__LIST, /* dtype EDDY_VARIANT; runtime/core/list.h */
 } eddy__value_kind;
+
+typedef struct eddy__list eddy__list;
 
 typedef struct eddy__value {
     uint8_t kind;  /* eddy__value_kind */
@@ -40,6 +47,8 @@ typedef struct eddy__value {
         bool b;
         float c64[2];
         eddy_tensor *tensor;
+        eddy__list *list;
+        atomic_uint *refs; /* of either: its first member */
         struct {
             uint32_t id, generation;
         } resource;
@@ -47,17 +56,37 @@ typedef struct eddy__value {
 } eddy__value;
 
 _Static_assert(sizeof(eddy__value) == 16, "a value moves in one instruction");
+_Static_assert(offsetof(eddy_tensor, refs) == 0, "as.refs is a tensor's count");
 
 static inline bool eddy__value_is_counted(const eddy__value *v)
 {
     return v->kind >= EDDY__TENSOR;
 }
 
+static inline bool eddy__value_is_borrowed(const eddy__value *v)
+{
+    return v->kind >= EDDY__CONSTANT && v->kind < EDDY__TENSOR;
+}
+
+/* Has it elements, a shape and a count?  A handle or a list has not. */
+static inline bool eddy__value_has_elements(const eddy__value *v)
+{
+    return v->kind == EDDY__SCALAR || v->kind == EDDY__TENSOR ||
+           v->kind == EDDY__CONSTANT;
+}
+
+/* Drops a reference to a list; `heap` and `list` may be NULL. */
+void eddy__list_recycle(eddy__heap *heap, eddy__list *list);
+
 /* Drops what `v` holds and makes it NONE.  `heap` may be NULL. */
 static inline void eddy__value_clear(eddy__heap *heap, eddy__value *v)
 {
-    if (eddy__value_is_counted(v))
-        eddy__tensor_recycle(heap, v->as.tensor);
+    if (eddy__value_is_counted(v)) {
+        if (v->kind == EDDY__TENSOR)
+            eddy__tensor_recycle(heap, v->as.tensor);
+        else
+            eddy__list_recycle(heap, v->as.list);
+    }
     v->kind = EDDY__NONE;
 }
 
@@ -65,8 +94,27 @@ static inline void eddy__value_clear(eddy__heap *heap, eddy__value *v)
 static inline eddy__value eddy__value_copy(const eddy__value *v)
 {
     if (eddy__value_is_counted(v))
-        atomic_fetch_add_explicit(&v->as.tensor->refs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(v->as.refs, 1, memory_order_relaxed);
     return *v;
+}
+
+/* The same value for somebody who is gone before `v` drops it. */
+static inline eddy__value eddy__value_lend(const eddy__value *v)
+{
+    eddy__value lent = *v;
+
+    if (eddy__value_is_counted(v))
+        lent.kind = (uint8_t)(v->kind - EDDY__TENSOR + EDDY__CONSTANT);
+    return lent;
+}
+
+/* Makes what `v` borrows its own, so that it may outlive the lender. */
+static inline void eddy__value_keep(eddy__value *v)
+{
+    if (!eddy__value_is_borrowed(v))
+        return;
+    atomic_fetch_add_explicit(v->as.refs, 1, memory_order_relaxed);
+    v->kind = (uint8_t)(v->kind - EDDY__CONSTANT + EDDY__TENSOR);
 }
 
 /*
@@ -81,7 +129,10 @@ eddy__value eddy__value_take_tensor(eddy__heap *heap, eddy_tensor *tensor);
  */
 bool eddy__value_of_element(const eddy_tensor *tensor, eddy__value *out);
 
-/* A new reference to a tensor that holds the value; NULL without memory. */
+/*
+ * A new reference to a tensor that holds the value; NULL without memory, and
+ * for a list.
+ */
 eddy_tensor *eddy__value_to_tensor(const eddy__value *v, eddy__heap *heap,
                                    eddy__account *account,
                                    const eddy_allocator *allocator);

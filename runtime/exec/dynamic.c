@@ -362,8 +362,12 @@ static eddy__token run_switch(eddy_run *run, const eddy__step *step,
         eddy__make_ready(run, consumer, it, dead, &outlet);
         n++;
     }
-    if (step->n_edges > step->n_plain)
-        n += eddy__send_special(run, step, it, false, taken, &outlet);
+    if (step->n_edges > step->n_plain) {
+        eddy__outlet copy = outlet;
+
+        n += eddy__send_special(run, step, it, false, taken, &copy);
+        outlet = copy;
+    }
     eddy__leave(run, it, n);
     return outlet.next;
 }
@@ -469,7 +473,7 @@ static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
     eddy_kernel *k = &run->kernel;
     eddy_status status;
 
-    if (must_stop(run))
+    if (run->failed || must_stop(run))
         return no_token;
     if ((step->flags & EDDY__STEP_OFFLOAD) && run->may_offload &&
         eddy__task_offload(run, step, it))
@@ -595,15 +599,13 @@ static uint64_t drive_some(eddy_run *run, uint64_t n)
         const eddy__step *step;
 
         if (token.step == 0) {
-            if (q->head == q->tail)
+            if (q->head == q->tail || run->failed)
                 return i;
             token = eddy__pop(q);
         }
         step = (const eddy__step *)(token.step & ~(uintptr_t)1);
         token = token.step & 1 ? execute_dead(run, step, token.iteration)
                                : execute_live(run, step, token.iteration);
-        if (__builtin_expect(run->failed, 0))
-            return i + 1;
     }
     if (token.step != 0)
         eddy__unpop(run, token);

@@ -245,6 +245,8 @@ static void reset_frame(eddy__frame *frame, eddy__iteration *parent)
     frame->n_dead_exits = frame->n_parked = frame->n_starters = 0;
     frame->start = plan->start;
     if (plan->n_invariants > 0) {
+        memcpy(frame->invariants, plan->invariants,
+               plan->n_invariants * sizeof *frame->invariants);
         memcpy(frame->applied, plan->start,
                plan->n_steps * sizeof *frame->applied);
         frame->start = frame->applied;
@@ -312,7 +314,6 @@ static void clean_frame(eddy_run *run, eddy__frame *frame)
         if (frame->held[i])
             eddy__tensor_recycle(&run->heap, frame->held[i]);
         frame->held[i] = NULL;
-        frame->invariants[i].kind = EDDY__NONE;
     }
     for (uint32_t i = 0; i < plan->n_replayed; i++) {
         eddy__value_clear(&run->heap, &frame->replayed[i]);

@@ -186,8 +186,13 @@ static inline uint32_t eddy__send_all(eddy_run *run, const eddy__step *step,
             n++;
         }
     }
-    if (step->n_edges > step->n_plain)
-        n += eddy__send_special(run, step, it, dead, EDDY__ALL_OUTPUTS, outlet);
+    if (step->n_edges > step->n_plain) {
+        /* A copy, so that the outlet itself stays in registers. */
+        eddy__outlet copy = *outlet;
+
+        n += eddy__send_special(run, step, it, dead, EDDY__ALL_OUTPUTS, &copy);
+        *outlet = copy;
+    }
     return n;
 }
 

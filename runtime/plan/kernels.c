@@ -175,6 +175,8 @@ static eddy_status add_constant(eddy__layout *l, const eddy__node *node,
         value->as.tensor = tensor;
     }
     step->aux = (*n_constants)++;
+    if (step->flags & EDDY__STEP_DISSOLVED)
+        l->plan->frames[step->frame].invariants[step->out[0]] = *value;
     return EDDY_OK;
 }
 
@@ -201,7 +203,7 @@ static eddy_status fill_step(eddy__layout *l, uint32_t id,
         return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
                              node, "the op has no kernel for these dtypes");
     if (eddy__node_role(node) == EDDY__ROLE_PLACEHOLDER &&
-        l->n_in_edges[id] == 0)
+        l->in_first[id] == l->in_first[id + 1])
         return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_FED,
                              node, "the placeholder must be fed");
     return EDDY_OK;

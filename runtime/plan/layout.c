@@ -109,123 +109,6 @@ bool eddy__layout_is_inline(const eddy__layout *l, eddy__source from)
            eddy__dtype_is_inline(dtype_of(l, from));
 }
 
-/* ---- plan order ---- */
-
-static bool is_back_edge(const eddy__node *from)
-{
-    return eddy__node_role(from) == EDDY__ROLE_NEXT_ITERATION;
-}
-
-/* How many of the node's in-edges come from nodes, back edges left out. */
-static uint32_t count_predecessors(const eddy__layout *l,
-                                   const eddy__node *node)
-{
-    const eddy_graph *graph = l->selection->graph;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        n += eddy__feed_of(l->selection, node->inputs[i]) == EDDY__NOT_FOUND &&
-             !is_back_edge(eddy__graph_node(graph, node->inputs[i].node));
-    for (uint32_t i = 0; i < node->n_controls; i++)
-        n += !is_back_edge(eddy__graph_node(graph, node->controls[i]));
-    return n;
-}
-
-/* Successors of each node, as lists in one array: first[n]..first[n + 1]. */
-typedef struct successors {
-    uint32_t *first;
-    eddy_node *nodes;
-} successors;
-
-static void count_or_add(const eddy__layout *l, successors *s, eddy_node from,
-                         eddy_node to)
-{
-    if (is_back_edge(eddy__graph_node(l->selection->graph, from)))
-        return;
-    if (s->nodes)
-        s->nodes[s->first[from]++] = to;
-    else
-        s->first[from + 1]++;
-}
-
-static void walk_edges(const eddy__layout *l, successors *s)
-{
-    const eddy_graph *graph = l->selection->graph;
-
-    for (eddy_node id = 0; id < graph->n_nodes; id++) {
-        const eddy__node *node = eddy__graph_node(graph, id);
-
-        if (!eddy__selected(l->selection, id))
-            continue;
-        for (uint32_t i = 0; i < node->n_inputs; i++)
-            if (eddy__feed_of(l->selection, node->inputs[i]) == EDDY__NOT_FOUND)
-                count_or_add(l, s, node->inputs[i].node, id);
-        for (uint32_t i = 0; i < node->n_controls; i++)
-            count_or_add(l, s, node->controls[i], id);
-    }
-}
-
-static eddy_status find_successors(eddy__layout *l, successors *s)
-{
-    size_t n = l->selection->graph->n_nodes;
-    uint32_t *ends;
-
-    s->nodes = NULL;
-    s->first = scratch(l, n + 2, sizeof *s->first);
-    if (!s->first)
-        return eddy__fail_memory(l->err);
-    ends = s->first + 1;
-    walk_edges(l, s);
-    for (size_t i = 1; i <= n; i++)
-        s->first[i] += s->first[i - 1];
-    s->nodes = scratch(l, s->first[n], sizeof *s->nodes);
-    if (!s->nodes)
-        return eddy__fail_memory(l->err);
-    /* Adding moves first[n] up to where first[n + 1] was. */
-    walk_edges(l, s);
-    memmove(ends, s->first, n * sizeof *ends);
-    s->first[0] = 0;
-    return EDDY_OK;
-}
-
-static void take(eddy__layout *l, eddy_node id, uint32_t *n)
-{
-    l->step_of[id] = *n;
-    l->node_of[(*n)++] = id;
-}
-
-/* Kahn's algorithm, first in first out, from the roots in graph order. */
-static eddy_status order_steps(eddy__layout *l)
-{
-    const eddy_graph *graph = l->selection->graph;
-    uint32_t *missing = scratch(l, graph->n_nodes, sizeof *missing);
-    uint32_t n = l->n_feeds;
-    successors s;
-
-    if (!missing)
-        return eddy__fail_memory(l->err);
-    EDDY_TRY(find_successors(l, &s));
-    for (eddy_node id = 0; id < graph->n_nodes; id++) {
-        if (!eddy__selected(l->selection, id))
-            continue;
-        missing[id] = count_predecessors(l, eddy__graph_node(graph, id));
-        if (missing[id] == 0)
-            take(l, id, &n);
-    }
-    for (uint32_t i = l->n_feeds; i < n; i++) {
-        eddy_node from = l->node_of[i];
-
-        for (uint32_t e = s.first[from]; e < s.first[from + 1]; e++)
-            if (--missing[s.nodes[e]] == 0)
-                take(l, s.nodes[e], &n);
-    }
-    if (n != l->first_fetch)
-        return eddy__fail(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_CYCLE,
-                          "%u nodes are in or behind a cycle",
-                          l->first_fetch - n);
-    return EDDY_OK;
-}
-
 /* A step is read as one cache line; the array has one step to spare for it. */
 static eddy__step *align_to_line(eddy__step *steps)
 {
@@ -249,13 +132,11 @@ static eddy_status number_steps(eddy__layout *l)
     l->outs = scratch(l, plan->n_steps, sizeof(uint32_t *));
     l->step_of = scratch(l, n_graph, sizeof *l->step_of);
     l->node_of = scratch(l, plan->n_steps, sizeof *l->node_of);
-    l->n_in_edges = scratch(l, plan->n_steps, sizeof *l->n_in_edges);
-    if (!plan->steps || !l->infos || !l->outs || !l->step_of || !l->node_of ||
-        !l->n_in_edges)
+    if (!plan->steps || !l->infos || !l->outs || !l->step_of || !l->node_of)
         return eddy__fail_memory(l->err);
     plan->steps = align_to_line(plan->steps);
     memset(l->node_of, 0xff, plan->n_steps * sizeof *l->node_of);
-    return order_steps(l);
+    return eddy__layout_order(l);
 }
 
 /* ---- frames ---- */
@@ -368,6 +249,61 @@ static void find_replayed(eddy__layout *l, uint32_t id)
         steps[control(l, id, i)].flags &= (uint16_t)~EDDY__STEP_PREAPPLIED;
 }
 
+/* ---- constants in loops ---- */
+
+/* Consumers of more inputs do not dissolve theirs: pivots are looked up. */
+#define MAX_DISSOLVING_INPUTS 16
+
+/*
+ * A constant of a loop's body waits for a control edge from its pivot in every
+ * iteration, only to say the same again.  Where the pivot is an ordinary node,
+ * its consumers may wait for the pivot instead, and the constant stands in its
+ * slot from the start.  They die when they did, and see what they saw.
+ */
+static bool may_dissolve(const eddy__layout *l, uint32_t id)
+{
+    const eddy__step *steps = l->plan->steps;
+    uint16_t pivot;
+
+    if (steps[id].kind != EDDY__STEP_CONST || steps[id].frame == 0 ||
+        n_controls(l, id) != 1)
+        return false;
+    pivot = steps[control(l, id, 0)].kind;
+    return pivot == EDDY__STEP_FORWARD || pivot == EDDY__STEP_KERNEL ||
+           pivot == EDDY__STEP_MERGE;
+}
+
+static void keep_constants_of(eddy__layout *l, uint32_t id)
+{
+    eddy__step *steps = l->plan->steps;
+    const uint16_t whole = (uint16_t)~EDDY__STEP_DISSOLVED;
+
+    for (uint32_t i = 0; i < n_controls(l, id); i++)
+        steps[control(l, id, i)].flags &= whole;
+    if (!is_special(&steps[id]) &&
+        eddy__layout_inputs(l, id) <= MAX_DISSOLVING_INPUTS)
+        return;
+    for (uint32_t i = 0; i < eddy__layout_inputs(l, id); i++)
+        steps[eddy__layout_input(l, id, i).step].flags &= whole;
+}
+
+static void dissolve_constants(eddy__layout *l)
+{
+    eddy_plan *plan = l->plan;
+
+    if (l->options->optimize == EDDY_OPTIMIZE_NONE)
+        return;
+    for (uint32_t id = 0; id < plan->n_steps; id++)
+        if (may_dissolve(l, id))
+            plan->steps[id].flags |= EDDY__STEP_DISSOLVED;
+    for (uint32_t id = 0; id < plan->n_steps; id++)
+        keep_constants_of(l, id);
+    for (uint32_t id = 0; id < plan->n_steps; id++)
+        plan->n_nodes -= (plan->steps[id].flags & EDDY__STEP_DISSOLVED) != 0;
+}
+
+/* ---- slots ---- */
+
 static eddy_status give_slots(eddy__layout *l, uint32_t id)
 {
     eddy__step *step = &l->plan->steps[id];
@@ -379,7 +315,7 @@ static eddy_status give_slots(eddy__layout *l, uint32_t id)
     out += n;
     for (uint32_t i = 0; i < n; i++) {
         out[i] = frame->n_slots++;
-        if (!(step->flags & EDDY__STEP_PREAPPLIED) &&
+        if (!(step->flags & (EDDY__STEP_PREAPPLIED | EDDY__STEP_DISSOLVED)) &&
             !eddy__layout_is_inline(l, (eddy__source){.step = id, .output = i}))
             frame->has_counted = true;
     }
@@ -390,14 +326,18 @@ static eddy_status give_slots(eddy__layout *l, uint32_t id)
     return EDDY_OK;
 }
 
-/* Slots of pre-applied Enters come first in their frame. */
+/*
+ * Slots of pre-applied Enters and dissolved constants come first in their
+ * frame, which lends what is in them to each iteration.
+ */
 static eddy_status give_all_slots(eddy__layout *l)
 {
+    const unsigned lent = EDDY__STEP_PREAPPLIED | EDDY__STEP_DISSOLVED;
     eddy_plan *plan = l->plan;
 
     for (uint32_t pass = 0; pass < 2; pass++) {
         for (uint32_t id = 0; id < plan->n_steps; id++) {
-            bool first = (plan->steps[id].flags & EDDY__STEP_PREAPPLIED) != 0;
+            bool first = (plan->steps[id].flags & lent) != 0;
 
             if (first != (pass == 0))
                 continue;
@@ -411,6 +351,85 @@ static eddy_status give_all_slots(eddy__layout *l)
 
 /* ---- edges ---- */
 
+static bool is_dissolved(const eddy__layout *l, uint32_t step)
+{
+    return (l->plan->steps[step].flags & EDDY__STEP_DISSOLVED) != 0;
+}
+
+/* Is a token from `from` among the in-edges that step `id` has so far? */
+static bool has_edge_from(const eddy__layout *l, uint32_t id, uint32_t from)
+{
+    for (size_t e = l->in_first[id]; e < l->in_first[id + 1]; e++)
+        if (l->in_edges[e].from == from)
+            return true;
+    return false;
+}
+
+static void list_edge(eddy__layout *l, uint32_t id, eddy__in_edge edge)
+{
+    l->in_edges[l->in_first[id + 1]++] = edge;
+}
+
+/* The pivot of a dissolved constant stands in for it, once. */
+static void list_pivots(eddy__layout *l, uint32_t id)
+{
+    for (uint32_t i = 0; i < eddy__layout_inputs(l, id); i++) {
+        uint32_t from = eddy__layout_input(l, id, i).step, pivot;
+
+        if (!is_dissolved(l, from))
+            continue;
+        pivot = control(l, from, 0);
+        if (!has_edge_from(l, id, pivot))
+            list_edge(l, id,
+                      (eddy__in_edge){.from = pivot,
+                                      .output = EDDY__CONTROL_PORT,
+                                      .port = EDDY__CONTROL_PORT});
+    }
+}
+
+/* The in-edges of one step: data, then control, then pivots. */
+static void list_edges(eddy__layout *l, uint32_t id)
+{
+    l->in_first[id + 1] = l->in_first[id];
+    if (is_dissolved(l, id))
+        return;
+    for (uint32_t i = 0; i < eddy__layout_inputs(l, id); i++) {
+        eddy__source from = eddy__layout_input(l, id, i);
+
+        if (!is_dissolved(l, from.step))
+            list_edge(l, id,
+                      (eddy__in_edge){
+                          .from = from.step, .output = from.output, .port = i});
+    }
+    for (uint32_t i = 0; i < n_controls(l, id); i++)
+        list_edge(l, id,
+                  (eddy__in_edge){.from = control(l, id, i),
+                                  .output = EDDY__CONTROL_PORT,
+                                  .port = EDDY__CONTROL_PORT});
+    list_pivots(l, id);
+}
+
+static uint32_t n_in_edges(const eddy__layout *l, uint32_t id)
+{
+    return (uint32_t)(l->in_first[id + 1] - l->in_first[id]);
+}
+
+static eddy_status list_all_edges(eddy__layout *l)
+{
+    uint32_t n_steps = l->plan->n_steps;
+    size_t n = 0;
+
+    for (uint32_t id = 0; id < n_steps; id++)
+        n += (size_t)eddy__layout_inputs(l, id) + n_controls(l, id);
+    l->in_edges = scratch(l, n, sizeof *l->in_edges);
+    l->in_first = scratch(l, (size_t)n_steps + 1, sizeof *l->in_first);
+    if (!l->in_edges || !l->in_first)
+        return eddy__fail_memory(l->err);
+    for (uint32_t id = 0; id < n_steps; id++)
+        list_edges(l, id);
+    return EDDY_OK;
+}
+
 static uint32_t *uses_of(eddy__layout *l, eddy__source from)
 {
     return &l->outs[from.step][-1 - (ptrdiff_t)from.output];
@@ -420,7 +439,7 @@ static eddy_status connect_inputs(eddy__layout *l, uint32_t id)
 {
     eddy__step *steps = l->plan->steps;
     uint32_t n = eddy__layout_inputs(l, id), *in = keep(l, n, sizeof *in);
-    bool special = is_special(&steps[id]), all_inline = true;
+    bool all_inline = true;
 
     if (!in)
         return eddy__fail_memory(l->err);
@@ -430,46 +449,37 @@ static eddy_status connect_inputs(eddy__layout *l, uint32_t id)
         in[i] = l->infos[from.step].out[from.output];
         ++*uses_of(l, from);
         all_inline = all_inline && eddy__layout_is_inline(l, from);
-        steps[from.step].n_edges++;
-        steps[from.step].n_plain += !special;
     }
-    for (uint32_t i = 0; i < n_controls(l, id); i++) {
-        steps[control(l, id, i)].n_edges++;
-        steps[control(l, id, i)].n_plain += !special;
+    for (size_t e = l->in_first[id]; e < l->in_first[id + 1]; e++) {
+        eddy__step *from = &steps[l->in_edges[e].from];
+
+        from->n_edges++;
+        from->n_plain += !is_special(&steps[id]);
     }
     if (all_inline)
         steps[id].flags |= EDDY__STEP_INLINE_IN;
     steps[id].in = in;
     l->infos[id].in = in;
     l->infos[id].n_in = n;
-    l->n_in_edges[id] = n + n_controls(l, id);
     return EDDY_OK;
-}
-
-static void add_edge(eddy__layout *l, uint32_t from, eddy__edge edge)
-{
-    bool special = is_special(&l->plan->steps[edge.step]);
-    size_t at = special ? l->next_special[from]++ : l->next_plain[from]++;
-
-    if (!special && l->n_in_edges[edge.step] == 1)
-        edge.port = EDDY__SOLE_PORT;
-    l->edges[at] = edge;
 }
 
 static void add_edges(eddy__layout *l, uint32_t id)
 {
-    eddy__edge edge = {.step = id, .local = l->plan->steps[id].local};
+    bool special = is_special(&l->plan->steps[id]);
+    bool is_sole = !special && n_in_edges(l, id) == 1;
 
-    for (uint32_t i = 0; i < eddy__layout_inputs(l, id); i++) {
-        eddy__source from = eddy__layout_input(l, id, i);
+    for (size_t e = l->in_first[id]; e < l->in_first[id + 1]; e++) {
+        const eddy__in_edge *in = &l->in_edges[e];
+        size_t at =
+            special ? l->next_special[in->from]++ : l->next_plain[in->from]++;
 
-        edge.output = from.output;
-        edge.port = i;
-        add_edge(l, from.step, edge);
+        l->edges[at] =
+            (eddy__edge){.step = id,
+                         .local = l->plan->steps[id].local,
+                         .output = in->output,
+                         .port = is_sole ? EDDY__SOLE_PORT : in->port};
     }
-    edge.output = edge.port = EDDY__CONTROL_PORT;
-    for (uint32_t i = 0; i < n_controls(l, id); i++)
-        add_edge(l, control(l, id, i), edge);
 }
 
 /* Steps whose outputs appear in another iteration do not qualify. */
@@ -490,16 +500,14 @@ static eddy_status connect_all(eddy__layout *l)
     eddy_plan *plan = l->plan;
     size_t n_edges = 0;
 
+    EDDY_TRY(list_all_edges(l));
     for (uint32_t id = 0; id < plan->n_steps; id++)
         EDDY_TRY(connect_inputs(l, id));
     l->next_plain = scratch(l, plan->n_steps, sizeof *l->next_plain);
     l->next_special = scratch(l, plan->n_steps, sizeof *l->next_special);
-    for (uint32_t id = 0; id < plan->n_steps; id++)
-        n_edges += plan->steps[id].n_edges;
-    l->edges = keep(l, n_edges, sizeof *l->edges);
+    l->edges = keep(l, l->in_first[plan->n_steps], sizeof *l->edges);
     if (!l->next_plain || !l->next_special || !l->edges)
         return eddy__fail_memory(l->err);
-    n_edges = 0;
     for (uint32_t id = 0; id < plan->n_steps; id++) {
         plan->steps[id].edges = l->edges + n_edges;
         l->next_plain[id] = n_edges;
@@ -519,38 +527,45 @@ static bool only_invariants_feed(const eddy__layout *l, uint32_t id)
 {
     const eddy__step *steps = l->plan->steps;
 
-    if (is_special(&steps[id]) || l->n_in_edges[id] == 0)
+    if (is_special(&steps[id]) || n_in_edges(l, id) == 0)
         return false;
-    for (uint32_t i = 0; i < eddy__layout_inputs(l, id); i++)
-        if (!(steps[eddy__layout_input(l, id, i).step].flags &
-              EDDY__STEP_PREAPPLIED))
-            return false;
-    for (uint32_t i = 0; i < n_controls(l, id); i++)
-        if (!(steps[control(l, id, i)].flags & EDDY__STEP_PREAPPLIED))
+    for (size_t e = l->in_first[id]; e < l->in_first[id + 1]; e++)
+        if (!(steps[l->in_edges[e].from].flags & EDDY__STEP_PREAPPLIED))
             return false;
     return true;
+}
+
+static eddy_status make_frame_arrays(eddy__layout *l)
+{
+    for (uint32_t f = 0; f < l->plan->n_frames; f++) {
+        eddy__plan_frame *frame = &l->plan->frames[f];
+
+        frame->start = keep(l, frame->n_steps, sizeof *frame->start);
+        frame->steps = keep(l, frame->n_steps, sizeof *frame->steps);
+        frame->replayed = keep(l, frame->n_enters, sizeof *frame->replayed);
+        frame->invariants =
+            keep(l, frame->n_invariants, sizeof *frame->invariants);
+        if (!frame->start || !frame->steps || !frame->replayed ||
+            !frame->invariants)
+            return eddy__fail_memory(l->err);
+    }
+    return EDDY_OK;
 }
 
 static eddy_status fill_frames(eddy__layout *l)
 {
     eddy_plan *plan = l->plan;
 
-    for (uint32_t f = 0; f < plan->n_frames; f++) {
-        eddy__plan_frame *frame = &plan->frames[f];
-
-        frame->start = keep(l, frame->n_steps, sizeof *frame->start);
-        frame->steps = keep(l, frame->n_steps, sizeof *frame->steps);
-        frame->replayed = keep(l, frame->n_enters, sizeof *frame->replayed);
-        if (!frame->start || !frame->steps || !frame->replayed)
-            return eddy__fail_memory(l->err);
-    }
+    EDDY_TRY(make_frame_arrays(l));
     for (uint32_t id = 0; id < plan->n_steps; id++) {
         const eddy__step *step = &plan->steps[id];
         eddy__plan_frame *frame = &plan->frames[step->frame];
 
         frame->start[step->local] =
-            eddy__liveness_start(step->kind == EDDY__STEP_MERGE,
-                                 eddy__layout_inputs(l, id), n_controls(l, id));
+            step->kind == EDDY__STEP_MERGE
+                ? eddy__liveness_start(true, eddy__layout_inputs(l, id),
+                                       n_controls(l, id))
+                : eddy__liveness_start(false, n_in_edges(l, id), 0);
         frame->steps[step->local] = id;
         frame->n_starters += only_invariants_feed(l, id);
         if ((step->flags & EDDY__STEP_CONSTANT) &&
@@ -563,20 +578,25 @@ static eddy_status fill_frames(eddy__layout *l)
     return EDDY_OK;
 }
 
+static bool is_root(const eddy__layout *l, uint32_t id)
+{
+    return n_in_edges(l, id) == 0 && !is_dissolved(l, id);
+}
+
 static eddy_status find_roots(eddy__layout *l)
 {
     eddy_plan *plan = l->plan;
     uint32_t n = 0, *roots;
 
     for (uint32_t id = 0; id < plan->n_steps; id++)
-        n += l->n_in_edges[id] == 0;
+        n += is_root(l, id);
     roots = keep(l, n, sizeof *roots);
     if (!roots)
         return eddy__fail_memory(l->err);
     plan->n_roots = n;
     plan->roots = roots;
     for (uint32_t id = 0; id < plan->n_steps; id++)
-        if (l->n_in_edges[id] == 0)
+        if (is_root(l, id))
             *roots++ = id;
     return EDDY_OK;
 }
@@ -591,6 +611,7 @@ static eddy_status lay_out(eddy__layout *l)
         classify(l, id);
     for (uint32_t id = 0; id < plan->n_steps; id++)
         find_replayed(l, id);
+    dissolve_constants(l);
     EDDY_TRY(give_all_slots(l));
     EDDY_TRY(connect_all(l));
     EDDY_TRY(fill_frames(l));

@@ -9,6 +9,11 @@ typedef struct eddy__source {
     uint32_t step, output;
 } eddy__source;
 
+/* A token that a step waits for: the source may be a control edge. */
+typedef struct eddy__in_edge {
+    uint32_t from, output, port;
+} eddy__in_edge;
+
 typedef struct eddy__layout {
     eddy_plan *plan;
     const eddy__selection *selection;
@@ -20,9 +25,10 @@ typedef struct eddy__layout {
     uint32_t n_feeds, first_fetch; /* feeds, then nodes, then fetches */
     uint32_t *step_of;             /* a node of the graph: its step */
     eddy_node *node_of;            /* a step: its node, or none (feed, fetch) */
-    uint32_t *n_in_edges;
-    uint32_t **outs;                   /* a step: its slots and uses */
-    eddy__edge *edges;                 /* of all steps */
+    eddy__in_edge *in_edges;       /* of all steps, ... */
+    size_t *in_first;              /* ... those of one from here to the next */
+    uint32_t **outs;               /* a step: its slots and uses */
+    eddy__edge *edges;             /* of all steps */
     size_t *next_plain, *next_special; /* while edges are filled in */
     eddy__kernel_node *infos;          /* one a step */
 } eddy__layout;
@@ -35,6 +41,9 @@ const eddy_shape *eddy__layout_shape(const eddy__layout *l, eddy__source from);
 
 /* Can the value be nothing but a scalar inside its slot? */
 bool eddy__layout_is_inline(const eddy__layout *l, eddy__source from);
+
+/* Fills step_of and node_of between feeds and fetches. */
+eddy_status eddy__layout_order(eddy__layout *l);
 
 /* The last pass: kernels, what their prepare leaves, and constants. */
 eddy_status eddy__layout_kernels(eddy__layout *l);

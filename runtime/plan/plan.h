@@ -56,6 +56,8 @@ typedef enum eddy__step_flags {
      * iteration: the consumer simply comes next.
      */
     EDDY__STEP_CHAINED = 1 << 7,
+    /* A constant that never runs: it is in its slot in every iteration. */
+    EDDY__STEP_DISSOLVED = 1 << 8,
 } eddy__step_flags;
 
 #define EDDY__CONTROL_PORT UINT32_MAX
@@ -109,14 +111,15 @@ typedef struct eddy__plan_frame {
     uint32_t n_enters;
     uint32_t n_exits;
     uint32_t n_nexts;
-    /* Slots of pre-applied constant Enters: the first ones. */
+    /* Slots of pre-applied Enters and dissolved constants: the first ones. */
     uint32_t n_invariants;
     /* Steps that only pre-applied Enters feed: they start every iteration. */
     uint32_t n_starters;
     uint32_t parallel_iterations;
-    bool has_counted;      /* some slot may hold a reference at the end */
-    eddy__liveness *start; /* n_steps */
-    uint32_t *steps;       /* n_steps: local number to step */
+    bool has_counted;        /* some slot may hold a reference at the end */
+    eddy__liveness *start;   /* n_steps */
+    uint32_t *steps;         /* n_steps: local number to step */
+    eddy__value *invariants; /* n_invariants: the constants among them */
     /* Constant Enters that are not pre-applied: replayed in each iteration. */
     uint32_t *replayed;
     uint32_t n_replayed;
