@@ -5,7 +5,7 @@
 #   make test          all tests                (CK_RUN_CASE=tensor for one)
 #   make asan, tsan    the same tests under the sanitizers
 #   make valgrind      the same tests under Valgrind
-#   make bench         eddy's own benchmarks
+#   make bench         eddy's own benchmarks     (BENCH_FLAGS=--tsv)
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
 #   make lint          layers, format, headers alone, clang-tidy
 #   make format        lays out the C files, or those of FILES="..."
@@ -92,7 +92,11 @@ SONAME := libeddy.so.$(SOVERSION)
 SHARED := $(OUT)/libeddy.so
 COMMAND := $(if $(TOOL_SRC),$(OUT)/eddy)
 RUNNER := $(BUILD)/tests/run
+# The suite of graphs goes first.
+BENCH_FIRST := $(OUT)/benchmarks/bench_control_flow
 BENCHES := $(BENCH_SRC:%.c=$(OUT)/%)
+BENCHES := $(filter $(BENCH_FIRST),$(BENCHES)) \
+	$(filter-out $(BENCH_FIRST),$(BENCHES))
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
 GENERATED := $(PROTO_H) $(BUILD)/gen/tests/suites.inc
 
@@ -177,7 +181,7 @@ $(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) $(STATIC)
 
 $(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC)
 	@mkdir -p $(@D)
-	$(call say,LINK) $(LINK) $^ $(call libs) -o $@
+	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
 
 $(EXAMPLES): $(OUT)/%: $(BUILD)/%.o $(STATIC)
 	@mkdir -p $(@D)
@@ -217,7 +221,7 @@ run-valgrind: $(RUNNER) $(COMMAND)
 	@$(ENVIRONMENT) VARIANT=valgrind scripts/test.sh
 
 run-benches: $(COMMAND) $(BENCHES)
-	@for b in $(BENCHES); do $(ENVIRONMENT) $$b || exit 1; done
+	@for b in $(BENCHES); do $(ENVIRONMENT) $$b $(BENCH_FLAGS) || exit 1; done
 
 lint: $(BUILD)/flags $(GENERATED)
 	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
