@@ -388,12 +388,18 @@ START_TEST(a_specification_that_makes_no_sense_is_refused)
     eddy_node_spec opless = {.size = sizeof opless};
     eddy_node_spec hollow = {
         .size = sizeof hollow, .op = "NoOp", .n_inputs = 1};
+    eddy_node_spec vast = {.size = sizeof vast,
+                           .op = "List",
+                           .inputs = &x,
+                           .n_inputs = ((size_t)1 << 30) + 1};
 
     core_fixture_want(&f, eddy_graph_add(f.graph, &sizeless, NULL, &f.err),
                       EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT);
     core_fixture_want(&f, eddy_graph_add(f.graph, &opless, NULL, &f.err),
                       EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT);
     core_fixture_want(&f, eddy_graph_add(f.graph, &hollow, NULL, &f.err),
+                      EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT);
+    core_fixture_want(&f, eddy_graph_add(f.graph, &vast, NULL, &f.err),
                       EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT);
     core_fixture_want(&f, eddy_graph_add(f.graph, NULL, NULL, &f.err),
                       EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT);

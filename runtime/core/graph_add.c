@@ -13,6 +13,9 @@
 /* Dtypes of so many inputs are kept on the stack while a node is added. */
 #define FEW_INPUTS 32
 
+/* Inputs of a node, its control inputs, its attributes; see docs/limits.md. */
+#define MAX_EDGES ((size_t)1 << 30)
+
 /* So many control inputs are compared each with each. */
 #define FEW_CONTROLS 16
 
@@ -30,8 +33,8 @@ static eddy_status check_spec(const eddy_node_spec *spec, eddy_error *err)
              (spec->n_controls > 0 && !spec->controls) ||
              (spec->n_attrs > 0 && !spec->attrs))
         problem = "the node has NULL for an array that is not empty";
-    else if (spec->n_inputs >= UINT32_MAX || spec->n_controls >= UINT32_MAX ||
-             spec->n_attrs >= UINT32_MAX)
+    else if (spec->n_inputs > MAX_EDGES || spec->n_controls > MAX_EDGES ||
+             spec->n_attrs > MAX_EDGES)
         problem = "the node has too many inputs or attributes";
     if (!problem)
         return EDDY_OK;
