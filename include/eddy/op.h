@@ -22,8 +22,8 @@
  * eight integers; index = int32, int64.  A set may hold groups: {index, bool}.
  * `T: float` is the group where an argument uses T or its default is a dtype,
  * and a number elsewhere.  N of "N * T" is at least 1 unless it says `>= 0`.  A
- * shape default is `?`, which is an unknown shape, or like `[2, ?]`.  At most 64
- * attributes, inputs and outputs each.  Attributes that an input's dtype or
+ * shape default is `?`, which is an unknown shape, or like `[2, ?]`.  At most
+ * 64 attributes, inputs and outputs each.  Attributes that an input's dtype or
  * count determines are inferred when a node is built through the API.
  */
 #ifndef EDDY_OP_H
