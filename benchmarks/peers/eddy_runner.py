@@ -1,7 +1,8 @@
 """eddy: the command, started anew for every block of runs.
 
-Its exit status says what happened: 0 done, 1 the program failed, which for
-these programs means that an op is not there yet, 2 wrong use.
+Its exit status says what happened: 0 done, 1 the program failed, 2 wrong
+use.  The sub-code in the message tells an op that is not there yet from all
+other failures.
 """
 
 import json
@@ -20,6 +21,7 @@ FAILED = "failed"
 
 DONE = 0
 PROGRAM_FAILED = 1
+MISSING_OP = ("EDDY_E_UNKNOWN_OP", "EDDY_E_NO_KERNEL")
 TIMEOUT_SECONDS = 600
 PLAIN = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -41,6 +43,11 @@ def last_line(text: str) -> str:
     return lines[-1] if lines else "no message"
 
 
+def lacks_op(errors: str) -> bool:
+    """Whether a failed program needs an op that eddy does not have."""
+    return any(code in last_line(errors) for code in MISSING_OP)
+
+
 class EddyRunner:
     """The program's GraphDef, given to the command by name."""
 
@@ -60,7 +67,7 @@ class EddyRunner:
     def values(self) -> list[np.ndarray]:
         with tempfile.TemporaryDirectory() as folder:
             status, _, errors = self._call("run", "--out", folder)
-            if status == PROGRAM_FAILED:
+            if status == PROGRAM_FAILED and lacks_op(errors):
                 raise Unavailable(UNSUPPORTED, last_line(errors))
             self._require_done(status, errors)
             return [self._load(Path(folder), f) for f in self._program.fetches]

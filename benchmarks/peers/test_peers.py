@@ -91,8 +91,9 @@ class EddyTest(WithFolder):
         self.assertIn("NO", table([result], ABOUT))
         self.assertFalse(command.succeeded([result]))
 
-    def test_status_1_is_unsupported_and_peers_still_show(self) -> None:
-        eddy = self.write_eddy(RIGHT, "echo 'no op StackV2' >&2; exit 1")
+    def test_missing_op_is_unsupported_and_peers_still_show(self) -> None:
+        message = "NOT_FOUND (EDDY_E_UNKNOWN_OP): no op StackV2"
+        eddy = self.write_eddy(RIGHT, f"echo '{message}' >&2; exit 1")
         result = self.measured(eddy)
         self.assertEqual(result.outcomes["eddy"].label, "unsupported")
         self.assertIsNotNone(result.ns_per_iteration("tensorflow"))
@@ -102,8 +103,10 @@ class EddyTest(WithFolder):
         self.assertIn("(yes)", text)
         self.assertTrue(command.succeeded([result]))
 
-    def test_wrong_use_and_signals_are_failures(self) -> None:
-        for index, end in enumerate(("exit 2", "kill -SEGV $$", "exit 0")):
+    def test_all_else_that_goes_wrong_is_a_failure(self) -> None:
+        other = "echo 'INTERNAL (EDDY_E_VALUE): broken' >&2; exit 1"
+        ends = ("exit 2", other, "kill -SEGV $$", "exit 0")
+        for index, end in enumerate(ends):
             with self.subTest(end=end):
                 self.folder = self.folder / str(index)
                 self.folder.mkdir()
