@@ -2,77 +2,122 @@
 
 #include <string.h>
 
-/* Rows and columns of a transposed plane that are copied at a time, so that
- * the cache lines of both sides stay at hand. */
-#define BLOCK 32
-
 /* The two innermost loops of a copy. */
 typedef struct plane {
     int64_t rows, columns;
     int64_t from_row, from_column, to_row, to_column;
-    int64_t block;
     size_t item;
 } plane;
+
+typedef void (*copy_plane)(const plane *p, unsigned char *to,
+                           const unsigned char *from);
 
 static int64_t at_most(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* copy_line_N copies `n` items of N bytes; the compiler knows their size. */
-#define DEFINE_COPY_LINE(size)                                                 \
-    static void copy_line_##size(const plane *p, int64_t n, unsigned char *to, \
-                                 const unsigned char *from)                    \
+/*
+ * One row of items of `size` bytes, a constant: the loops for steps that are
+ * known are the ones that compilers make vectors of.
+ */
+#define COPY_ROW(size)                                                         \
+    if (to_step == (size) && from_step == 0)                                   \
+        for (int64_t i = 0; i < n; i++)                                        \
+            memcpy(to + i * (size), from, (size));                             \
+    else if (to_step == (size) && from_step == -(size))                        \
+        for (int64_t i = 0; i < n; i++)                                        \
+            memcpy(to + i * (size), from - i * (size), (size));                \
+    else                                                                       \
+        for (int64_t i = 0; i < n; i++)                                        \
+        memcpy(to + i * to_step, from + i * from_step, (size))
+
+/*
+ * copy_rows_N copies items of N bytes row by row.  turn_N does it for a plane
+ * that is transposed, dense along the source's rows and the target's columns:
+ * block by block through a buffer, so that every cache line of both sides is
+ * touched once however far apart they are.
+ */
+#define DEFINE_COPY(size, edge)                                                \
+    static void copy_rows_##size(const plane *p, unsigned char *to_plane,      \
+                                 const unsigned char *from_plane)              \
     {                                                                          \
+        int64_t n = p->columns;                                                \
         int64_t to_step = p->to_column, from_step = p->from_column;            \
                                                                                \
-        for (int64_t i = 0; i < n; i++)                                        \
-            memcpy(to + i * to_step, from + i * from_step, size);              \
+        for (int64_t r = 0; r < p->rows; r++) {                                \
+            unsigned char *to = to_plane + r * p->to_row;                      \
+            const unsigned char *from = from_plane + r * p->from_row;          \
+                                                                               \
+            COPY_ROW(size);                                                    \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void turn_block_##size(const plane *p, int64_t rows,                \
+                                  int64_t columns, unsigned char *to,          \
+                                  const unsigned char *from)                   \
+    {                                                                          \
+        unsigned char block[edge][(edge) * (size)];                            \
+                                                                               \
+        for (int64_t c = 0; c < columns; c++)                                  \
+            memcpy(block[c], from + c * p->from_column,                        \
+                   (size_t)rows * (size));                                     \
+        for (int64_t r = 0; r < rows; r++)                                     \
+            for (int64_t c = 0; c < columns; c++)                              \
+                memcpy(to + r * p->to_row + c * (size), block[c] + r * (size), \
+                       (size));                                                \
+    }                                                                          \
+                                                                               \
+    static void turn_##size(const plane *p, unsigned char *to,                 \
+                            const unsigned char *from)                         \
+    {                                                                          \
+        for (int64_t r = 0; r < p->rows; r += (edge))                          \
+            for (int64_t c = 0; c < p->columns; c += (edge))                   \
+                turn_block_##size(p, at_most(edge, p->rows - r),               \
+                                  at_most(edge, p->columns - c),               \
+                                  to + (r * p->to_row + c * (size)),           \
+                                  from + (r * (size) + c * p->from_column));   \
     }
 
-DEFINE_COPY_LINE(1)
-DEFINE_COPY_LINE(2)
-DEFINE_COPY_LINE(4)
-DEFINE_COPY_LINE(8)
-DEFINE_COPY_LINE(16)
+DEFINE_COPY(1, 64)
+DEFINE_COPY(2, 32)
+DEFINE_COPY(4, 16)
+DEFINE_COPY(8, 16)
+DEFINE_COPY(16, 8)
 
-static void copy_line_any(const plane *p, int64_t n, unsigned char *to,
+static void copy_rows_any(const plane *p, unsigned char *to,
                           const unsigned char *from)
 {
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * p->to_column, from + i * p->from_column, p->item);
+    for (int64_t r = 0; r < p->rows; r++)
+        for (int64_t c = 0; c < p->columns; c++)
+            memcpy(to + (r * p->to_row + c * p->to_column),
+                   from + (r * p->from_row + c * p->from_column), p->item);
 }
 
-typedef void (*copy_line)(const plane *p, int64_t n, unsigned char *to,
-                          const unsigned char *from);
-
-static copy_line choose_line(size_t item)
+static int64_t magnitude(int64_t v)
 {
-    switch (item) {
+    return v < 0 ? -v : v;
+}
+
+static copy_plane choose_copy(const plane *p)
+{
+    int64_t item = (int64_t)p->item;
+    bool turns = p->rows > 1 && p->to_column == item && p->from_row == item &&
+                 magnitude(p->from_column) > item;
+
+    switch (p->item) {
     case 1:
-        return copy_line_1;
+        return turns ? turn_1 : copy_rows_1;
     case 2:
-        return copy_line_2;
+        return turns ? turn_2 : copy_rows_2;
     case 4:
-        return copy_line_4;
+        return turns ? turn_4 : copy_rows_4;
     case 8:
-        return copy_line_8;
+        return turns ? turn_8 : copy_rows_8;
     case 16:
-        return copy_line_16;
+        return turns ? turn_16 : copy_rows_16;
     default:
-        return copy_line_any;
-    }
-}
-
-static void copy_plane(const plane *p, copy_line line, unsigned char *to,
-                       const unsigned char *from)
-{
-    for (int64_t c = 0; c < p->columns; c += p->block) {
-        int64_t n = at_most(p->block, p->columns - c);
-
-        for (int64_t r = 0; r < p->rows; r++)
-            line(p, n, to + (r * p->to_row + c * p->to_column),
-                 from + (r * p->from_row + c * p->from_column));
+        return copy_rows_any;
     }
 }
 
@@ -104,16 +149,11 @@ static void simplify(eddy__box *box)
     box->rank = n;
 }
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
 /*
  * Moves the dimension along which the source is densest next to the innermost
- * one, where blocks of the two can share cache lines.  True if they should.
+ * one, so that blocks of the two share cache lines.
  */
-static bool pair_up(eddy__box *box)
+static void pair_up(eddy__box *box)
 {
     int32_t last = box->rank - 1, best = last;
     int64_t swap;
@@ -122,8 +162,6 @@ static bool pair_up(eddy__box *box)
         if (box->from[d] != 0 &&
             magnitude(box->from[d]) < magnitude(box->from[best]))
             best = d;
-    if (best == last)
-        return false;
     for (int32_t d = best; d < last - 1; d++) {
         swap = box->dims[d];
         box->dims[d] = box->dims[d + 1];
@@ -135,10 +173,9 @@ static bool pair_up(eddy__box *box)
         box->to[d] = box->to[d + 1];
         box->to[d + 1] = swap;
     }
-    return true;
 }
 
-static plane innermost_plane(const eddy__box *box, bool blocked)
+static plane innermost_plane(const eddy__box *box)
 {
     int32_t c = box->rank - 1, r = c - 1;
     plane p = {.rows = 1,
@@ -152,7 +189,6 @@ static plane innermost_plane(const eddy__box *box, bool blocked)
         p.from_row = box->from[r];
         p.to_row = box->to[r];
     }
-    p.block = blocked ? BLOCK : p.columns;
     return p;
 }
 
@@ -161,8 +197,8 @@ void eddy__box_copy(eddy__box *box, unsigned char *to,
 {
     int64_t at[EDDY__BOX_RANK] = {0};
     int64_t to_at = 0, from_at = 0;
+    copy_plane copy;
     int32_t d;
-    copy_line line;
     plane p;
 
     for (d = 0; d < box->rank; d++)
@@ -173,12 +209,11 @@ void eddy__box_copy(eddy__box *box, unsigned char *to,
         memcpy(to, from, box->item);
         return;
     }
-    p = innermost_plane(box, false);
-    if (box->rank > 1 && pair_up(box))
-        p = innermost_plane(box, true);
-    line = choose_line(box->item);
+    pair_up(box);
+    p = innermost_plane(box);
+    copy = choose_copy(&p);
     for (;;) {
-        copy_plane(&p, line, to + to_at, from + from_at);
+        copy(&p, to + to_at, from + from_at);
         for (d = box->rank - 3; d >= 0; d--) {
             to_at += box->to[d];
             from_at += box->from[d];

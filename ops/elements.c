@@ -17,13 +17,8 @@ eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
                                   const eddy_shape *shape,
                                   unsigned char **out_elements)
 {
-    int64_t count;
     void *data;
 
-    if (!eddy__shape_count(shape, eddy__element_size(dtype), &count))
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
-                           "an output of shape %s is too large",
-                           eddy__shape_print(shape).text);
     EDDY_TRY(eddy__output(k, i, dtype, shape, &data));
     *out_elements =
         dtype == EDDY_STRING ? eddy__out(k, i)->as.tensor->data : data;
@@ -58,28 +53,32 @@ eddy_status eddy__elements_done(eddy_kernel *k, uint32_t i)
     return EDDY_OK;
 }
 
+/* The size is a constant, so that compilers make vectors of it. */
+#define REPEAT(size)                                                           \
+    for (int64_t i = 0; i < n; i++)                                            \
+    memcpy(to + i * (size), element, (size))
+
 void eddy__repeat(unsigned char *to, const unsigned char *element, size_t size,
                   int64_t n)
 {
-    size_t done = size, bytes = size * (size_t)n;
-
-    if (n == 0)
-        return;
-    if (size == 1) {
-        memset(to, *element, bytes);
-        return;
-    }
-    memcpy(to, element, size);
-    while (done < bytes) {
-        size_t step = done;
-
-        /* Doubling, up to what stays in the first-level cache. */
-        if (step > 8192 && size <= 8192)
-            step = 8192 - 8192 % size;
-        if (step > bytes - done)
-            step = bytes - done;
-        memcpy(to + done, to, step);
-        done += step;
+    switch (size) {
+    case 1:
+        if (n > 0)
+            memset(to, *element, (size_t)n);
+        break;
+    case 2:
+        REPEAT(2);
+        break;
+    case 4:
+        REPEAT(4);
+        break;
+    case 8:
+        REPEAT(8);
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + (size_t)i * size, element, size);
+        break;
     }
 }
 

@@ -39,6 +39,10 @@ static void copy_runs(int64_t outer, size_t bytes, unsigned char *to,
 
     if (bytes == 0)
         return;
+    if (outer == 1) {
+        memcpy(to, from, bytes);
+        return;
+    }
     eddy__box_add(&box, outer, (int64_t)from_step, (int64_t)to_step);
     eddy__box_copy(&box, to, from);
 }

@@ -116,6 +116,7 @@ static eddy_status infer_slice(eddy_infer *infer)
 
 typedef struct masks {
     uint32_t begin, end, ellipsis, new_axis, shrink;
+    bool is_index; /* entry 0 is an index */
 } masks;
 
 /* An index expression; in a shape function its numbers may be unknown. */
@@ -134,12 +135,14 @@ typedef struct mistake {
 
 static masks read_masks(const eddy_infer *infer)
 {
-    return (masks){
-        .begin = (uint32_t)eddy__infer_int(infer, "begin_mask"),
-        .end = (uint32_t)eddy__infer_int(infer, "end_mask"),
-        .ellipsis = (uint32_t)eddy__infer_int(infer, "ellipsis_mask"),
-        .new_axis = (uint32_t)eddy__infer_int(infer, "new_axis_mask"),
-        .shrink = (uint32_t)eddy__infer_int(infer, "shrink_axis_mask")};
+    masks m = {.begin = (uint32_t)eddy__infer_int(infer, "begin_mask"),
+               .end = (uint32_t)eddy__infer_int(infer, "end_mask"),
+               .ellipsis = (uint32_t)eddy__infer_int(infer, "ellipsis_mask"),
+               .new_axis = (uint32_t)eddy__infer_int(infer, "new_axis_mask"),
+               .shrink = (uint32_t)eddy__infer_int(infer, "shrink_axis_mask")};
+
+    m.is_index = (m.shrink & ~m.new_axis & ~m.ellipsis & 1u) != 0;
+    return m;
 }
 
 static eddy_status prepare_strided(eddy_infer *infer)
@@ -307,20 +310,38 @@ static bool resolve(const expression *e, const eddy_shape *of, region *r,
     return true;
 }
 
-/* x[i] of a vector, which loops do all the time; false if it is not that. */
-static bool take_element(eddy_kernel *k, const expression *e)
+/* The one element of an int32 or int64 vector; false if it is not that. */
+static bool only_index(const eddy__value *v, int64_t *out)
 {
+    const eddy_tensor *t = v->as.tensor;
+
+    if (v->kind == EDDY__SCALAR || t->count != 1 || t->shape.rank != 1)
+        return false;
+    if (v->dtype == EDDY_INT32)
+        *out = *(const int32_t *)t->data;
+    else if (v->dtype == EDDY_INT64)
+        *out = *(const int64_t *)t->data;
+    else
+        return false;
+    return true;
+}
+
+/* x[i] of a vector, which loops do all the time; false if it is not that, or
+ * if something is wrong with it. */
+static bool take_element(eddy_kernel *k)
+{
+    const masks *mask = eddy__state(k);
     const eddy__value *in = eddy__in(k, 0);
-    int64_t index;
+    int64_t index, end, stride;
     uint64_t bits = 0;
     size_t size;
 
-    if (e->n != 1 || !(e->mask.shrink & 1u) || in->kind == EDDY__SCALAR ||
-        in->as.tensor->shape.rank != 1 || in->dtype == EDDY_STRING ||
-        ((e->mask.new_axis | e->mask.ellipsis) & 1u) ||
-        eddy__index_at(&e->strides, 0) <= 0)
+    if (!mask->is_index || in->kind == EDDY__SCALAR ||
+        in->dtype == EDDY_STRING || in->as.tensor->shape.rank != 1 ||
+        !only_index(eddy__in(k, 1), &index) ||
+        !only_index(eddy__in(k, 2), &end) ||
+        !only_index(eddy__in(k, 3), &stride) || stride <= 0)
         return false;
-    index = eddy__index_at(&e->begin, 0);
     if (index < 0)
         index += in->as.tensor->count;
     if (index < 0 || index >= in->as.tensor->count)
@@ -332,7 +353,7 @@ static bool take_element(eddy_kernel *k, const expression *e)
     return true;
 }
 
-static eddy_status run_strided(eddy_kernel *k)
+static eddy_status take_expression(eddy_kernel *k)
 {
     expression e = {.mask = *(const masks *)eddy__state(k),
                     .is_known = true,
@@ -353,11 +374,14 @@ static eddy_status run_strided(eddy_kernel *k)
             eddy__shape_print(eddy__in_shape(k, 2)).text,
             eddy__shape_print(eddy__in_shape(k, 3)).text);
     e.n = (int32_t)e.begin.count;
-    if (take_element(k, &e))
-        return EDDY_OK;
     if (!resolve(&e, eddy__in_shape(k, 0), &r, &m))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, m.detail, "%s", m.text);
     return copy_region(k, &r);
+}
+
+static eddy_status run_strided(eddy_kernel *k)
+{
+    return take_element(k) ? EDDY_OK : take_expression(k);
 }
 
 static eddy_view constant_view(const eddy_tensor *t)
