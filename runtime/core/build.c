@@ -16,6 +16,7 @@ static eddy_status add_first(eddy_graph *graph, const eddy_node_spec *spec,
     return EDDY_OK;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): short for a specification. */
 eddy_status eddy_graph_add_op(eddy_graph *graph, const char *op,
                               const char *name, const eddy_output *inputs,
                               size_t n_inputs, eddy_output *out_first,
