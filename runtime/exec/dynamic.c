@@ -183,11 +183,8 @@ static void enter_invariant(eddy_run *run, const eddy__step *step,
     uint32_t slot = step->out[0];
 
     if (!dead) {
-        if (eddy__value_is_counted(&value)) {
-            frame->held[slot] = value.as.tensor;
-            value.kind = EDDY__CONSTANT;
-        }
-        frame->invariants[slot] = value;
+        frame->held[slot] = value;
+        frame->invariants[slot] = eddy__value_lend(&value);
     }
     for (eddy__iteration *it = frame->oldest; it; it = it->next) {
         it->values[slot] = frame->invariants[slot];
@@ -416,7 +413,7 @@ static const char *find_fault(const eddy__kernel_node *node, uint32_t i,
         return "not set";
     if (value->dtype != node->out_dtypes[i])
         return "set a wrong dtype for";
-    if (!node->out_shapes || value->kind == EDDY__RESOURCE)
+    if (!node->out_shapes || !eddy__value_has_elements(value))
         return NULL;
     view = eddy__view(value);
     shape = eddy__view_shape(&view);

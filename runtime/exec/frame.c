@@ -187,7 +187,7 @@ static void carve_frame(const eddy__plan_frame *plan, carver *c,
     parts.applied = carve(c, plan->n_invariants > 0 ? plan->n_steps : 0,
                           sizeof *frame->applied);
     parts.invariants = carve(c, plan->n_invariants, sizeof *frame->invariants);
-    parts.held = carve(c, plan->n_invariants, sizeof(eddy_tensor *));
+    parts.held = carve(c, plan->n_invariants, sizeof *frame->held);
     parts.replayed = carve(c, plan->n_replayed, sizeof *frame->replayed);
     parts.replay_state = carve(c, plan->n_replayed, 1);
     parts.exited = carve(c, plan->n_exits, 1);
@@ -310,11 +310,8 @@ static void clean_frame(eddy_run *run, eddy__frame *frame)
 {
     const eddy__plan_frame *plan = frame->plan;
 
-    for (uint32_t i = 0; i < plan->n_invariants; i++) {
-        if (frame->held[i])
-            eddy__tensor_recycle(&run->heap, frame->held[i]);
-        frame->held[i] = NULL;
-    }
+    for (uint32_t i = 0; i < plan->n_invariants; i++)
+        eddy__value_clear(&run->heap, &frame->held[i]);
     for (uint32_t i = 0; i < plan->n_replayed; i++) {
         eddy__value_clear(&run->heap, &frame->replayed[i]);
         frame->replay_state[i] = EDDY__NOT_YET;

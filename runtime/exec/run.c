@@ -270,10 +270,10 @@ static void deliver_tensor(eddy_run *run, size_t i)
 {
     eddy__value *value = &run->fetched[i];
 
-    if (value->kind == EDDY__RESOURCE) {
+    if (!eddy__value_has_elements(value)) {
         eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, NULL, NULL,
-                        "fetch %zu is a resource, which can't leave its run",
-                        i);
+                        "fetch %zu is a %s, which can't leave its run", i,
+                        value->kind == EDDY__RESOURCE ? "resource" : "list");
         return;
     }
     run->fetches[i] = eddy__value_to_tensor(

@@ -66,7 +66,7 @@ struct eddy__frame {
     const eddy__liveness *start; /* the plan's, or `applied` */
     eddy__liveness *applied;     /* less the invariants that have come */
     eddy__value *invariants;     /* one a pre-applied Enter, borrowed kinds */
-    eddy_tensor **held;          /* one an invariant: what it borrows from */
+    eddy__value *held;           /* one an invariant: what it borrows from */
     eddy__value *replayed;       /* one a replayed Enter */
     uint8_t *replay_state;       /* eddy__arrival */
     uint8_t *exited;             /* one an Exit: it has fired live */

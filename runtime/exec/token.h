@@ -79,11 +79,7 @@ static inline eddy__value eddy__take_out(eddy__value *slot)
 {
     eddy__value value = eddy__take(slot);
 
-    if (value.kind == EDDY__CONSTANT) {
-        value.kind = EDDY__TENSOR;
-        atomic_fetch_add_explicit(&value.as.tensor->refs, 1,
-                                  memory_order_relaxed);
-    }
+    eddy__value_keep(&value);
     return value;
 }
 
