@@ -107,7 +107,10 @@ EDDY_API uint32_t eddy_kernel_inputs(const eddy_kernel *kernel);
 EDDY_API uint32_t eddy_kernel_outputs(const eddy_kernel *kernel);
 EDDY_API eddy_view eddy_kernel_input(const eddy_kernel *kernel, uint32_t i);
 
-/* Input `i` as a tensor that the caller must release; NULL without memory. */
+/*
+ * Input `i` as a tensor that the caller must release; NULL without memory, and
+ * for a list (dtype variant).
+ */
 EDDY_API eddy_tensor *eddy_kernel_input_tensor(eddy_kernel *kernel, uint32_t i);
 
 /*

@@ -3,6 +3,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/core/dtype.h"
+#include "runtime/core/list.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -137,7 +138,7 @@ void eddy__output_forward(eddy_kernel *k, uint32_t i, uint32_t from)
     if (in->uses == 1)
         in->kind = EDDY__NONE;
     else
-        eddy_tensor_retain(in->as.tensor);
+        (void)eddy__value_copy(in);
 }
 
 static int64_t count_elements(const eddy__value *v)
@@ -155,7 +156,7 @@ static eddy_status reshape_inline(eddy_kernel *k, uint32_t i, uint32_t from,
     eddy_tensor *tensor;
 
     if (shape->rank == 0) {
-        set_value(eddy__out(k, i), in);
+        eddy__output_forward(k, i, from);
         return EDDY_OK;
     }
     tensor = eddy__value_to_tensor(in, k->heap, k->account, k->allocator);
@@ -193,6 +194,68 @@ eddy_status eddy__output_reshaped(eddy_kernel *k, uint32_t i, uint32_t from,
             return fail_allocation(k, (eddy_dtype)in->dtype, shape);
     }
     set_tensor(eddy__out(k, i), tensor);
+    return EDDY_OK;
+}
+
+/* Says why there is no memory for a list of `count` and `room` items. */
+static eddy_status fail_list(eddy_kernel *k, int64_t count, int64_t room)
+{
+    const int64_t most = INT64_MAX / (int64_t)sizeof(eddy__value);
+
+    if (room > most - count)
+        return eddy_kernel_fail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
+                                "the size of a list of %" PRId64 " and %" PRId64
+                                " items overflows",
+                                count, room);
+    if (is_limit_reason(k, (count + room) * (int64_t)sizeof(eddy__value)))
+        return eddy_kernel_fail(
+            k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_BYTES,
+            "a list of %" PRId64 " items goes above the limit of %" PRId64
+            " bytes",
+            count + room, (k->heap ? k->heap->account : k->account)->limit);
+    return eddy_kernel_fail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                            "no memory for a list of %" PRId64 " items",
+                            count + room);
+}
+
+static void set_list(eddy__value *out, eddy__list *list)
+{
+    out->kind = EDDY__LIST;
+    out->dtype = EDDY_VARIANT;
+    out->as.list = list;
+}
+
+eddy_status eddy__output_list(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
+                              const eddy_shape *shape, int64_t count,
+                              eddy__list **out_list)
+{
+    eddy__list *list = eddy__list_create(k->heap, k->account, k->allocator,
+                                         dtype, shape, count);
+
+    if (!list)
+        return fail_list(k, count, 0);
+    set_list(eddy__out(k, i), list);
+    *out_list = list;
+    return EDDY_OK;
+}
+
+eddy_status eddy__output_list_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
+                                      int64_t room, eddy__list **out_list)
+{
+    eddy__value *in = eddy__in(k, from);
+    eddy__list *list = in->as.list;
+
+    if (in->kind == EDDY__LIST && in->uses == 1) {
+        if (!eddy__list_own(k->heap, k->account, &list, room))
+            return fail_list(k, list->count, room);
+        in->kind = EDDY__NONE;
+    } else {
+        list = eddy__list_copy(k->heap, k->account, list, room);
+        if (!list)
+            return fail_list(k, eddy__in_list(k, from)->count, room);
+    }
+    set_list(eddy__out(k, i), list);
+    *out_list = list;
     return EDDY_OK;
 }
 
@@ -257,8 +320,10 @@ eddy_view eddy_kernel_input(const eddy_kernel *kernel, uint32_t i)
     in = eddy__in(kernel, i);
     if (in->kind == EDDY__NONE)
         return (eddy_view){.dtype = EDDY_INVALID};
-    if (in->kind == EDDY__RESOURCE)
-        return (eddy_view){.dtype = EDDY_RESOURCE, .count = 1};
+    if (!eddy__value_has_elements(in))
+        return (eddy_view){.dtype = in->kind == EDDY__RESOURCE ? EDDY_RESOURCE
+                                                               : EDDY_VARIANT,
+                           .count = 1};
     view = eddy__view(in);
     if (eddy_dtype_size(view.dtype) == 0)
         view.data = NULL;

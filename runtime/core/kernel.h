@@ -70,7 +70,7 @@ static inline const void *eddy__state(const eddy_kernel *k)
 
 /*
  * A look at a value: for a scalar, `data` points into it and `dims` at nothing.
- * Not for dead values or resources.
+ * Not for dead values, resources or lists.
  */
 static inline eddy_view eddy__view(const eddy__value *v)
 {
@@ -92,6 +92,12 @@ static inline eddy_view eddy__in_view(const eddy_kernel *k, uint32_t i)
 }
 
 eddy_shape eddy__view_shape(const eddy_view *view);
+
+/* Input `i`, which must be a list (as all of dtype EDDY_VARIANT are). */
+static inline const eddy__list *eddy__in_list(const eddy_kernel *k, uint32_t i)
+{
+    return eddy__in(k, i)->as.list;
+}
 
 /*
  * Allocates output `i`: a scalar in place for rank 0 of a numeric dtype, else a
@@ -121,6 +127,20 @@ void eddy__output_forward(eddy_kernel *k, uint32_t i, uint32_t from);
  */
 eddy_status eddy__output_reshaped(eddy_kernel *k, uint32_t i, uint32_t from,
                                   const eddy_shape *shape);
+
+/* Makes output `i` a new list of `count` unset items (eddy__list_create). */
+eddy_status eddy__output_list(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
+                              const eddy_shape *shape, int64_t count,
+                              eddy__list **out_list);
+
+/*
+ * Makes output `i` a list with the items of list `from` that the kernel may
+ * change, with room for `room` more: the input's own, if this is the last use
+ * of the last reference, else a copy.  Items of the kernel's other inputs are
+ * put in as eddy__value_copy and eddy__value_keep give them.
+ */
+eddy_status eddy__output_list_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
+                                      int64_t room, eddy__list **out_list);
 
 /* Inline scalar outputs, for the commonest kernels. */
 static inline void eddy__out_scalar(eddy__value *out, eddy_dtype dtype,
