@@ -13,8 +13,9 @@ typedef struct counting_allocator {
     eddy_allocator allocator;
     atomic_llong live_bytes;
     atomic_llong live_blocks;
-    atomic_llong calls;   /* of allocate */
-    atomic_llong allowed; /* calls until all fail; negative: no end */
+    atomic_llong peak_bytes; /* the most that were live */
+    atomic_llong calls;      /* of allocate */
+    atomic_llong allowed;    /* calls until all fail; negative: no end */
 } counting_allocator;
 
 /* Nothing is live, nothing fails. */
