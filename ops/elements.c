@@ -8,9 +8,7 @@ const eddy_shape *eddy__in_shape(const eddy_kernel *k, uint32_t i)
     static const eddy_shape scalar = {.rank = 0};
     const eddy__value *v = eddy__in(k, i);
 
-    if (v->kind == EDDY__SCALAR || v->kind == EDDY__RESOURCE)
-        return &scalar;
-    return &v->as.tensor->shape;
+    return eddy__value_is_tensor(v) ? &v->as.tensor->shape : &scalar;
 }
 
 eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i, eddy_dtype dtype,

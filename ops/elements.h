@@ -49,9 +49,7 @@ static inline int64_t eddy__in_count(const eddy_kernel *k, uint32_t i)
 {
     const eddy__value *v = eddy__in(k, i);
 
-    return v->kind == EDDY__SCALAR || v->kind == EDDY__RESOURCE
-               ? 1
-               : v->as.tensor->count;
+    return eddy__value_is_tensor(v) ? v->as.tensor->count : 1;
 }
 
 /*

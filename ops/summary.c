@@ -141,8 +141,9 @@ void eddy__line_add_value(eddy__line *line, const eddy__value *v, int64_t limit)
     eddy_view x;
     int32_t open = 0;
 
-    if (v->kind == EDDY__RESOURCE) {
-        eddy__line_add(line, "<resource>");
+    if (!eddy__value_has_elements(v)) {
+        eddy__line_add(line,
+                       v->kind == EDDY__RESOURCE ? "<resource>" : "<list>");
         return;
     }
     x = eddy__view(v);

@@ -143,9 +143,7 @@ void eddy__output_forward(eddy_kernel *k, uint32_t i, uint32_t from)
 
 static int64_t count_elements(const eddy__value *v)
 {
-    return v->kind == EDDY__TENSOR || v->kind == EDDY__CONSTANT
-               ? v->as.tensor->count
-               : 1;
+    return eddy__value_is_tensor(v) ? v->as.tensor->count : 1;
 }
 
 /* Inputs that are no tensors have one element and rank 0. */
@@ -179,7 +177,7 @@ eddy_status eddy__output_reshaped(eddy_kernel *k, uint32_t i, uint32_t from,
                                 "%" PRId64 " elements can't have the shape %s",
                                 count_elements(in),
                                 eddy__shape_print(shape).text);
-    if (in->kind != EDDY__TENSOR && in->kind != EDDY__CONSTANT)
+    if (!eddy__value_is_tensor(in))
         return reshape_inline(k, i, from, shape);
     if (shape->rank == 0 && eddy__value_of_element(tensor, eddy__out(k, i)))
         return EDDY_OK;

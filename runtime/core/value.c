@@ -45,7 +45,7 @@ eddy_tensor *eddy__value_to_tensor(const eddy__value *v, eddy__heap *heap,
     const eddy_shape shape = eddy__shape_scalar();
     eddy_tensor *tensor;
 
-    if (v->kind == EDDY__TENSOR || v->kind == EDDY__CONSTANT)
+    if (eddy__value_is_tensor(v))
         return eddy_tensor_retain(v->as.tensor);
     if (v->kind != EDDY__SCALAR && v->kind != EDDY__RESOURCE)
         return NULL;

@@ -68,11 +68,16 @@ static inline bool eddy__value_is_borrowed(const eddy__value *v)
     return v->kind >= EDDY__CONSTANT && v->kind < EDDY__TENSOR;
 }
 
-/* Has it elements, a shape and a count?  A handle or a list has not. */
+/* Is `as.tensor` what it carries? */
+static inline bool eddy__value_is_tensor(const eddy__value *v)
+{
+    return v->kind == EDDY__TENSOR || v->kind == EDDY__CONSTANT;
+}
+
+/* Can its elements be looked at?  Those of a handle or a list can't. */
 static inline bool eddy__value_has_elements(const eddy__value *v)
 {
-    return v->kind == EDDY__SCALAR || v->kind == EDDY__TENSOR ||
-           v->kind == EDDY__CONSTANT;
+    return v->kind == EDDY__SCALAR || eddy__value_is_tensor(v);
 }
 
 /* Drops a reference to a list; `heap` and `list` may be NULL. */
