@@ -6,12 +6,17 @@
 
 #define ENOUGH_NS ((uint64_t)100 * 1000 * 1000)
 
-uint64_t clock_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 void pause_ns(uint64_t ns)
@@ -47,21 +52,23 @@ uint64_t percentile(uint64_t *values, size_t n, uint32_t percent)
 eddy_status measure_run(eddy_run *run, size_t least, timing *out_timing,
                         eddy_error *err)
 {
-    uint64_t times[MEASURE_MAX], total = 0;
+    uint64_t times[MEASURE_MAX], cpu[MEASURE_MAX], total = 0;
     eddy_status status = eddy_run_execute(run, err);
     size_t n = 0;
 
     while (status == EDDY_OK && n < MEASURE_MAX &&
            (n < least || total < ENOUGH_NS)) {
+        const uint64_t cpu_begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
         const uint64_t begin = clock_ns();
 
         status = eddy_run_execute(run, err);
         times[n] = clock_ns() - begin;
+        cpu[n] = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
         total += times[n++];
     }
     if (status != EDDY_OK)
         return status;
     out_timing->median_ns = percentile(times, n, 50);
-    out_timing->least_ns = times[0];
+    out_timing->cpu_ns = percentile(cpu, n, 50);
     return EDDY_OK;
 }

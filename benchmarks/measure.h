@@ -16,8 +16,9 @@ void pause_ns(uint64_t ns);
  */
 uint64_t percentile(uint64_t *values, size_t n, uint32_t percent);
 
+/* Medians.  CPU time is the calling thread's: waiting for a turn is no part. */
 typedef struct timing {
-    uint64_t median_ns, least_ns;
+    uint64_t median_ns, cpu_ns;
 } timing;
 
 /*
