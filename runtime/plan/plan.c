@@ -173,7 +173,7 @@ static eddy_status describe_fetches(const eddy__plan_build *b)
 }
 
 /* The Exit of the loop variable that `node` belongs to, or of any. */
-static eddy_node exit_to_fetch(const eddy_frame *frame, eddy_node node)
+static eddy_node exit_of(const eddy_frame *frame, eddy_node node)
 {
     eddy_node any = EDDY_NO_NODE;
 
@@ -190,34 +190,59 @@ static eddy_node exit_to_fetch(const eddy_frame *frame, eddy_node node)
 }
 
 /*
+ * Which Exit to fetch instead.  It may have been pruned, so the whole graph is
+ * looked at; where that makes no sense, none is named.
+ */
+static eddy_node exit_to_fetch(const eddy_graph *graph, eddy_node node)
+{
+    const eddy__selection whole = {.graph = graph};
+    eddy_analysis *analysis;
+    eddy_node exit;
+
+    if (eddy__analysis_build(&whole, &analysis, NULL) != EDDY_OK)
+        return EDDY_NO_NODE;
+    exit = exit_of(&analysis->frames[analysis->output_frame[node]], node);
+    eddy_analysis_destroy(analysis);
+    return exit;
+}
+
+static eddy_status refuse_fetch(const eddy__plan_build *b, size_t i,
+                                const char *loop)
+{
+    const eddy_graph *graph = b->selection->graph;
+    eddy_node node = b->options->fetches[i].node;
+    eddy_node exit = exit_to_fetch(graph, node);
+
+    if (exit == EDDY_NO_NODE)
+        return eddy__fail_at(b->err, EDDY_INTERNAL, EDDY_E_FETCH_IN_LOOP,
+                             eddy__graph_node(graph, node),
+                             "fetch %zu lives in the loop '%s'; fetch an Exit "
+                             "instead",
+                             i, loop);
+    return eddy__fail_at(b->err, EDDY_INTERNAL, EDDY_E_FETCH_IN_LOOP,
+                         eddy__graph_node(graph, node),
+                         "fetch %zu lives in the loop '%s'; fetch the Exit "
+                         "'%s' instead",
+                         i, loop, eddy__graph_node(graph, exit)->name);
+}
+
+/*
  * A tensor of a loop has a value in every iteration, so that which one a fetch
  * means can't be said; one of a frame that never iterates has just one.
  */
 static eddy_status check_fetch_frames(const eddy__plan_build *b)
 {
-    const eddy_graph *graph = b->selection->graph;
-
     for (size_t i = 0; i < b->options->n_fetches; i++) {
         eddy_output output = b->options->fetches[i];
         uint32_t frame;
-        eddy_node exit;
 
         if (eddy__feed_of(b->selection, output) != EDDY__NOT_FOUND)
             continue;
         frame = b->analysis->output_frame[output.node];
         while (frame != 0 && !b->analysis->has_next[frame])
             frame = b->analysis->frames[frame].parent;
-        if (frame == 0)
-            continue;
-        exit = exit_to_fetch(&b->analysis->frames[frame], output.node);
-        return eddy__fail_at(
-            b->err, EDDY_INTERNAL, EDDY_E_FETCH_IN_LOOP,
-            eddy__graph_node(graph, output.node),
-            "fetch %zu lives in the loop '%s'; fetch %s'%s' instead", i,
-            b->analysis->frames[frame].name,
-            exit == EDDY_NO_NODE ? "an " : "the Exit ",
-            exit == EDDY_NO_NODE ? "Exit"
-                                 : eddy__graph_node(graph, exit)->name);
+        if (frame != 0)
+            return refuse_fetch(b, i, b->analysis->frames[frame].name);
     }
     return EDDY_OK;
 }
