@@ -20,6 +20,23 @@ typedef void (*add_loop)(void *out, const void *const *in, uint32_t n_in,
 
 /* A group is summed in the computed type (halves in floats), stored once. */
 #define ADD(D, wrapped)                                                        \
+    static void load_##D(eddy__computed_##D *sum, const eddy__stored_##D *x,   \
+                         int64_t n)                                            \
+    {                                                                          \
+        EDDY__FOR_EACH(i, n, sum[i] = eddy__load_##D(x[i]));                   \
+    }                                                                          \
+    static void sum_##D(eddy__computed_##D *sum, const eddy__stored_##D *x,    \
+                        int64_t n)                                             \
+    {                                                                          \
+        EDDY__FOR_EACH(i, n,                                                   \
+                       sum[i] = (eddy__computed_##D)(                          \
+                           (wrapped)sum[i] + (wrapped)eddy__load_##D(x[i])));  \
+    }                                                                          \
+    static void store_##D(eddy__stored_##D *out,                               \
+                          const eddy__computed_##D *sum, int64_t n)            \
+    {                                                                          \
+        EDDY__FOR_EACH(i, n, out[i] = EDDY__STORE_##D(sum[i]));                \
+    }                                                                          \
     static void add_##D(void *to, const void *const *in, uint32_t n_in,        \
                         int64_t n, bool is_first)                              \
     {                                                                          \
@@ -28,22 +45,13 @@ typedef void (*add_loop)(void *out, const void *const *in, uint32_t n_in,
                                                                                \
         for (int64_t at = 0; at < n; at += TILE) {                             \
             const int64_t m = n - at < TILE ? n - at : TILE;                   \
-            const eddy__stored_##D *x = in[0];                                 \
                                                                                \
-            EDDY__FOR_EACH(i, m, sum[i] = eddy__load_##D(x[at + i]));          \
-            for (uint32_t j = 1; j < n_in; j++) {                              \
-                x = in[j];                                                     \
-                EDDY__FOR_EACH(i, m,                                           \
-                               sum[i] = (eddy__computed_##D)(                  \
-                                   (wrapped)sum[i] +                           \
-                                   (wrapped)eddy__load_##D(x[at + i])));       \
-            }                                                                  \
+            load_##D(sum, (const eddy__stored_##D *)in[0] + at, m);            \
+            for (uint32_t j = 1; j < n_in; j++)                                \
+                sum_##D(sum, (const eddy__stored_##D *)in[j] + at, m);         \
             if (!is_first)                                                     \
-                EDDY__FOR_EACH(i, m,                                           \
-                               sum[i] = (eddy__computed_##D)(                  \
-                                   (wrapped)eddy__load_##D(out[at + i]) +      \
-                                   (wrapped)sum[i]));                          \
-            EDDY__FOR_EACH(i, m, out[at + i] = EDDY__STORE_##D(sum[i]));       \
+                sum_##D(sum, out + at, m);                                     \
+            store_##D(out + at, sum, m);                                       \
         }                                                                      \
     }
 

@@ -66,8 +66,8 @@ SEARCH(B, least, <, 1)
 #define ENTRIES(name)                                                          \
     {                                                                          \
         EDDY__EACH_FLOAT(ENTRY, name)                                          \
-        EDDY__EACH_SIGNED(ENTRY, name) EDDY__EACH_UNSIGNED(ENTRY, name)        \
-            ENTRY(B, name)                                                     \
+        EDDY__EACH_SIGNED(ENTRY, name)                                         \
+        EDDY__EACH_UNSIGNED(ENTRY, name) ENTRY(B, name)                        \
     }
 
 static const search_loop largest[EDDY_DTYPE_COUNT] = ENTRIES(largest);
@@ -129,7 +129,7 @@ static eddy_status run_search(eddy_kernel *k, const search_loop *loops)
     const size_t size = eddy_dtype_size(dtype);
     int64_t index[TILE], inner = 1, n, done = 0, left;
     eddy_shape out_shape;
-    int32_t axis;
+    int32_t axis = 0;
     void *out;
 
     EDDY_TRY(read_axis(k, shape, &axis));

@@ -29,9 +29,8 @@ typedef struct operands {
 /* Shapes of equal or one element need no thought. */
 static bool is_simple(operands *o)
 {
-    if (eddy__shape_equal(o->a, o->b))
-        o->out = o->a;
-    else if (o->count_b == 1 && o->b->rank <= o->a->rank)
+    if (eddy__shape_equal(o->a, o->b) ||
+        (o->count_b == 1 && o->b->rank <= o->a->rank))
         o->out = o->a;
     else if (o->count_a == 1 && o->a->rank <= o->b->rank)
         o->out = o->b;

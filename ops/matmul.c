@@ -30,6 +30,17 @@ static strides strides_of(const eddy__product *p)
 
 /* Sums along k in order, whatever the shapes. */
 #define MULTIPLY(D, sum_type, MUL)                                             \
+    static void add_row_##D(sum_type *sum, sum_type x,                         \
+                            const eddy__stored_##D *y, int64_t step,           \
+                            int64_t n)                                         \
+    {                                                                          \
+        if (step == 1)                                                         \
+            EDDY__FOR_EACH(i, n,                                               \
+                           sum[i] += MUL(x, (sum_type)eddy__load_##D(y[i])));  \
+        else                                                                   \
+            for (int64_t i = 0; i < n; i++)                                    \
+                sum[i] += MUL(x, (sum_type)eddy__load_##D(y[i * step]));       \
+    }                                                                          \
     static void multiply_##D(const eddy__product *p)                           \
     {                                                                          \
         const strides s = strides_of(p);                                       \
@@ -44,21 +55,12 @@ static strides strides_of(const eddy__product *p)
                                                                                \
             for (int64_t j = 0; j < width; j++)                                \
                 sum[j] = 0;                                                    \
-            for (int64_t i = 0; i < p->k; i++) {                               \
-                const sum_type x = (sum_type)eddy__load_##D(                   \
-                    a[row * s.row_a + i * s.column_a]);                        \
-                const eddy__stored_##D *y =                                    \
-                    b + i * s.row_b + first * s.column_b;                      \
-                                                                               \
-                if (s.column_b == 1)                                           \
-                    EDDY__FOR_EACH(j, width,                                   \
-                                   sum[j] +=                                   \
-                                   MUL(x, (sum_type)eddy__load_##D(y[j])));    \
-                else                                                           \
-                    for (int64_t j = 0; j < width; j++)                        \
-                        sum[j] += MUL(                                         \
-                            x, (sum_type)eddy__load_##D(y[j * s.column_b]));   \
-            }                                                                  \
+            for (int64_t i = 0; i < p->k; i++)                                 \
+                add_row_##D(sum,                                               \
+                            (sum_type)eddy__load_##D(                          \
+                                a[row * s.row_a + i * s.column_a]),            \
+                            b + i * s.row_b + first * s.column_b, s.column_b,  \
+                            width);                                            \
             for (int64_t j = 0; j < width; j++)                                \
                 out[at + j] = EDDY__STORE_##D(sum[j]);                         \
             at += width;                                                       \

@@ -253,13 +253,12 @@ static const struct empty_row {
 static void check_empty(harness *h, const char *op, eddy_dtype dtype,
                         double want)
 {
-    const double got_rows = 3;
     eddy_tensor *x = harness_numbers(h, dtype, HARNESS_DIMS(3, 0, 2), NULL);
 
     ck_assert_int_eq(reduce(h, op, x, harness_vector(h, EDDY_INT32, 1), false),
                      EDDY_OK);
     harness_want(h, 0, dtype, HARNESS_DIMS(3, 2));
-    for (int64_t i = 0; i < 2 * got_rows; i++) {
+    for (int64_t i = 0; i < 6; i++) {
         const double got = harness_get(h->outputs[0], i);
 
         ck_assert(got == want || (isnan(got) && isnan(want)));
