@@ -7,6 +7,35 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The attribute that keeps a node of a registered op from being read. */
+static const char *unreadable_attr(const eddy__node *node)
+{
+    for (uint32_t i = 0; i < node->n_attrs; i++)
+        if (node->attrs[i].kind == EDDY_ATTR_OPAQUE)
+            return node->attrs[i].name;
+    return "?";
+}
+
+/* A node whose op is known may still have a value that eddy does not have. */
+static eddy_status refuse_unreadable(const eddy__selection *selection,
+                                     eddy_error *err)
+{
+    const eddy_graph *graph = selection->graph;
+
+    for (eddy_node id = 0; id < graph->n_nodes; id++) {
+        const eddy__node *node = eddy__graph_node(graph, id);
+
+        if (eddy__selected(selection, id) && !node->op &&
+            eddy__registry_find(&graph->ctx->registry, node->op_name))
+            return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                                 node,
+                                 "attribute '%s' has a value of a kind or "
+                                 "dtype that is not supported",
+                                 unreadable_attr(node));
+    }
+    return EDDY_OK;
+}
+
 /* Names as many unknown ops as fit into the message. */
 static eddy_status refuse_unknown_ops(const eddy__selection *selection,
                                       eddy_error *err)
@@ -20,7 +49,8 @@ static eddy_status refuse_unknown_ops(const eddy__selection *selection,
         const eddy__node *node = eddy__graph_node(graph, id);
         char name[64];
 
-        if (!eddy__selected(selection, id) || node->op)
+        if (!eddy__selected(selection, id) || node->op ||
+            eddy__registry_find(&graph->ctx->registry, node->op_name))
             continue;
         first = first ? first : node;
         n_unknown++;
@@ -31,7 +61,7 @@ static eddy_status refuse_unknown_ops(const eddy__selection *selection,
                                        "%s'%s'", length ? ", " : "", name);
     }
     if (!first)
-        return EDDY_OK;
+        return refuse_unreadable(selection, err);
     return eddy__fail_at(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, first,
                          "%zu needed node%s of unknown op: %s", n_unknown,
                          n_unknown == 1 ? " is" : "s are", list);
