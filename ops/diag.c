@@ -344,8 +344,8 @@ static eddy_status run_band_part(eddy_kernel *k)
     size_t size = eddy__element_size(dtype);
     const unsigned char *from;
     unsigned char *out;
-    int64_t below, above;
-    band b;
+    int64_t below = 0, above = 0;
+    band b = {.batch = 0};
 
     EDDY_TRY(read_matrices(k, &b));
     EDDY_TRY(read_kept(k, 1, "num_lower", b.rows, &below));

@@ -136,7 +136,7 @@ eddy_status eddy__index_argument(eddy_kernel *k, uint32_t i, const char *what,
 eddy_status eddy__axis_argument(eddy_kernel *k, uint32_t i, int32_t rank,
                                 int32_t *out_axis)
 {
-    int64_t axis;
+    int64_t axis = 0;
 
     EDDY_TRY(eddy__index_argument(k, i, "the axis", &axis));
     return eddy__axis(k, axis, rank, out_axis);

@@ -114,7 +114,7 @@ static eddy_status put_vector(eddy_kernel *k, eddy_dtype dtype, int64_t n,
 #define DEFINE_INTEGER_RANGE(type, DTYPE)                                      \
     static eddy_status run_range_##type(eddy_kernel *k)                        \
     {                                                                          \
-        int64_t argument[3], n;                                                \
+        int64_t argument[3], n = 0;                                            \
         uint64_t value, step;                                                  \
         unsigned char *out;                                                    \
                                                                                \
@@ -146,7 +146,7 @@ DEFINE_INTEGER_RANGE(uint32, EDDY_UINT32)
     {                                                                          \
         type a[3], value;                                                      \
         unsigned char *out;                                                    \
-        int64_t n;                                                             \
+        int64_t n = 0;                                                         \
                                                                                \
         EDDY_TRY(want_scalars(k));                                             \
         for (uint32_t i = 0; i < 3; i++)                                       \
@@ -173,7 +173,7 @@ static eddy_status run_range_float16(eddy_kernel *k)
 {
     float a[3], value;
     unsigned char *out;
-    int64_t n;
+    int64_t n = 0;
 
     EDDY_TRY(want_scalars(k));
     for (uint32_t i = 0; i < 3; i++) {

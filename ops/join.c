@@ -244,7 +244,7 @@ static eddy_status run_pack(eddy_kernel *k)
     uint32_t n = k->node->n_in;
     unsigned char *out;
     eddy_shape shape;
-    int32_t axis;
+    int32_t axis = 0;
     blocks b;
 
     EDDY_TRY(check_packed(k, &axis));

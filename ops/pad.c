@@ -26,8 +26,8 @@ static eddy_status read_margins(eddy_kernel *k, margins *m)
                            eddy__shape_print(eddy__in_shape(k, 1)).text);
     m->shape.rank = of->rank;
     for (int32_t d = 0; d < of->rank; d++) {
-        m->before[d] = eddy__view_index(&view, 2 * d);
-        m->behind[d] = eddy__view_index(&view, 2 * d + 1);
+        m->before[d] = eddy__view_index(&view, 2 * (int64_t)d);
+        m->behind[d] = eddy__view_index(&view, 2 * (int64_t)d + 1);
         if (m->before[d] < 0 || m->behind[d] < 0)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                                "paddings must not be negative, but those of "
@@ -53,7 +53,7 @@ static eddy_status infer_pad(eddy_infer *infer)
         return EDDY_OK;
     for (int32_t d = 0; d < of->rank; d++)
         if (of->dims[d] < 0 ||
-            !eddy__infer_constant_int(infer, 1, 2 * d, &before) ||
+            !eddy__infer_constant_int(infer, 1, 2 * (int64_t)d, &before) ||
             !eddy__infer_constant_int(infer, 1, 2 * d + 1, &behind) ||
             before < 0 || behind < 0 ||
             __builtin_add_overflow(shape.dims[d], before, &shape.dims[d]) ||
@@ -73,7 +73,7 @@ static eddy_status pad(eddy_kernel *k, const unsigned char *filler)
     int64_t from[EDDY_MAX_RANK], to[EDDY_MAX_RANK], start = 0;
     eddy__box box = {.item = size};
     unsigned char *out;
-    margins m;
+    margins m = {.edge = 0};
 
     EDDY_TRY(read_margins(k, &m));
     if (eddy__shape_equal(of, &m.shape)) {
@@ -197,7 +197,7 @@ static eddy_status run_mirror(eddy_kernel *k)
     eddy_dtype dtype = eddy__in_dtype(k, 0);
     unsigned char *out;
     int32_t parts = 1;
-    margins m;
+    margins m = {.edge = 0};
 
     EDDY_TRY(read_margins(k, &m));
     m.size = eddy__element_size(dtype);

@@ -69,7 +69,7 @@ static eddy_status run_transpose(eddy_kernel *k)
     int64_t from[EDDY_MAX_RANK], to[EDDY_MAX_RANK];
     eddy_shape shape = {.rank = of->rank};
     eddy__box box = {.item = size};
-    int32_t perm[EDDY_MAX_RANK];
+    int32_t perm[EDDY_MAX_RANK] = {0};
 
     EDDY_TRY(read_permutation(k, of->rank, perm));
     for (int32_t d = 0; d < of->rank; d++)
@@ -215,7 +215,7 @@ static eddy_status run_roll(eddy_kernel *k)
 {
     const eddy_shape *of = eddy__in_shape(k, 0);
     eddy_dtype dtype = eddy__in_dtype(k, 0);
-    int64_t shifts[EDDY_MAX_RANK];
+    int64_t shifts[EDDY_MAX_RANK] = {0};
     uint32_t rolled = 0;
     unsigned char *out;
 
@@ -264,7 +264,7 @@ static eddy_status run_tile(eddy_kernel *k)
     int64_t from[EDDY_MAX_RANK], to[EDDY_MAX_RANK];
     eddy__box box = {.item = size};
     eddy_view multiples;
-    eddy_shape shape;
+    eddy_shape shape = {.rank = 0};
 
     EDDY_TRY(eddy__vector_argument(k, 1, "multiples", of->rank, &multiples));
     EDDY_TRY(tiled_shape(k, of, &multiples, &shape));

@@ -79,7 +79,7 @@ static eddy_status read_ids(eddy_kernel *k, segments *s)
 
 static eddy_status run_unsorted(eddy_kernel *k)
 {
-    segments s;
+    segments s = {.n = 0};
 
     EDDY_TRY(read_ids(k, &s));
     EDDY_TRY(eddy__index_argument(k, 2, "num_segments", &s.n));
@@ -97,7 +97,7 @@ static eddy_status run_unsorted(eddy_kernel *k)
 static eddy_status run_sorted(eddy_kernel *k)
 {
     int64_t last = 0;
-    segments s;
+    segments s = {.n = 0};
 
     if (eddy__in_shape(k, 1)->rank != 1)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,

@@ -185,7 +185,7 @@ static int64_t count_range(const expression *e, int32_t i, int64_t dim,
               : clamp_bound(eddy__index_at(&e->end, i), dim, low, high);
     *out_begin = begin;
     length = end - begin;
-    if (length == 0 || (length < 0) != (stride < 0))
+    if (length == 0 || stride == 0 || (length < 0) != (stride < 0))
         return 0;
     return length / stride + (length % stride != 0);
 }

@@ -128,27 +128,28 @@ static void number_all(lookup *l, int64_t count, eddy_dtype dtype,
     }
 }
 
-/* Room for `count` different elements, in one tensor that lasts as long. */
-static eddy_status create_table(eddy_kernel *k, lookup *l, int64_t count,
-                                eddy_tensor **out_table)
+/*
+ * Room for `count` different elements, in one tensor that lasts as long; NULL
+ * without memory.
+ */
+static eddy_tensor *create_table(eddy_kernel *k, lookup *l, int64_t count)
 {
-    int64_t slots = 2;
+    eddy_tensor *table;
     eddy_shape shape;
+    int64_t slots = 2;
 
     while (slots < 2 * count)
         slots *= 2;
     shape = eddy__shape_vector(slots + count);
-    *out_table = eddy__tensor_create(k->heap, k->account, k->allocator,
-                                     EDDY_INT64, &shape);
-    if (!*out_table)
-        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
-                           "no memory for a table of %" PRId64 " elements",
-                           count);
-    l->slots = (*out_table)->data;
+    table = eddy__tensor_create(k->heap, k->account, k->allocator, EDDY_INT64,
+                                &shape);
+    if (!table)
+        return NULL;
+    l->slots = table->data;
     l->first = l->slots + slots;
     l->mask = (uint64_t)slots - 1;
     memset(l->slots, 0, (size_t)slots * sizeof *l->slots);
-    return EDDY_OK;
+    return table;
 }
 
 static eddy_status put_different(eddy_kernel *k, const lookup *l)
@@ -181,7 +182,11 @@ static eddy_status run_unique(eddy_kernel *k)
                            "it has shape %s",
                            eddy_dtype_name(index), eddy__shape_print(of).text);
     EDDY_TRY(eddy__output_elements(k, 1, index, of, &out));
-    EDDY_TRY(create_table(k, &l, of->dims[0], &table));
+    table = create_table(k, &l, of->dims[0]);
+    if (!table)
+        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                           "no memory for a table of %" PRId64 " elements",
+                           of->dims[0]);
     number_all(&l, of->dims[0], index, out);
     status = put_different(k, &l);
     eddy__tensor_recycle(k->heap, table);
