@@ -100,6 +100,30 @@ START_TEST(identity_n_passes_several)
 }
 END_TEST
 
+/* A handle is no tensor, so the harness has none: the kernel alone. */
+START_TEST(identities_pass_handles)
+{
+    static const char *const ops[] = {"Identity", "StopGradient", "IdentityN"};
+    static const uint32_t in = 0, out = 1;
+    const eddy__kernel_node node = {
+        .in = &in, .out = &out, .n_in = 1, .n_out = 1};
+    const eddy__op *op = eddy__registry_find(&h.ctx.registry, ops[_i]);
+    eddy__value values[2] = {{.kind = EDDY__RESOURCE,
+                              .dtype = EDDY_RESOURCE,
+                              .uses = 1,
+                              .as.resource = {.id = 3, .generation = 4}}};
+    eddy_kernel kernel = {
+        .values = values, .in = &in, .out = &out, .node = &node};
+
+    ck_assert_ptr_nonnull(op);
+    ck_assert_int_eq(op->kernel(&kernel), EDDY_OK);
+    ck_assert_int_eq(values[1].kind, EDDY__RESOURCE);
+    ck_assert_int_eq(values[1].dtype, EDDY_RESOURCE);
+    ck_assert_uint_eq(values[1].as.resource.id, 3);
+    ck_assert_uint_eq(values[1].as.resource.generation, 4);
+}
+END_TEST
+
 START_TEST(no_op_does_nothing)
 {
     layout_run(&h, "NoOp", NULL, 0, NULL, 0);
@@ -226,6 +250,7 @@ TCase *ops_basic_tests(void)
     tcase_add_test(tests, const_checks_its_dtype);
     tcase_add_loop_test(tests, identities_pass_every_dtype, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, identity_n_passes_several);
+    tcase_add_loop_test(tests, identities_pass_handles, 0, 3);
     tcase_add_test(tests, no_op_does_nothing);
     tcase_add_test(tests, ensure_shape_lets_through_what_fits);
     tcase_add_loop_test(tests, check_numerics_finds_nans_and_infinities, 0, 3);
