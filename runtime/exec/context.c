@@ -29,7 +29,7 @@ static eddy_status add_ops(eddy_context *ctx, eddy_error *err)
 #undef X
     };
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         EDDY_TRY(add_table(ctx, tables[i], err));
     return EDDY_OK;
 }

@@ -28,7 +28,7 @@ bool eddy__queue_grow(eddy_run *run)
         eddy__run_raise_memory(run, NULL, NULL);
         return false;
     }
-    if (n > 0) {
+    if (q->base) {
         memcpy(tokens, q->head, (n - head) * sizeof *tokens);
         memcpy(tokens + n - head, q->base, head * sizeof *tokens);
     }
@@ -113,8 +113,7 @@ static inline eddy__token go_on(eddy_run *run, const eddy__step *step,
     if (step->flags & EDDY__STEP_CHAINED) {
         const eddy__step *consumer = &run->steps[step->edges[0].step];
 
-        return (eddy__token){.step = (uintptr_t)consumer | (uintptr_t)dead,
-                             .iteration = it};
+        return eddy__token_of(consumer, it, dead);
     }
     outlet = eddy__outlet_open(run);
     eddy__leave(run, it, eddy__send_all(run, step, it, dead, &outlet));
@@ -595,16 +594,17 @@ static uint64_t drive_some(eddy_run *run, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         const eddy__step *step;
 
-        if (token.step == 0) {
+        if (!token.step) {
             if (q->head == q->tail || run->failed)
                 return i;
             token = eddy__pop(q);
         }
-        step = (const eddy__step *)(token.step & ~(uintptr_t)1);
-        token = token.step & 1 ? execute_dead(run, step, token.iteration)
-                               : execute_live(run, step, token.iteration);
+        step = eddy__token_step(token);
+        token = eddy__token_is_dead(token)
+                    ? execute_dead(run, step, token.iteration)
+                    : execute_live(run, step, token.iteration);
     }
-    if (token.step != 0)
+    if (token.step)
         eddy__unpop(run, token);
     return n;
 }

@@ -23,9 +23,9 @@
 void eddy_run_options_untrusted(eddy_run_options *options)
 {
     options->timeout_ns = (uint64_t)10 * 1000 * 1000 * 1000;
-    options->max_iterations = 10 * 1000 * 1000;
+    options->max_iterations = 10000000;
     options->max_bytes = (uint64_t)1 << 30;
-    options->max_frames = 1000 * 1000;
+    options->max_frames = 1000000;
 }
 
 /* ---- making and freeing ---- */
@@ -640,8 +640,9 @@ eddy_status eddy_plan_run(eddy_plan *plan, const eddy_run_options *options,
 
     for (size_t i = 0; i < plan->n_fetches; i++)
         out_fetches[i] = NULL;
-    EDDY_TRY(eddy_run_create(plan, options, &run, err));
-    status = EDDY_OK;
+    status = eddy_run_create(plan, options, &run, err);
+    if (!run)
+        return status;
     for (size_t i = 0; i < plan->n_feeds && status == EDDY_OK; i++)
         status = eddy_run_feed(run, i, feeds[i], err);
     if (status == EDDY_OK)

@@ -76,11 +76,31 @@ struct eddy__frame {
     size_t block_size;
 };
 
-/* A node that is ready: a step, its tag, and whether it is dead. */
+/*
+ * A node that is ready: a step, its tag, and whether it is dead.  Steps are
+ * aligned, so a dead one is a step and one byte; NULL is no token.
+ */
 typedef struct eddy__token {
-    uintptr_t step; /* const eddy__step *, bit 0: dead */
+    const char *step;
     eddy__iteration *iteration;
 } eddy__token;
+
+static inline eddy__token eddy__token_of(const eddy__step *step,
+                                         eddy__iteration *it, bool dead)
+{
+    return (eddy__token){.step = (const char *)step + dead, .iteration = it};
+}
+
+static inline bool eddy__token_is_dead(eddy__token token)
+{
+    return ((uintptr_t)token.step & 1) != 0;
+}
+
+static inline const eddy__step *eddy__token_step(eddy__token token)
+{
+    return (const eddy__step *)(const void *)(token.step -
+                                              eddy__token_is_dead(token));
+}
 
 /*
  * First in, first out, in a ring from `base` to `end`.  It is empty when `head`

@@ -18,8 +18,7 @@ static inline void eddy__push(eddy_run *run, const eddy__step *step,
     eddy__queue *q = &run->queue;
     eddy__token *at = q->tail, *next = at + 1;
 
-    *at = (eddy__token){.step = (uintptr_t)step | (uintptr_t)dead,
-                        .iteration = it};
+    *at = eddy__token_of(step, it, dead);
     if (__builtin_expect(next == q->end, 0))
         next = q->base;
     q->tail = next;
@@ -128,8 +127,7 @@ static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,
                                     eddy__outlet *outlet)
 {
     if (outlet->is_direct) {
-        outlet->next = (eddy__token){.step = (uintptr_t)step | (uintptr_t)dead,
-                                     .iteration = it};
+        outlet->next = eddy__token_of(step, it, dead);
         outlet->is_direct = false;
     } else {
         eddy__push(run, step, it, dead);

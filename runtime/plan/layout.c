@@ -625,7 +625,7 @@ eddy_status eddy__plan_lay_out(const eddy__plan_build *build)
                       .selection = build->selection,
                       .options = build->options,
                       .analysis = build->analysis,
-                      .shapes = build->shapes,
+                      .shapes = &build->shapes,
                       .scratch = {.allocator = build->plan->arena.allocator},
                       .err = build->err};
     eddy_status status = lay_out(&l);

@@ -189,7 +189,7 @@ static eddy_status describe_fetches(const eddy__plan_build *b)
 
         fetch->dtype = output_dtype(node, output.index);
         fetch->shape = feed == EDDY__NOT_FOUND
-                           ? *eddy__shape_at(b->shapes, output)
+                           ? *eddy__shape_at(&b->shapes, output)
                            : b->feed_shapes[feed];
         fetch->name = output_name(plan, node, output.index);
         fetch->node =
@@ -319,13 +319,10 @@ static eddy_status count_nodes(const eddy__plan_build *b)
 /* After pruning: everything that can be refused is refused. */
 static eddy_status check_and_lay_out(eddy__plan_build *b, eddy__arena *scratch)
 {
-    eddy__shapes shapes;
-
     EDDY_TRY(count_nodes(b));
     EDDY_TRY(check_fetch_frames(b));
     EDDY_TRY(eddy__infer_shapes(b->selection, b->analysis, b->feed_shapes,
-                                scratch, &shapes, b->err));
-    b->shapes = &shapes;
+                                scratch, &b->shapes, b->err));
     EDDY_TRY(describe_fetches(b));
     EDDY_TRY(copy_warnings(b));
     return eddy__plan_lay_out(b);

@@ -166,7 +166,7 @@ typedef struct eddy__plan_build {
     const eddy_plan_options *options;
     const eddy__selection *selection;
     const eddy_analysis *analysis;
-    const eddy__shapes *shapes;
+    eddy__shapes shapes;
     const eddy_shape *feed_shapes;
     eddy_plan *plan; /* its feeds and fetches are filled in */
     eddy_error *err;
