@@ -1,8 +1,9 @@
 #!/bin/sh
 # Measures eddy beside TensorFlow and ONNX Runtime on the same programs.
 #
-#   scripts/bench_peers.sh [--json] [--rounds N] [--group suite|scaling]
-#                          [--eddy-option=OPTION] [PROGRAM...]
+#   scripts/bench_peers.sh [--json] [--cpu] [--rounds N]
+#                          [--group suite|scaling] [--eddy-option=OPTION]
+#                          [PROGRAM...]
 #   scripts/bench_peers.sh --self-test      tests the comparison itself
 #
 # The peers live in a Python environment under build/peers, which is made

@@ -35,6 +35,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--rounds", type=int, default=5, help="turns of each system (5)"
     )
     parser.add_argument(
+        "--cpu",
+        action="store_true",
+        help="time on processors, means of blocks, in place of the clock's",
+    )
+    parser.add_argument(
         "--eddy-option",
         action="append",
         default=[],
@@ -112,9 +117,9 @@ def main(arguments: list[str]) -> int:
     results = []
     for done, program in enumerate(programs):
         report_progress(done + 1, len(programs), program.name)
-        results.append(measure(program, systems, options.rounds))
+        results.append(measure(program, systems, options.rounds, options.cpu))
     report_progress(len(programs), len(programs), "")
-    about = environment(options.rounds, eddy_options)
+    about = environment(options.rounds, eddy_options, options.cpu)
     print((as_json if options.json else table)(results, about))
     return DONE if succeeded(results) else COMPARISON_FAILED
 

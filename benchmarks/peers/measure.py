@@ -14,7 +14,7 @@ from .program import Program, Runner, Unavailable
 # enough that the systems take turns while the machine's mood lasts.
 BLOCK_NS = 50_000_000
 MIN_BLOCK = 3
-MAX_BLOCK = 1_000
+MAX_BLOCK = 20_000
 
 
 @dataclass
@@ -134,8 +134,12 @@ def measure(
     program: Program,
     systems: dict[str, Callable[[Program], Runner]],
     rounds: int,
+    cpu: bool = False,
 ) -> Result:
-    """Interleaves the systems: a block of each, `rounds` times over."""
+    """Interleaves the systems: a block of each, `rounds` times over.
+
+    How many runs a block has is found by the clock.
+    """
     outcomes = {name: Outcome() for name in systems}
     runners: dict[str, Runner] = {}
     try:
@@ -143,13 +147,16 @@ def measure(
             with giving_up(outcomes[name]):
                 outcomes[name].values = take_values(program, load)
                 runners[name] = runner = load(program)
-                outcomes[name].block = block_size(runner.block(MIN_BLOCK))
+                outcomes[name].block = block_size(
+                    runner.block(MIN_BLOCK, False)
+                )
         for _ in range(rounds):
             for name, runner in runners.items():
                 outcome = outcomes[name]
                 if not outcome.label:
                     with giving_up(outcome):
-                        outcome.samples.append(runner.block(outcome.block))
+                        ns = runner.block(outcome.block, cpu)
+                        outcome.samples.append(ns)
     finally:
         for runner in runners.values():
             runner.close()

@@ -4,13 +4,13 @@ Its graph optimisations stay at their default, which is all of them: they can
 only help it.
 """
 
-import statistics
-import time
+from functools import partial
 
 import numpy as np
 import onnxruntime
 
 from .program import Program, Unavailable
+from .timing import time_block
 
 
 class OnnxRunner:
@@ -33,13 +33,9 @@ class OnnxRunner:
     def values(self) -> list[np.ndarray]:
         return [np.asarray(value) for value in self._session.run(None, {})]
 
-    def block(self, repeat: int) -> float:
-        samples = []
-        for _ in range(repeat):
-            start = time.perf_counter_ns()
-            self._session.run(None, {})
-            samples.append(time.perf_counter_ns() - start)
-        return statistics.median(samples)
+    def block(self, repeat: int, cpu: bool) -> float:
+        run = partial(self._session.run, None, {})
+        return time_block(run, repeat, cpu)
 
     def close(self) -> None:
         del self._session

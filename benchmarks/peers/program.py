@@ -42,8 +42,12 @@ class Runner(Protocol):
     def values(self) -> list[np.ndarray]:
         """The fetched values of one run, in the order of the fetches."""
 
-    def block(self, repeat: int) -> float:
-        """The median of `repeat` runs in nanoseconds."""
+    def block(self, repeat: int, cpu: bool) -> float:
+        """What one of `repeat` runs takes, in nanoseconds.
+
+        The median by the clock, or with `cpu` the mean of the time that
+        processors have spent on it.
+        """
 
     def close(self) -> None:
         """Frees what the system holds for the program."""

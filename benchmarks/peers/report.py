@@ -37,7 +37,9 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def environment(rounds: int, eddy_options: list[str]) -> dict[str, object]:
+def environment(
+    rounds: int, eddy_options: list[str], cpu: bool
+) -> dict[str, object]:
     """All that figures depend on and that the reader cannot see."""
     return {
         "processor": processor(),
@@ -46,6 +48,7 @@ def environment(rounds: int, eddy_options: list[str]) -> dict[str, object]:
         ONNX: metadata.version("onnxruntime"),
         "threads": 1,
         "rounds": rounds,
+        "time": "cpu" if cpu else "clock",
         "eddy_options": eddy_options,
     }
 
@@ -107,8 +110,8 @@ def table(results: list[Result], about: dict[str, object]) -> str:
         return "  ".join([first, *rest])
 
     lines = [
-        f"Nanoseconds an iteration of the innermost loop, one thread, median "
-        f"of {about['rounds']} rounds.",
+        f"Nanoseconds ({about['time']}) an iteration of the innermost loop, "
+        f"one thread, median of {about['rounds']} rounds.",
         f"TensorFlow {about[TENSORFLOW]}, ONNX Runtime {about[ONNX]}, "
         f"{about['processor']}.",
         "",

@@ -1,14 +1,12 @@
 """TensorFlow: a v1 session, one thread, nothing rewritten."""
 
-import statistics
-import time
-
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import config_pb2
 
 from .program import Program
+from .timing import time_block
 
 v1 = tf.compat.v1
 
@@ -40,13 +38,8 @@ class TensorFlowRunner:
     def values(self) -> list[np.ndarray]:
         return [np.asarray(value) for value in self._run()]
 
-    def block(self, repeat: int) -> float:
-        samples = []
-        for _ in range(repeat):
-            start = time.perf_counter_ns()
-            self._run()
-            samples.append(time.perf_counter_ns() - start)
-        return statistics.median(samples)
+    def block(self, repeat: int, cpu: bool) -> float:
+        return time_block(self._run, repeat, cpu)
 
     def close(self) -> None:
         self._session.close()
