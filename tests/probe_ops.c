@@ -136,6 +136,15 @@ void hold_complete(uint32_t i, eddy_status code)
     ck_assert_msg(let_go(i, code), "hold %u is completed already", i);
 }
 
+void hold_complete_newest(eddy_status code)
+{
+    uint32_t i = hold_started();
+
+    while (i > 0 && !let_go(i - 1, code))
+        i--;
+    ck_assert_msg(i > 0, "no node is suspended");
+}
+
 uint32_t hold_complete_all(eddy_status code)
 {
     const uint32_t n = hold_started();

@@ -29,6 +29,9 @@ void hold_await(uint32_t n);
 /* Lets the i-th that started go: with its input, or failing with `code`. */
 void hold_complete(uint32_t i, eddy_status code);
 
+/* The same for the last that started of those that are suspended. */
+void hold_complete_newest(eddy_status code);
+
 /* Lets all go that are suspended now; returns how many. */
 uint32_t hold_complete_all(eddy_status code);
 
