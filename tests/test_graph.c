@@ -235,21 +235,24 @@ START_TEST(very_many_control_edges_are_quick_and_counted_once)
 {
     const uint32_t many = 100000;
     const clock_t begin = clock();
+    clock_t middle;
     const eddy_node *controls;
     size_t n;
 
     for (uint32_t k = 2; k < many; k++)
         add("NoOp", NULL, NULL, 0);
+    middle = clock();
     for (int round = 0; round < 2; round++)
         for (uint32_t k = 0; k < many; k++)
             ck_assert_int_eq(
                 eddy_graph_add_control(f.graph, x.node, many - 1 - k, &f.err),
                 EDDY_OK);
+    ck_assert_msg(clock() - middle < 3 * (middle - begin),
+                  "the edges took far longer than the nodes");
     controls = eddy_graph_node_controls(f.graph, x.node, &n);
     ck_assert_uint_eq(n, many);
     for (uint32_t k = 0; k < many; k++)
         ck_assert_uint_eq(controls[k], many - 1 - k);
-    ck_assert_msg(clock() - begin < 3 * CLOCKS_PER_SEC, "it took seconds");
 }
 END_TEST
 

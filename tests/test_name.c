@@ -302,18 +302,20 @@ END_TEST
 
 START_TEST(looking_for_a_close_name_in_a_large_graph_is_quick)
 {
-    clock_t begin;
+    const clock_t begin = clock();
+    clock_t middle;
     char name[128];
 
     for (int i = 0; i < 100000; i++) {
         snprintf(name, sizeof name, "a/long/scope/of/a/large/model/node_%d", i);
         ck_assert_int_eq(add(name), EDDY_OK);
     }
-    begin = clock();
-    for (int i = 0; i < 10; i++)
+    middle = clock();
+    for (int i = 0; i < 30; i++)
         ck_assert_ptr_null(eddy__name_closest(
-            f.graph, "A/LONG/SCOPE/OF/A/LARGE/MODEL/NODE_1", 36));
-    ck_assert_msg(clock() - begin < 2 * CLOCKS_PER_SEC, "ten took seconds");
+            f.graph, "a/long/scope/of/a/large/model/zzzzzzzzzz", 40));
+    ck_assert_msg(clock() - middle < 8 * (middle - begin),
+                  "the questions took far longer than the graph");
 }
 END_TEST
 
