@@ -22,6 +22,9 @@
 
 static const eddy_shape scalar = {.rank = 0};
 
+/* Nothing that the shape functions here say of a list. */
+static const eddy_shape of_items = {.rank = 2, .dims = {-1, 3}};
+
 /* How often a list was not changed where it is. */
 static atomic_uint n_moves;
 
@@ -39,7 +42,7 @@ static eddy_status run_new(eddy_kernel *k)
     eddy_attr n;
 
     ck_assert(eddy_kernel_attr(k, "n", &n));
-    return eddy__output_list(k, 0, EDDY_INT64, &scalar, n.as.ints[0], &list);
+    return eddy__output_list(k, 0, EDDY_INT64, &of_items, n.as.ints[0], &list);
 }
 
 /* Output 0 is input 0, to be changed. */
@@ -341,7 +344,10 @@ START_TEST(a_replayed_list_stays_as_it_is)
 }
 END_TEST
 
-/* What a frame lent leaves it through an Exit and inside another list. */
+/*
+ * What a frame lent leaves it through an Exit and inside another list.  Its
+ * readers wait for so long that the frame is over.
+ */
 START_TEST(a_lent_list_may_outlive_its_frame)
 {
     program p;
@@ -355,7 +361,13 @@ START_TEST(a_lent_list_may_outlive_its_frame)
                       "bl Push sl:1 sv:1\n"
                       "nl NextIteration bl\n"
                       "left Exit sv\n"
-                      "a Push left n\n"
+                      "w1 Identity length\n"
+                      "w2 Identity w1\n"
+                      "w3 Identity w2\n"
+                      "w4 Identity w3\n"
+                      "w5 Identity w4\n"
+                      "w6 Identity w5\n"
+                      "a Push left w6\n"
                       "b Inner out zero\n"
                       "c Push b n\n"
                       "len_a Length a\n"
