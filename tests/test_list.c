@@ -307,7 +307,7 @@ END_TEST
 /* The room doubles, so that each item moves fewer than two times. */
 START_TEST(appending_n_items_costs_n)
 {
-    enum { N = 200000 };
+    const int64_t n = 200000;
     fixture f;
     eddy__list *list, *before;
     int64_t moved = 0, calls;
@@ -315,17 +315,17 @@ START_TEST(appending_n_items_costs_n)
     start(&f);
     list = make(&f, 0);
     calls = atomic_load(&f.counting.calls);
-    for (int64_t i = 0; i < N; i++) {
+    for (int64_t i = 0; i < n; i++) {
         before = list;
         ck_assert(eddy__list_own(&f.heap, NULL, &list, 1));
         if (list != before)
             moved += list->count;
         eddy__list_push(list, of_int(i));
     }
-    ck_assert_int_lt(moved, 2 * N);
+    ck_assert_int_lt(moved, 2 * n);
     ck_assert_int_lt(atomic_load(&f.counting.calls) - calls, 30);
     ck_assert_int_eq(int_at(list, 0), 0);
-    ck_assert_int_eq(int_at(list, N - 1), N - 1);
+    ck_assert_int_eq(int_at(list, n - 1), n - 1);
     eddy__list_recycle(&f.heap, list);
     finish(&f);
 }

@@ -317,7 +317,8 @@ START_TEST(an_invariant_list_stays_as_it_is)
     program_plan(&p, NULL, "sum");
     for (int round = 0; round < 2; round++) {
         program_run(&p);
-        ck_assert_int_eq(program_fetch_int(&p, 0), 100 * (6 + 5));
+        /* 6 and 5 each time. */
+        ck_assert_int_eq(program_fetch_int(&p, 0), 1100);
     }
     program_deinit(&p);
 }
@@ -410,7 +411,7 @@ START_TEST(lists_go_through_nested_frames)
                       "last Get out at\n");
     program_plan(&p, NULL, "length last");
     program_run(&p);
-    ck_assert_int_eq(program_fetch_int(&p, 0), 50 * 51 / 2);
+    ck_assert_int_eq(program_fetch_int(&p, 0), 1275);
     ck_assert_int_eq(program_fetch_int(&p, 1), 49);
     ck_assert_uint_lt(atomic_load(&n_moves), 16);
     program_deinit(&p);

@@ -221,11 +221,11 @@ static eddy__list *drop_items(eddy__heap *heap, eddy__list *list,
                               eddy__list *waiting)
 {
     for (int64_t i = 0; i < list->count; i++) {
-        eddy__value *item = &list->items[i];
+        const eddy__value *item = &list->items[i];
 
-        if (item->kind != EDDY__LIST) {
-            eddy__value_clear(heap, item);
-        } else if (drop_reference(item->as.list)) {
+        if (item->kind == EDDY__TENSOR) {
+            eddy__tensor_recycle(heap, item->as.tensor);
+        } else if (item->kind == EDDY__LIST && drop_reference(item->as.list)) {
             item->as.list->next = waiting;
             waiting = item->as.list;
         }
