@@ -19,11 +19,9 @@ bool eddy__queue_grow(eddy_run *run)
 {
     eddy__queue *q = &run->queue;
     size_t n = (size_t)(q->end - q->base), head = (size_t)(q->head - q->base);
-    size_t capacity = n == 0 ? 64 : 2 * n;
-    eddy__token *tokens;
+    size_t size = (n == 0 ? 64 : 2 * n) * sizeof(eddy__token);
+    eddy__token *tokens = eddy__heap_allocate(&run->heap, size, &size);
 
-    tokens =
-        eddy__account_allocate(run->heap.account, capacity * sizeof *tokens);
     if (!tokens) {
         eddy__run_raise_memory(run, NULL, NULL);
         return false;
@@ -31,10 +29,10 @@ bool eddy__queue_grow(eddy_run *run)
     if (q->base) {
         memcpy(tokens, q->head, (n - head) * sizeof *tokens);
         memcpy(tokens + n - head, q->base, head * sizeof *tokens);
+        eddy__heap_recycle(&run->heap, q->base, n * sizeof *tokens);
     }
-    eddy__account_free(run->heap.account, q->base, n * sizeof *tokens);
     *q = (eddy__queue){.base = tokens,
-                       .end = tokens + capacity,
+                       .end = tokens + size / sizeof *tokens,
                        .head = tokens,
                        .tail = tokens + n};
     return true;

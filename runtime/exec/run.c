@@ -155,9 +155,10 @@ void eddy_run_destroy(eddy_run *run)
     for (size_t i = 0; i < run->plan->n_feeds; i++)
         eddy_tensor_release(run->feeds[i]);
     eddy__frame_free_spares(run);
-    eddy__account_free(run->heap.account, run->queue.base,
-                       (size_t)(run->queue.end - run->queue.base) *
-                           sizeof *run->queue.base);
+    if (run->queue.base)
+        eddy__heap_recycle(&run->heap, run->queue.base,
+                           (size_t)(run->queue.end - run->queue.base) *
+                               sizeof *run->queue.base);
     uv_cond_destroy(&run->changed);
     uv_mutex_destroy(&run->mu);
     free_run(run);
@@ -309,6 +310,14 @@ static void finish_stats(eddy_run *run)
         atomic_load_explicit(&account->allocations, memory_order_relaxed);
 }
 
+static void become_idle(eddy_run *run)
+{
+    uv_mutex_lock(&run->mu);
+    run->state = EDDY__RUN_IDLE;
+    uv_cond_broadcast(&run->changed);
+    uv_mutex_unlock(&run->mu);
+}
+
 /* @thread the driver; nothing is ready and no task is under way */
 static void finish(eddy_run *run)
 {
@@ -322,10 +331,7 @@ static void finish(eddy_run *run)
     finish_stats(run);
     if (run->options.done)
         run->options.done(run, run->status, run->options.user);
-    uv_mutex_lock(&run->mu);
-    run->state = EDDY__RUN_IDLE;
-    uv_cond_broadcast(&run->changed);
-    uv_mutex_unlock(&run->mu);
+    become_idle(run);
 }
 
 /* ---- driving ---- */
@@ -415,11 +421,18 @@ static void drive_job(eddy__job *job)
     }
 }
 
-/* Finds a driver for a run that is READY.  @thread any */
-static bool find_driver(eddy_run *run)
+/*
+ * Finds a driver for a run that is READY.  When the host's executor takes no
+ * more, whoever polls or waits drives it, as without workers.  @thread any
+ */
+static void find_driver(eddy_run *run)
 {
-    return !run->ctx->pool ||
-           eddy__pool_submit(run->ctx->pool, &run->job, false);
+    if (!run->ctx->pool || eddy__pool_submit(run->ctx->pool, &run->job, false))
+        return;
+    uv_mutex_lock(&run->mu);
+    run->is_stranded = true;
+    uv_cond_broadcast(&run->changed);
+    uv_mutex_unlock(&run->mu);
 }
 
 /*
@@ -505,23 +518,20 @@ eddy_status eddy_run_start(eddy_run *run, eddy_error *err)
     if (!idle)
         return busy(err);
     if (check_bound(run, err) != EDDY_OK) {
-        run->status = EDDY_INVALID_ARGUMENT;
-        uv_mutex_lock(&run->mu);
-        run->state = EDDY__RUN_IDLE;
-        uv_mutex_unlock(&run->mu);
+        become_idle(run);
         return EDDY_INVALID_ARGUMENT;
     }
     prepare(run);
     yield(run);
-    if (find_driver(run))
-        return EDDY_OK;
-    /* Nobody else will: end it here. */
-    set_driven(run);
-    eddy__run_raise(run, EDDY_UNAVAILABLE, EDDY_E_THREAD, NULL, NULL,
-                    "the host's executor takes no more work");
-    finish(run);
-    return eddy__fail(err, EDDY_UNAVAILABLE, EDDY_E_THREAD,
-                      "the host's executor takes no more work");
+    find_driver(run);
+    return EDDY_OK;
+}
+
+/* Is the run for a caller of poll or wait to drive?  @thread holds run->mu */
+static bool is_for_callers(const eddy_run *run)
+{
+    return run->state == EDDY__RUN_READY &&
+           (!run->ctx->pool || run->is_stranded);
 }
 
 /* May this thread drive the run?  Then it is DRIVEN. */
@@ -529,20 +539,22 @@ static bool take_over(eddy_run *run)
 {
     bool taken;
 
-    if (run->ctx->pool)
-        return false;
     uv_mutex_lock(&run->mu);
-    taken = run->state == EDDY__RUN_READY;
-    if (taken)
+    taken = is_for_callers(run);
+    if (taken) {
         run->state = EDDY__RUN_DRIVEN;
+        run->is_stranded = false;
+    }
     uv_mutex_unlock(&run->mu);
     return taken;
 }
 
 bool eddy_run_poll(eddy_run *run)
 {
-    if (take_over(run) && !drive(run, SLICE))
+    if (take_over(run) && !drive(run, SLICE)) {
         yield(run);
+        find_driver(run);
+    }
     return is_idle(run);
 }
 
@@ -573,8 +585,7 @@ static bool wait_changed(eddy_run *run)
     bool idle, expired = false;
 
     uv_mutex_lock(&run->mu);
-    while (run->state != EDDY__RUN_IDLE && !expired &&
-           (run->ctx->pool || run->state != EDDY__RUN_READY)) {
+    while (run->state != EDDY__RUN_IDLE && !expired && !is_for_callers(run)) {
         bool was_going =
             !atomic_load_explicit(&run->stop, memory_order_relaxed);
 

@@ -153,6 +153,16 @@ static uint32_t chosen(const trace *t, const eddy__step *step)
                : (uint32_t)pred->as.i32;
 }
 
+/* A frame with a dead Enter may still have live Exits. */
+static uint32_t brought_by_exit(const trace *t, const eddy__step *step,
+                                const eddy__edge *edge)
+{
+    if (t->run->steps[edge->step].frame != 0 ||
+        t->root->liveness[edge->local].dead == 0)
+        return 0;
+    return t->frame_killer[step->frame];
+}
+
 /* The killer that a token on `edge` of `step` brought, 0 if it was live. */
 static uint32_t brought(const trace *t, const eddy__step *step,
                         const eddy__edge *edge)
@@ -160,7 +170,7 @@ static uint32_t brought(const trace *t, const eddy__step *step,
     uint32_t id = (uint32_t)(step - t->run->plan->steps);
 
     if (step->kind == EDDY__STEP_EXIT)
-        return t->frame_killer[step->frame];
+        return brought_by_exit(t, step, edge);
     if (step->frame != 0 || died(t, step))
         return t->killer[id];
     if (step->kind == EDDY__STEP_SWITCH && edge->output != EDDY__CONTROL_PORT &&

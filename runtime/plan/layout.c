@@ -464,21 +464,33 @@ static eddy_status connect_inputs(eddy__layout *l, uint32_t id)
     return EDDY_OK;
 }
 
+/*
+ * May the edge go without a counter?  An Exit into the root may not, though its
+ * edge be the only one: by the counter a dead fetch sees whether it was dead.
+ */
+static bool is_sole(const eddy__layout *l, uint32_t id)
+{
+    const eddy__step *steps = l->plan->steps;
+    uint32_t from = l->in_edges[l->in_first[id]].from;
+
+    return !is_special(&steps[id]) && n_in_edges(l, id) == 1 &&
+           (steps[from].kind != EDDY__STEP_EXIT || steps[id].frame != 0);
+}
+
 static void add_edges(eddy__layout *l, uint32_t id)
 {
     bool special = is_special(&l->plan->steps[id]);
-    bool is_sole = !special && n_in_edges(l, id) == 1;
+    bool sole = n_in_edges(l, id) > 0 && is_sole(l, id);
 
     for (size_t e = l->in_first[id]; e < l->in_first[id + 1]; e++) {
         const eddy__in_edge *in = &l->in_edges[e];
         size_t at =
             special ? l->next_special[in->from]++ : l->next_plain[in->from]++;
 
-        l->edges[at] =
-            (eddy__edge){.step = id,
-                         .local = l->plan->steps[id].local,
-                         .output = in->output,
-                         .port = is_sole ? EDDY__SOLE_PORT : in->port};
+        l->edges[at] = (eddy__edge){.step = id,
+                                    .local = l->plan->steps[id].local,
+                                    .output = in->output,
+                                    .port = sole ? EDDY__SOLE_PORT : in->port};
     }
 }
 
