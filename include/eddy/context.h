@@ -35,7 +35,8 @@ typedef struct eddy_logger {
 /*
  * The host's own threads in place of eddy's.  `schedule` must arrange that
  * task(arg) is called once, later, on any thread and must not call it itself
- * before it returns; it returns false if it can't.
+ * before it returns; it returns false if it can't.  A run that was refused is
+ * driven by whoever polls it or waits for it.
  */
 typedef struct eddy_executor {
     bool (*schedule)(void *user, void (*task)(void *arg), void *arg);

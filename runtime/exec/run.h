@@ -170,10 +170,11 @@ struct eddy_run {
     atomic_int stop; /* eddy__stop */
 
     uv_mutex_t mu;
-    uv_cond_t changed;           /* `state` or `inbox` */
-    eddy__run_state state;       /* guarded by mu */
-    eddy__task *inbox;           /* guarded by mu; newest first */
-    eddy__job job;               /* in the pool while READY */
+    uv_cond_t changed;     /* `state` or `inbox` */
+    eddy__run_state state; /* guarded by mu */
+    eddy__task *inbox;     /* guarded by mu; newest first */
+    bool is_stranded;      /* guarded by mu: READY, but no worker takes it */
+    eddy__job job;         /* in the pool while READY */
     struct eddy_run *next_timed; /* guarded by the pool's mu */
     bool is_timed;               /* guarded by the pool's mu */
 
