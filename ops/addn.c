@@ -117,6 +117,14 @@ static eddy_status make_output(eddy_kernel *k, uint32_t n_first, void **out)
     return eddy__output(k, 0, dtype, shape, out);
 }
 
+static bool are_scalars(const eddy_kernel *k)
+{
+    for (uint32_t i = 0; i < k->node->n_in; i++)
+        if (eddy__in(k, i)->kind != EDDY__SCALAR)
+            return false;
+    return true;
+}
+
 static eddy_status run_add(eddy_kernel *k)
 {
     const uint32_t n_in = k->node->n_in, n_first = first_group(n_in);
@@ -129,7 +137,8 @@ static eddy_status run_add(eddy_kernel *k)
         eddy__output_forward(k, 0, 0);
         return EDDY_OK;
     }
-    EDDY_TRY(check_shapes(k));
+    if (!are_scalars(k))
+        EDDY_TRY(check_shapes(k));
     point(k, 0, n_first, in);
     EDDY_TRY(make_output(k, n_first, &out));
     add(out, in, n_first, n, true);

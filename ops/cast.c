@@ -133,11 +133,8 @@ static inline double cut_double(double x, uint64_t mask)
 #define TO_HALF (UINT64_MAX << (52 - 10))
 
 EDDY__UNARY_KERNEL(F32, cut_F16, F16, EDDY__NO_LOCALS, cut_float(x))
-EDDY__UNARY_KERNEL(C64, cut_F16, F16, EDDY__NO_LOCALS, cut_float(crealf(x)))
 EDDY__UNARY_KERNEL(F64, cut_F16, F16, EDDY__NO_LOCALS, cut_double(x, TO_HALF))
 EDDY__UNARY_KERNEL(F64, cut_F32, F32, EDDY__NO_LOCALS, cut_double(x, TO_FLOAT))
-EDDY__UNARY_KERNEL(F64, cut_C64, C64, EDDY__NO_LOCALS,
-                   R_TO_C64(cut_double(x, TO_FLOAT)))
 
 /* ---- which kernel ---- */
 
@@ -151,19 +148,14 @@ static const eddy_kernel_fn kernels[EDDY_DTYPE_COUNT][EDDY_DTYPE_COUNT] = {
             SOURCE(B)[EDDY_COMPLEX64] = {EACH_TARGET(TARGET, C64)},
 };
 
-/* The others do not lose mantissa bits of a float. */
+/* The others do not lose mantissa bits, or round all the same. */
 static eddy_kernel_fn find_cut(eddy_dtype from, eddy_dtype to)
 {
-    if (to == EDDY_FLOAT16)
-        return from == EDDY_FLOAT32     ? run_cut_F16_F32
-               : from == EDDY_COMPLEX64 ? run_cut_F16_C64
-               : from == EDDY_FLOAT64   ? run_cut_F16_F64
-                                        : NULL;
     if (from == EDDY_FLOAT64)
-        return to == EDDY_FLOAT32     ? run_cut_F32_F64
-               : to == EDDY_COMPLEX64 ? run_cut_C64_F64
-                                      : NULL;
-    return NULL;
+        return to == EDDY_FLOAT32   ? run_cut_F32_F64
+               : to == EDDY_FLOAT16 ? run_cut_F16_F64
+                                    : NULL;
+    return from == EDDY_FLOAT32 && to == EDDY_FLOAT16 ? run_cut_F16_F32 : NULL;
 }
 
 static eddy_status run_same(eddy_kernel *k)

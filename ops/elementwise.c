@@ -74,6 +74,7 @@ static void run_simple(const eddy__binary *binary, const operands *o,
 
     rows->n = o->count_a > o->count_b ? o->count_a : o->count_b;
     rows->n_rows = 1;
+    rows->stride_a = rows->stride_b = 0;
     rows->step_a = same || o->out == o->a;
     rows->step_b = same || o->out == o->b;
     run_rows(binary, rows);
@@ -131,15 +132,17 @@ static eddy_status run_unbroadcast(eddy_kernel *k, const operands *o)
 
 eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary)
 {
-    operands o = {.a = eddy__in_shape(k, 0),
-                  .b = eddy__in_shape(k, 1),
-                  .count_a = eddy__in_count(k, 0),
-                  .count_b = eddy__in_count(k, 1)};
-    eddy__rows rows = {.a = eddy__in_elements(k, 0),
-                       .b = eddy__in_elements(k, 1)};
-    const bool simple = is_simple(&o);
-    bool is_empty;
+    operands o;
+    eddy__rows rows;
+    bool simple, is_empty;
 
+    o.a = eddy__in_shape(k, 0);
+    o.b = eddy__in_shape(k, 1);
+    o.count_a = eddy__in_count(k, 0);
+    o.count_b = eddy__in_count(k, 1);
+    rows.a = eddy__in_elements(k, 0);
+    rows.b = eddy__in_elements(k, 1);
+    simple = is_simple(&o);
     if (!simple) {
         if (!eddy__shape_broadcast(o.a, o.b, &o.joined))
             return run_unbroadcast(k, &o);

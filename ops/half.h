@@ -1,11 +1,14 @@
 /*
  * float16 to and from float32 without branches, so that loops over halves can
- * be vectorised.  Bit for bit the same as eddy_float16_to_float and
- * eddy_float16_from_float, which a test holds against all halves.
+ * be vectorised; what would be a choice is made with masks, since compilers
+ * turn choices between floating-point results into branches.  Bit for bit the
+ * same as eddy_float16_to_float and eddy_float16_from_float, which a test holds
+ * against all halves.
  */
 #ifndef EDDY_OPS_HALF_H
 #define EDDY_OPS_HALF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -25,18 +28,27 @@ static inline uint32_t eddy__bits_of_float(float value)
     return bits;
 }
 
+/* `a` where the condition is true, else `b`. */
+static inline uint32_t eddy__choose_bits(bool condition, uint32_t a, uint32_t b)
+{
+    const uint32_t mask = 0 - (uint32_t)condition;
+
+    return (a & mask) | (b & ~mask);
+}
+
 static inline float eddy__half_to_float(uint16_t half)
 {
     const uint32_t magnitude = half & 0x7fffu;
     const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
     /* Rebias the exponent; what is 31 in a half is 255 in a float. */
-    const uint32_t bias = magnitude >= 0x7c00u ? 224u << 23 : 112u << 23;
-    const uint32_t quiet = magnitude > 0x7c00u ? 1u << 22 : 0;
+    const uint32_t bias =
+        eddy__choose_bits(magnitude >= 0x7c00u, 224u << 23, 112u << 23);
+    const uint32_t quiet = (uint32_t)(magnitude > 0x7c00u) << 22;
     const uint32_t normal = ((magnitude << 13) + bias) | quiet;
     /* A subnormal half counts units of 2^-24. */
     const float small = (float)(int32_t)magnitude * 0x1p-24f;
-    const uint32_t bits =
-        magnitude < 0x0400u ? eddy__bits_of_float(small) : normal;
+    const uint32_t bits = eddy__choose_bits(magnitude < 0x0400u,
+                                            eddy__bits_of_float(small), normal);
 
     return eddy__float_of_bits(bits | sign);
 }
@@ -53,10 +65,10 @@ static inline uint16_t eddy__half_from_float(float value)
     const float shifted = eddy__float_of_bits(magnitude) + 0.5f;
     const uint32_t small = eddy__bits_of_float(shifted) - 0x3f000000u;
     const uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x03ffu);
-    uint32_t result = magnitude < 0x38800000u ? small : normal;
+    uint32_t result = eddy__choose_bits(magnitude < 0x38800000u, small, normal);
 
-    result = magnitude >= 0x477ff000u ? 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? nan : result;
+    result = eddy__choose_bits(magnitude >= 0x477ff000u, 0x7c00u, result);
+    result = eddy__choose_bits(magnitude > 0x7f800000u, nan, result);
     return (uint16_t)(result | sign);
 }
 

@@ -4,6 +4,13 @@
 
 #include <math.h>
 
+/*
+ * A run is folded in this many lanes, four strips of it at a time: compilers
+ * keep lanes in memory, and so go there once for four elements.
+ */
+#define LANES 16
+#define STRIPS 4
+
 /* ---- reducers ---- */
 
 /*
@@ -23,28 +30,48 @@
         for (int64_t i = 0; i < n_columns; i++)                                \
             out[i] = (sum)(start);                                             \
     }                                                                          \
-    static void run_##name##_##D(void *accumulator, const void *from,          \
-                                 int64_t n_elements)                           \
+    static inline void strips_##name##_##D(                                    \
+        sum *lanes, const eddy__stored_##D *in, const int64_t n_strips)        \
     {                                                                          \
-        const eddy__stored_##D *in = from;                                     \
-        sum lanes[EDDY__LANES];                                                \
-        sum total = *(sum *)accumulator;                                       \
+        EDDY__INDEPENDENT                                                      \
+        for (int64_t i = 0; i < LANES; i++) {                                  \
+            sum lane = lanes[i];                                               \
+                                                                               \
+            for (int64_t j = 0; j < n_strips; j++)                             \
+                lane = fold_##name##_##D(                                      \
+                    lane, FROM(eddy__load_##D(in[j * LANES + i])));            \
+            lanes[i] = lane;                                                   \
+        }                                                                      \
+    }                                                                          \
+    static sum run_##name##_##D(sum total, const eddy__stored_##D *in,         \
+                                int64_t n_elements)                            \
+    {                                                                          \
+        sum lanes[LANES];                                                      \
         int64_t at = 0;                                                        \
                                                                                \
-        if (n_elements >= EDDY__LANES) {                                       \
-            start_##name##_##D(lanes, EDDY__LANES);                            \
-            for (; n_elements - at >= EDDY__LANES; at += EDDY__LANES)          \
-                for (int64_t i = 0; i < EDDY__LANES; i++)                      \
-                    lanes[i] = fold_##name##_##D(                              \
-                        lanes[i], FROM(eddy__load_##D(in[at + i])));           \
-            for (int64_t half = EDDY__LANES / 2; half > 0; half /= 2)          \
+        if (n_elements >= LANES) {                                             \
+            start_##name##_##D(lanes, LANES);                                  \
+            for (; n_elements - at >= STRIPS * LANES; at += STRIPS * LANES)    \
+                strips_##name##_##D(lanes, in + at, STRIPS);                   \
+            for (; n_elements - at >= LANES; at += LANES)                      \
+                strips_##name##_##D(lanes, in + at, 1);                        \
+            for (int64_t half = LANES / 2; half > 0; half /= 2)                \
                 for (int64_t i = 0; i < half; i++)                             \
                     lanes[i] = fold_##name##_##D(lanes[i], lanes[i + half]);   \
             total = fold_##name##_##D(total, lanes[0]);                        \
         }                                                                      \
         for (; at < n_elements; at++)                                          \
             total = fold_##name##_##D(total, FROM(eddy__load_##D(in[at])));    \
-        *(sum *)accumulator = total;                                           \
+        return total;                                                          \
+    }                                                                          \
+    static void runs_##name##_##D(void *accumulators, int64_t n_runs,          \
+                                  const void *from, int64_t n_elements)        \
+    {                                                                          \
+        const eddy__stored_##D *in = from;                                     \
+        sum *out = accumulators;                                               \
+                                                                               \
+        for (int64_t i = 0; i < n_runs; i++, in += n_elements)                 \
+            out[i] = run_##name##_##D(out[i], in, n_elements);                 \
     }                                                                          \
     static void rows_##name##_##D(void *accumulators, int64_t n_columns,       \
                                   const void *from, int64_t n_rows,            \
@@ -87,7 +114,7 @@
     static const eddy__reducer reducer_##name##_##D =                          \
         {                                                                      \
             sizeof(eddy__stored_##D), sizeof(eddy__stored_##D),                \
-            start_##name##_##D,       run_##name##_##D,                        \
+            start_##name##_##D,       runs_##name##_##D,                       \
             rows_##name##_##D,        join_##name##_##D,                       \
             finish_##name##_##D};                                              \
     _Static_assert(sizeof(sum) <= EDDY__ACCUMULATOR_MAX, "fits a level");

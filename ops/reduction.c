@@ -42,7 +42,6 @@ static eddy_status read_axes(eddy_kernel *k, const eddy_shape *shape,
                              unsigned *axes)
 {
     const eddy_view view = eddy__in_view(k, AXES);
-    const eddy__shape_text text = eddy__shape_print(shape);
 
     *axes = 0;
     if (view.rank > 1)
@@ -56,10 +55,10 @@ static eddy_status read_axes(eddy_kernel *k, const eddy_shape *shape,
         case OUT_OF_RANGE:
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
                                OUT_OF_RANGE_TEXT, axis, (int)shape->rank,
-                               (int)shape->rank, text.text);
+                               (int)shape->rank, eddy__shape_print(shape).text);
         case TWICE:
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
-                               TWICE_TEXT, axis, text.text);
+                               TWICE_TEXT, axis, eddy__shape_print(shape).text);
         case FINE:
             break;
         }
@@ -223,8 +222,8 @@ static void fold_run(const plan *p, pile *into, const unsigned char *in)
     for (int64_t at = 0; at < p->last;) {
         const int64_t n = pile_room(into, p->last - at);
 
-        p->reducer->fold(into->levels[into->top],
-                         in + (size_t)at * p->reducer->in_size, n);
+        p->reducer->fold_runs(into->levels[into->top], 1,
+                              in + (size_t)at * p->reducer->in_size, n);
         at += n;
         pile_take(into, n);
     }
@@ -264,12 +263,36 @@ static void reduce_columns(plan *p, pile *into, const unsigned char *in,
     pile_finish(into, out, p->count);
 }
 
+/* Rows that are short and reduced whole, many at a time. */
+static void reduce_rows(const plan *p, const unsigned char *in,
+                        unsigned char *out)
+{
+    const eddy__reducer *reducer = p->reducer;
+    int64_t left = p->kept.rank > 0 ? p->kept.dims[0] : 1;
+    uint64_t accumulators[TILE];
+
+    while (left > 0) {
+        const int64_t n = left < TILE ? left : TILE;
+
+        reducer->start(accumulators, n);
+        reducer->fold_runs(accumulators, n, in, p->last);
+        reducer->finish(out, accumulators, n, p->count);
+        in += (size_t)(n * p->last) * reducer->in_size;
+        out += (size_t)n * reducer->out_size;
+        left -= n;
+    }
+}
+
 static void reduce(plan *p, const unsigned char *in, unsigned char *out)
 {
     const int64_t n_columns = p->last_is_reduced ? 1 : p->last;
     const eddy__reducer *reducer = p->reducer;
     pile into;
 
+    if (p->last_is_reduced && p->reduced.rank == 0 && p->last <= CHUNK) {
+        reduce_rows(p, in, out);
+        return;
+    }
     do {
         const unsigned char *at =
             in + (size_t)p->kept.offset * reducer->in_size;
@@ -313,7 +336,6 @@ static eddy_status run_reduction(eddy_kernel *k)
 static eddy_status infer_axes(eddy_infer *infer, const eddy_shape *shape,
                               unsigned *axes)
 {
-    const eddy__shape_text text = eddy__shape_print(shape);
     int64_t axis;
 
     *axes = 0;
@@ -322,10 +344,12 @@ static eddy_status infer_axes(eddy_infer *infer, const eddy_shape *shape,
         case OUT_OF_RANGE:
             return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
                                    OUT_OF_RANGE_TEXT, axis, (int)shape->rank,
-                                   (int)shape->rank, text.text);
+                                   (int)shape->rank,
+                                   eddy__shape_print(shape).text);
         case TWICE:
             return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
-                                   TWICE_TEXT, axis, text.text);
+                                   TWICE_TEXT, axis,
+                                   eddy__shape_print(shape).text);
         case FINE:
             break;
         }

@@ -11,7 +11,6 @@
 #include "runtime/core/infer.h"
 #include "runtime/core/kernel.h"
 
-#define EDDY__LANES 16
 #define EDDY__ACCUMULATOR_MAX 8 /* bytes */
 
 /* One op on one dtype. */
@@ -21,8 +20,9 @@ typedef struct eddy__reducer {
     /* Makes `n` accumulators of nothing. */
     void (*start)(void *accumulators, int64_t n);
 
-    /* Folds `n` neighbouring elements into one accumulator. */
-    void (*fold)(void *accumulator, const void *in, int64_t n);
+    /* Folds runs of `n` elements, each behind the other, one an accumulator. */
+    void (*fold_runs)(void *accumulators, int64_t n_runs, const void *in,
+                      int64_t n);
 
     /* Folds rows, `stride` elements apart, into `n` accumulators. */
     void (*fold_rows)(void *accumulators, int64_t n, const void *in,

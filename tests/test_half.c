@@ -53,6 +53,7 @@ TCase *half_tests(void)
 {
     TCase *tc = tcase_create("half");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, every_half_becomes_the_same_float);
     tcase_add_test(tc, floats_become_the_same_half);
     tcase_add_test(tc, floats_of_every_magnitude_become_the_same_half);

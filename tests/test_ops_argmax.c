@@ -151,6 +151,7 @@ TCase *ops_argmax_tests(void)
 {
     TCase *tc = tcase_create("ops_argmax");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, every_dtype_and_axis_agrees_with_the_reference, 0,
                         2);
     tcase_add_loop_test(tc, nan_is_passed_over, 0, 2);

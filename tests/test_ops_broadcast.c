@@ -118,6 +118,7 @@ TCase *ops_broadcast_tests(void)
 {
     TCase *tc = tcase_create("ops_broadcast");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, shapes_broadcast, 0,
                         sizeof shapes / sizeof shapes[0]);
     tcase_add_test(tc, a_value_may_be_both_inputs);

@@ -195,6 +195,7 @@ TCase *ops_compare_tests(void)
 {
     TCase *tc = tcase_create("ops_compare");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, every_dtype_agrees_with_the_reference, 0,
                         sizeof ops / sizeof ops[0]);
     tcase_add_test(tc, logical_ops_take_bools);

@@ -241,6 +241,7 @@ TCase *ops_select_tests(void)
 {
     TCase *tc = tcase_create("ops_select");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, every_dtype_is_chosen_element_by_element,
                         EDDY_FLOAT16, EDDY_COMPLEX64 + 1);
     tcase_add_test(tc, a_vector_chooses_rows_in_select);
