@@ -98,6 +98,17 @@ int64_t hold_iteration(uint32_t i)
     return iteration;
 }
 
+bool hold_is_cancelled(uint32_t i)
+{
+    bool is_cancelled;
+
+    pthread_mutex_lock(&hold_mu);
+    ck_assert(i < n_holds && holds[i].kernel);
+    is_cancelled = eddy_kernel_cancelled(holds[i].kernel);
+    pthread_mutex_unlock(&hold_mu);
+    return is_cancelled;
+}
+
 void hold_await(uint32_t n)
 {
     struct timespec until;

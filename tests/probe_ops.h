@@ -23,6 +23,9 @@ uint32_t hold_open(void);
 /* Of the i-th that started: the iteration that it runs in. */
 int64_t hold_iteration(uint32_t i);
 
+/* Does the i-th, which is suspended, see that its run is to stop? */
+bool hold_is_cancelled(uint32_t i);
+
 /* Waits, up to a minute, until `n` have started. */
 void hold_await(uint32_t n);
 

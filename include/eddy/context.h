@@ -49,8 +49,9 @@ typedef struct eddy_context_options {
     eddy_allocator allocator; /* default: the C library's */
     eddy_logger logger;       /* default: lines are dropped */
     eddy_executor executor;   /* default: eddy's own workers */
-    uint32_t n_workers;       /* threads of eddy's own; 0: the caller's only */
-    size_t worker_stack;      /* bytes of a worker's stack; default 1 MiB */
+    /* Threads of eddy's own, 1024 at the most; 0: the caller's only. */
+    uint32_t n_workers;
+    size_t worker_stack; /* bytes of a worker's stack; default 1 MiB */
     /*
      * OpenBLAS's number of threads, which is global to the process; 0 leaves
      * it as the host set it.

@@ -389,13 +389,7 @@ static inline bool must_stop(eddy_run *run)
 
     if (__builtin_expect(stop == EDDY__GO, 1))
         return false;
-    if (stop == EDDY__STOP_CANCEL)
-        eddy__run_raise(run, EDDY_CANCELLED, EDDY_E_CANCELLED, NULL, NULL,
-                        "the run was cancelled");
-    else
-        eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE, NULL,
-                        NULL, "the run took longer than %llu ns",
-                        (unsigned long long)run->options.timeout_ns);
+    eddy__run_raise_stop(run);
     return true;
 }
 

@@ -260,7 +260,8 @@ eddy_status eddy__pool_create(const eddy_allocator *allocator,
                               const eddy_context_options *options,
                               eddy__pool **out_pool, eddy_error *err)
 {
-    uint32_t n = options->executor.schedule ? 0 : options->n_workers;
+    uint32_t wanted = options->executor.schedule ? 0 : options->n_workers;
+    uint32_t n = wanted < EDDY__MAX_WORKERS ? wanted : EDDY__MAX_WORKERS;
     eddy__pool *pool;
     eddy_status status;
 

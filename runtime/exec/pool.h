@@ -17,6 +17,9 @@ typedef struct eddy__job {
     struct eddy__job *next, *previous; /* guarded by the list's mu */
 } eddy__job;
 
+/* More workers than this are not asked of the system. */
+#define EDDY__MAX_WORKERS 1024
+
 /* A worker's jobs: it takes the newest, others steal the oldest. */
 typedef struct eddy__worker {
     struct eddy__pool *pool;

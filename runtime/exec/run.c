@@ -437,7 +437,8 @@ static void find_driver(eddy_run *run)
 
 /*
  * From WAITING to READY; true if the caller is to find a driver.  The waiters
- * of a run without workers are told here.  @thread holds run->mu
+ * of a run without workers are told here; one of them may be done with the run,
+ * and destroy it, as soon as the lock is given up.  @thread holds run->mu
  */
 static bool wake(eddy_run *run)
 {
@@ -445,7 +446,7 @@ static bool wake(eddy_run *run)
         return false;
     run->state = EDDY__RUN_READY;
     uv_cond_broadcast(&run->changed);
-    return true;
+    return run->ctx->pool != NULL;
 }
 
 void eddy__run_deliver(eddy__task *task)
@@ -549,8 +550,27 @@ static bool take_over(eddy_run *run)
     return taken;
 }
 
+/* Lets a run that waits for tasks beyond its deadline go on. */
+static void keep_deadline(eddy_run *run)
+{
+    bool ready = false;
+
+    uv_mutex_lock(&run->mu);
+    if (run->state == EDDY__RUN_WAITING && run->deadline_ns > 0 &&
+        !atomic_load_explicit(&run->stop, memory_order_relaxed) &&
+        eddy__now_ns() >= run->deadline_ns) {
+        atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
+                              memory_order_relaxed);
+        ready = wake(run);
+    }
+    uv_mutex_unlock(&run->mu);
+    if (ready)
+        find_driver(run);
+}
+
 bool eddy_run_poll(eddy_run *run)
 {
+    keep_deadline(run);
     if (take_over(run) && !drive(run, SLICE)) {
         yield(run);
         find_driver(run);
@@ -604,8 +624,8 @@ eddy_status eddy_run_wait(eddy_run *run, eddy_error *err)
 {
     while (!wait_changed(run))
         if (take_over(run))
-            while (!drive(run, UINT64_MAX))
-                ;
+            while (!drive(run, SLICE))
+                ; /* slices, so that what comes in meanwhile is collected */
     if (err && run->status != EDDY_OK)
         *err = run->error;
     return run->status;

@@ -211,6 +211,9 @@ void eddy__run_raise_kernel(eddy_run *run, eddy_status code,
                             const eddy_error *from, const eddy__step *step,
                             const eddy__iteration *it);
 
+/* Something outside has set `stop`: what it was. */
+void eddy__run_raise_stop(eddy_run *run);
+
 /* No memory, or above the limit on bytes: which, the heap knows. */
 void eddy__run_raise_memory(eddy_run *run, const eddy__step *step,
                             const eddy__iteration *it);

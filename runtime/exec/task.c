@@ -135,11 +135,8 @@ bool eddy__task_offload(eddy_run *run, const eddy__step *step,
         return true;
     }
     task->job.work = work;
-    if (!eddy__pool_submit(run->ctx->pool, &task->job, false)) {
-        eddy__run_raise(run, EDDY_UNAVAILABLE, EDDY_E_THREAD, step, it,
-                        "the host's executor takes no more work");
-        free_task(run, task);
-    }
+    if (!eddy__pool_submit(run->ctx->pool, &task->job, false))
+        work(&task->job);
     return true;
 }
 
@@ -151,7 +148,8 @@ static eddy_kernel *suspend(eddy_kernel *kernel)
     const eddy__step *step = run->current;
     eddy__task *task;
 
-    if (kernel != &run->kernel || !(step->flags & EDDY__STEP_ASYNC))
+    if (kernel != &run->kernel || run->suspended ||
+        !(step->flags & EDDY__STEP_ASYNC))
         return NULL;
     task = new_task(run, step, kernel->iteration);
     if (!task)

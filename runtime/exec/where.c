@@ -86,12 +86,30 @@ void eddy__run_raise(eddy_run *run, eddy_status code, eddy_detail detail,
     mark_failed(run, code);
 }
 
+void eddy__run_raise_stop(eddy_run *run)
+{
+    if (atomic_load_explicit(&run->stop, memory_order_relaxed) ==
+        EDDY__STOP_CANCEL)
+        eddy__run_raise(run, EDDY_CANCELLED, EDDY_E_CANCELLED, NULL, NULL,
+                        "the run was cancelled");
+    else
+        eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE, NULL,
+                        NULL, "the run took longer than %llu ns",
+                        (unsigned long long)run->options.timeout_ns);
+}
+
 void eddy__run_raise_kernel(eddy_run *run, eddy_status code,
                             const eddy_error *from, const eddy__step *step,
                             const eddy__iteration *it)
 {
     if (run->failed)
         return;
+    /* A kernel that gave up since it was told to: by whom is what counts. */
+    if (code == EDDY_CANCELLED &&
+        atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+        eddy__run_raise_stop(run);
+        return;
+    }
     if (from->code == EDDY_OK)
         eddy__fail(&run->error, code, EDDY_E_NONE,
                    "the kernel failed and gave no reason");
