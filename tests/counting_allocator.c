@@ -35,6 +35,9 @@ static void *allocate_counted(void *user, size_t size, size_t alignment)
     atomic_fetch_add(&counting->calls, 1);
     if (size > SIZE_MAX / 4)
         return NULL;
+    if (atomic_load(&counting->failing) >= 0 &&
+        atomic_fetch_sub(&counting->failing, 1) == 0)
+        return NULL;
     if (atomic_load(&counting->allowed) >= 0 &&
         atomic_fetch_sub(&counting->allowed, 1) <= 0) {
         atomic_store(&counting->allowed, 0);
@@ -77,11 +80,17 @@ void counting_allocator_init(counting_allocator *counting)
     atomic_init(&counting->peak_bytes, 0);
     atomic_init(&counting->calls, 0);
     atomic_init(&counting->allowed, -1);
+    atomic_init(&counting->failing, -1);
 }
 
 void counting_allocator_allow(counting_allocator *counting, long long n)
 {
     atomic_store(&counting->allowed, n);
+}
+
+void counting_allocator_fail(counting_allocator *counting, long long n)
+{
+    atomic_store(&counting->failing, n);
 }
 
 void counting_allocator_want_none(const counting_allocator *counting)

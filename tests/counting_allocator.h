@@ -16,6 +16,7 @@ typedef struct counting_allocator {
     atomic_llong peak_bytes; /* the most that were live */
     atomic_llong calls;      /* of allocate */
     atomic_llong allowed;    /* calls until all fail; negative: no end */
+    atomic_llong failing;    /* calls until one fails; negative: none */
 } counting_allocator;
 
 /* Nothing is live, nothing fails. */
@@ -23,6 +24,9 @@ void counting_allocator_init(counting_allocator *counting);
 
 /* Lets `n` more allocations succeed and all after those fail. */
 void counting_allocator_allow(counting_allocator *counting, long long n);
+
+/* Lets one allocation fail, after `n` more; negative: none. */
+void counting_allocator_fail(counting_allocator *counting, long long n);
 
 /* Fails the test if anything is still allocated. */
 void counting_allocator_want_none(const counting_allocator *counting);
