@@ -187,6 +187,14 @@ static const struct {
     {"a int64=0\nb int64=5\nc int64=1 ^d\n" LOOP(
          "a", "b", "c") "t ControlTrigger ^w/exit\nk int64=3 ^t\n",
      "k", "3", 2 + 2 + 4 + 2, 1 + 1 + 2 + 1, 1, 1},
+    /* A dead variable beside a live one: its Exit is dead, once, in the end. */
+    {"a int64=0\nb int64=5\nc int64=1\nu int64=0 ^d\n" LOOP(
+         "a", "b",
+         "c") "w/u Enter@w u\nw/um Merge w/u w/un\nw/us Switch w/um w/cond\n"
+              "w/un NextIteration w/us:1\nw/ux Exit w/us\n"
+              "t ControlTrigger ^w/ux\nk int64=3 ^t\nm Merge w/ux w/exit\n",
+     "w/exit k m m:1", "5 3 5 1", 3 + 3 + 6 * 4 + 5 * 2 + 1 + 3, 5 + 2 + 6, 6,
+     1},
     /* The two results of a branch with a loop in it meet again. */
     {"s Switch x yes\nb int64=9 ^s\nc int64=1 ^s\n" LOOP(
          "s:1", "b", "c") "e Neg s\nm Merge e w/exit\n",

@@ -547,6 +547,12 @@ static const struct {
     {DEAD "e Enter@w s:1\nm Merge e n\nt Enter@w! yes\nc LoopCond t\n"
           "v Switch m c\nn NextIteration v:1\no Exit v\nz Neg o\n",
      "z", "Switch 's' took port 0"},
+    /* A dead variable of a loop whose others live. */
+    {DEAD "e Enter@w s:1\nm Merge e n\nt Enter@w! no\nc LoopCond t\n"
+          "v Switch m c\nn NextIteration v:1\no Exit v\nlx Enter@w x\n"
+          "lm Merge lx ln\nlv Switch lm c\nln NextIteration lv:1\n"
+          "lo Exit lv\nz AddV2 o lo\n",
+     "z", "Switch 's' took port 0"},
     /* Through two frames. */
     {DEAD "e Enter@f s:1\ng Enter@g e\no Exit g\nu Exit o\n", "u",
      "Switch 's' took port 0"},

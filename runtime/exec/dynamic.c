@@ -235,15 +235,6 @@ static eddy__token run_exit(eddy_run *run, const eddy__step *step,
     return stop_here(run, it);
 }
 
-/* Only the Exits that die in the last iteration matter, at the frame's end. */
-static inline void note_dead_exit(const eddy__step *step, eddy__iteration *it)
-{
-    eddy__frame *frame = it->frame;
-
-    if (it == frame->newest)
-        frame->dead_exits[frame->n_dead_exits++] = step;
-}
-
 /* Does `step` feed nothing but a Merge that waits for one live token? */
 static inline bool is_lone_merge(const eddy_run *run, const eddy__step *step,
                                  const eddy__iteration *it)
@@ -324,12 +315,10 @@ static inline uint32_t choose_output(eddy_run *run, const eddy__step *step,
  * The Exit of a loop dies in every iteration but the last: it is done with at
  * once, without a token.
  */
-static inline bool is_exit_done(eddy_run *run, const eddy__step *consumer,
-                                eddy__iteration *it)
+static inline bool is_exit_done(eddy_run *run, const eddy__step *consumer)
 {
     if (consumer->kind != EDDY__STEP_EXIT)
         return false;
-    note_dead_exit(consumer, it);
     run->stats.dead_executions++;
     run->n_executed++;
     return true;
@@ -351,7 +340,7 @@ static eddy__token run_switch(eddy_run *run, const eddy__step *step,
         bool dead = edge->output != taken && edge->output != EDDY__CONTROL_PORT;
 
         if (!eddy__arrive_plain(it, edge, &dead) ||
-            (dead && is_exit_done(run, consumer, it)))
+            (dead && is_exit_done(run, consumer)))
             continue;
         eddy__make_ready(run, consumer, it, dead, &outlet);
         n++;
@@ -549,12 +538,11 @@ static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
         return run_enter(run, step, it, true);
     if (step->kind != EDDY__STEP_MERGE) /* whose dead inputs hold nothing */
         consume_inputs(run, step, it);
-    if (step->kind == EDDY__STEP_NEXT_ITERATION)
+    /* Of a dead Exit the parent hears when the frame ends. */
+    if (step->kind == EDDY__STEP_NEXT_ITERATION ||
+        step->kind == EDDY__STEP_EXIT)
         return stop_here(run, it);
-    if (step->kind != EDDY__STEP_EXIT)
-        return go_on(run, step, it, true);
-    note_dead_exit(step, it);
-    return stop_here(run, it);
+    return go_on(run, step, it, true);
 }
 
 void eddy__drive_begin(eddy_run *run)

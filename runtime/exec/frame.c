@@ -133,7 +133,6 @@ static void begin_iteration(eddy_run *run, eddy__frame *frame,
         frame->oldest = it;
     frame->newest = it;
     frame->n_outstanding++;
-    frame->n_dead_exits = 0;
     for (uint32_t i = 0; i < frame->n_starters; i++)
         eddy__push(run, frame->starters[i].step, it, frame->starters[i].dead);
     it->outstanding += frame->n_starters;
@@ -191,7 +190,6 @@ static void carve_frame(const eddy__plan_frame *plan, carver *c,
     parts.replayed = carve(c, plan->n_replayed, sizeof *frame->replayed);
     parts.replay_state = carve(c, plan->n_replayed, 1);
     parts.exited = carve(c, plan->n_exits, 1);
-    parts.dead_exits = carve(c, plan->n_exits, sizeof(eddy__step *));
     parts.parked = carve(c, plan->n_nexts, sizeof *frame->parked);
     parts.starters = carve(c, plan->n_starters, sizeof *frame->starters);
     if (!frame)
@@ -202,7 +200,6 @@ static void carve_frame(const eddy__plan_frame *plan, carver *c,
     frame->replayed = parts.replayed;
     frame->replay_state = parts.replay_state;
     frame->exited = parts.exited;
-    frame->dead_exits = parts.dead_exits;
     frame->parked = parts.parked;
     frame->starters = parts.starters;
 }
@@ -242,7 +239,7 @@ static void reset_frame(eddy__frame *frame, eddy__iteration *parent)
     frame->n_started = 0;
     frame->n_outstanding = 0;
     frame->pending_enters = plan->n_enters;
-    frame->n_dead_exits = frame->n_parked = frame->n_starters = 0;
+    frame->n_parked = frame->n_starters = 0;
     frame->start = plan->start;
     if (plan->n_invariants > 0) {
         memcpy(frame->invariants, plan->invariants,
@@ -382,17 +379,19 @@ static void retire_iterations(eddy_run *run, eddy__frame *frame)
     }
 }
 
-/* The parent hears of the Exits that died before it can be done itself. */
+/*
+ * Exits that were not live in any iteration are dead; the parent hears of them
+ * before it can be done itself.  TensorFlow keeps silent of those that did not
+ * run in the last iteration, as in a loop where some Enter is dead and others
+ * are live, and what reads them then never runs.
+ */
 static void end_frame(eddy_run *run, eddy__frame *frame)
 {
     eddy__iteration *parent = frame->parent;
 
-    for (uint32_t i = 0; i < frame->n_dead_exits; i++) {
-        const eddy__step *exit = frame->dead_exits[i];
-
-        if (!frame->exited[exit->aux])
-            eddy__send(run, exit, parent, true);
-    }
+    for (uint32_t i = 0; i < frame->plan->n_exits; i++)
+        if (!frame->exited[i])
+            eddy__send(run, &run->steps[frame->plan->exits[i]], parent, true);
     parent->children[frame->plan->child] = NULL;
     parent->n_children--;
     eddy__frame_destroy(run, frame);

@@ -62,7 +62,7 @@ struct eddy__frame {
     uint32_t id;             /* of the static frame */
     uint32_t n_outstanding;  /* iterations not retired */
     uint32_t pending_enters; /* static Enters that have not arrived */
-    uint32_t n_dead_exits, n_parked, n_starters;
+    uint32_t n_parked, n_starters;
     const eddy__liveness *start; /* the plan's, or `applied` */
     eddy__liveness *applied;     /* less the invariants that have come */
     eddy__value *invariants;     /* one a pre-applied Enter, borrowed kinds */
@@ -70,7 +70,6 @@ struct eddy__frame {
     eddy__value *replayed;       /* one a replayed Enter */
     uint8_t *replay_state;       /* eddy__arrival */
     uint8_t *exited;             /* one an Exit: it has fired live */
-    const eddy__step **dead_exits;
     eddy__parked *parked;
     eddy__starter *starters;
     size_t block_size;

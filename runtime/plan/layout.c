@@ -557,8 +557,9 @@ static eddy_status make_frame_arrays(eddy__layout *l)
         frame->replayed = keep(l, frame->n_enters, sizeof *frame->replayed);
         frame->invariants =
             keep(l, frame->n_invariants, sizeof *frame->invariants);
+        frame->exits = keep(l, frame->n_exits, sizeof *frame->exits);
         if (!frame->start || !frame->steps || !frame->replayed ||
-            !frame->invariants)
+            !frame->invariants || !frame->exits)
             return eddy__fail_memory(l->err);
     }
     return EDDY_OK;
@@ -580,6 +581,8 @@ static eddy_status fill_frames(eddy__layout *l)
                 : eddy__liveness_start(false, n_in_edges(l, id), 0);
         frame->steps[step->local] = id;
         frame->n_starters += only_invariants_feed(l, id);
+        if (step->kind == EDDY__STEP_EXIT)
+            frame->exits[step->aux] = id;
         if ((step->flags & EDDY__STEP_CONSTANT) &&
             !(step->flags & EDDY__STEP_PREAPPLIED)) {
             eddy__plan_frame *child = &plan->frames[step->aux];

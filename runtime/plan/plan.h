@@ -110,6 +110,7 @@ typedef struct eddy__plan_frame {
     uint32_t n_steps, n_slots, n_children;
     uint32_t n_enters;
     uint32_t n_exits;
+    uint32_t *exits; /* n_exits: by their number */
     uint32_t n_nexts;
     /* Slots of pre-applied Enters and dissolved constants: the first ones. */
     uint32_t n_invariants;
