@@ -45,7 +45,7 @@ SAN := $(SAN_$(VARIANT))
 CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wvla -Wwrite-strings \
-	-Wundef -Wcast-qual -Wdouble-promotion \
+	-Wundef -Wcast-qual -Wdouble-promotion -Wno-missing-field-initializers \
 	$(if $(filter-out 0 no,$(or $(WERROR),1)),-Werror)
 # The default source is POSIX.1-2008 and what BSD shares with Linux; the GNU
 # one would change what strerror_r and strtol mean.

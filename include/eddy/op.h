@@ -78,6 +78,10 @@ typedef struct eddy_op_spec {
     eddy_kernel_fn kernel;
     eddy_prepare_fn prepare; /* may be NULL if `kernel` is given */
     uint32_t flags;          /* eddy_op_flags */
+    /* For people, on one line each; may be NULL. */
+    const char *doc;    /* what the op computes */
+    const char *source; /* whose definition that is */
+    void *user;         /* for the kernel: eddy_kernel_user */
 } eddy_op_spec;
 
 /*
@@ -132,6 +136,9 @@ eddy_kernel_output_tensor(eddy_kernel *kernel, uint32_t i, eddy_tensor *tensor);
 /* The node's attribute, as eddy_graph_node_attr; for prepare too. */
 EDDY_API bool eddy_kernel_attr(const eddy_kernel *kernel, const char *name,
                                eddy_attr *out_attr);
+
+/* `user` of the op's specification; it must outlive the context. */
+EDDY_API void *eddy_kernel_user(const eddy_kernel *kernel);
 
 /* What the op's prepare left, or NULL. */
 EDDY_API const void *eddy_kernel_state(const eddy_kernel *kernel);

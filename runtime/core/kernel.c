@@ -407,6 +407,11 @@ bool eddy_kernel_attr(const eddy_kernel *kernel, const char *name,
     return false;
 }
 
+void *eddy_kernel_user(const eddy_kernel *kernel)
+{
+    return kernel->node->user;
+}
+
 const void *eddy_kernel_state(const eddy_kernel *kernel)
 {
     return eddy__state(kernel);

@@ -37,6 +37,7 @@ typedef struct eddy__kernel_node {
     uint32_t n_attrs;
     const char *name;
     const char *op_name;
+    void *user; /* of the op's specification */
 } eddy__kernel_node;
 
 struct eddy_kernel {

@@ -111,6 +111,15 @@ static void insert_name(eddy__registry *registry, const char *name)
     registry->sorted[place] = name;
 }
 
+/* A copy of a text that may be missing. */
+static bool copy_text(eddy__registry *registry, const char *text,
+                      const char **out_copy)
+{
+    *out_copy =
+        text ? eddy__arena_text(&registry->arena, text, strlen(text)) : NULL;
+    return !text || *out_copy;
+}
+
 /* Adds an op that was checked; `flags` stand in place of those of `spec`. */
 static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
                        eddy__role role, uint32_t flags, eddy_error *err)
@@ -124,9 +133,10 @@ static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
     op->infer = spec->infer;
     op->kernel = spec->kernel;
     op->prepare = spec->prepare;
-    op->name =
-        eddy__arena_text(&registry->arena, spec->name, strlen(spec->name));
-    if (!op->name)
+    op->user = spec->user;
+    if (!copy_text(registry, spec->name, &op->name) ||
+        !copy_text(registry, spec->doc, &op->doc) ||
+        !copy_text(registry, spec->source, &op->source))
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__signature_parse(&registry->arena, spec, op, err));
     if (!reserve(registry) ||

@@ -68,6 +68,8 @@ typedef struct eddy__op {
     eddy_infer_fn infer;
     eddy_kernel_fn kernel;
     eddy_prepare_fn prepare;
+    const char *doc, *source; /* NULL: not given */
+    void *user;
 } eddy__op;
 
 typedef struct eddy__registry {

@@ -55,6 +55,7 @@ static eddy_status describe(eddy__layout *l, uint32_t id,
 
     info->name = eddy__arena_text(arena, node->name, strlen(node->name));
     info->op_name = node->op->name; /* of the context's registry */
+    info->user = node->op->user;
     info->in_dtypes =
         eddy__arena_copy(arena, node->input_dtypes, node->n_inputs, 1);
     info->out_dtypes =
