@@ -16,7 +16,8 @@
 #
 # Variables: CC, CFLAGS, LDFLAGS; WERROR=0 (warnings are no errors); V=1 (show
 # the commands); VARIANT (release, asan, tsan); BUILD (where objects go,
-# build/VARIANT); JOBS (how many compilers, as many as processors).
+# build/VARIANT); JOBS (how many compilers, as many as processors); ONEDNN=0
+# (build without oneDNN, although it is there).
 
 VERSION := 0.1.0
 SOVERSION := 0
@@ -32,7 +33,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 PROTOC_C ?= protoc-c
-REQUIRES := libuv openblas libprotobuf-c
+REQUIRES := libuv openblas libprotobuf-c sleef
 TOOL_REQUIRES := jansson
 TEST_REQUIRES := check jansson
 
@@ -57,10 +58,18 @@ DEP_CFLAGS := $(patsubst -I%,-isystem %,$(foreach r,$(REQUIRES) \
 # nothing is contracted; the one thing given up is errno in <math.h>.
 EDDY_CFLAGS = -std=c11 -ffp-contract=off -fno-math-errno -fPIC -pthread \
 	-fvisibility=hidden $(SAN) $(CFLAGS)
+# oneDNN has no pkg-config file, and the build works without it: ONEDNN=0.
+ONEDNN ?= $(if $(shell echo '\#include <dnnl.h>' | \
+	$(CC) -E -x c - >/dev/null 2>&1 && echo yes),1,0)
+ifeq ($(ONEDNN),1)
+DEFINES += -DEDDY_ONEDNN=1
+ONEDNN_LIBS := -ldnnl
+endif
 INTERNAL := -I. -Iinclude -I$(BUILD)/gen $(DEFINES) $(DEP_CFLAGS)
 COMPILE = $(CC) $(EDDY_CFLAGS) $(CPPFLAGS) -MMD -MP
 LINK = $(CC) -pthread $(SAN) $(LDFLAGS)
-libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) -lm
+libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) \
+	$(ONEDNN_LIBS) -lm
 
 LIB_SRC := $(sort $(wildcard runtime/*/*.c ops/*.c frames/*.c autodiff/*.c \
 	interop/*.c))
@@ -256,8 +265,8 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
 	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    -e 's|@REQUIRES@|$(filter-out openblas,$(REQUIRES))|' \
-	    -e 's|@BLAS@|$(shell $(PKG_CONFIG) --libs openblas)|' tools/eddy.pc.in \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
+	    -e 's|@BLAS@|$(shell $(PKG_CONFIG) --libs openblas) $(ONEDNN_LIBS)|' \
+	    tools/eddy.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/eddy $(DESTDIR)$(LIBDIR)/libeddy.a \

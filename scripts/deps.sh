@@ -11,7 +11,8 @@
 set -u
 
 PACKAGES="gcc make pkg-config libuv1-dev check libprotobuf-c-dev
-    protobuf-c-compiler libjansson-dev"
+    protobuf-c-compiler libjansson-dev libsleef-dev librandom123-dev
+    libdnnl-dev"
 
 die()
 {
@@ -29,7 +30,7 @@ done
 
 # Elsewhere than on Debian this can only look, not install.
 if ! command -v dpkg-query >/dev/null 2>&1; then
-    pkg-config --exists libuv openblas check libprotobuf-c jansson &&
+    pkg-config --exists libuv openblas check libprotobuf-c sleef jansson &&
         command -v protoc-c >/dev/null 2>&1 && exit 0
     die "no dpkg here; install the likes of these by hand:" \
         $PACKAGES "and OpenBLAS"

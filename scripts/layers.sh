@@ -30,6 +30,8 @@ BEGIN {
     wrapper["cblas.h"]        = "ops"
     wrapper["openblas_config.h"] = "ops"
     wrapper["dnnl.h"]         = "ops"
+    wrapper["sleef.h"]        = "ops"
+    wrapper["Random123/philox.h"] = "ops"
     wrapper["protobuf-c/protobuf-c.h"] = "interop"
     wrapper["jansson.h"]      = "tools"
     wrapper["check.h"]        = "tests"
