@@ -143,7 +143,7 @@ void eddy__line_add_value(eddy__line *line, const eddy__value *v, int64_t limit)
 
     if (!eddy__value_has_elements(v)) {
         eddy__line_add(line,
-                       v->kind == EDDY__RESOURCE ? "<resource>" : "<list>");
+                       eddy__value_is_resource(v) ? "<resource>" : "<list>");
         return;
     }
     x = eddy__view(v);

@@ -32,6 +32,8 @@ typedef struct bench {
     const eddy_tensor **constants;
     eddy__arena arena;
     eddy__heap heap;
+    eddy__resource_set resources;
+    eddy__resource_table named;
     eddy_kernel_fn kernel;
     const void *state;
 } bench;
@@ -340,10 +342,18 @@ static void keep_line(const eddy_kernel *kernel, eddy_log_level level,
     strncpy(h->log, line, sizeof h->log - 1);
 }
 
+static eddy__resource_table *table_of(const eddy_kernel *kernel)
+{
+    const harness *h = kernel->run;
+
+    return h->named;
+}
+
 static const eddy__services services = {
     .cancelled = never_cancelled,
     .iteration = iteration_zero,
     .log = keep_line,
+    .table = table_of,
 };
 
 static void bench_init(harness *h, bench *b, const eddy__node *node)
@@ -360,6 +370,10 @@ static void bench_init(harness *h, bench *b, const eddy__node *node)
     b->constants = zeroed(b->n_in, sizeof *b->constants);
     b->arena.allocator = &h->ctx.allocator;
     ck_assert(eddy__heap_init(&b->heap, &h->ctx.allocator));
+    b->resources.heap = &b->heap;
+    ck_assert_int_eq(
+        eddy__resource_table_init(&b->named, &h->ctx.allocator, NULL), EDDY_OK);
+    h->named = &b->named;
 }
 
 static void bench_deinit(bench *b)
@@ -367,6 +381,8 @@ static void bench_deinit(bench *b)
     for (size_t i = 0; i < b->n_in + b->n_out; i++)
         eddy__value_clear(&b->heap, &b->values[i]);
     eddy__arena_destroy(&b->arena);
+    eddy__resource_set_clear(&b->resources);
+    eddy__resource_table_deinit(&b->named);
     eddy__heap_deinit(&b->heap);
     free(b->values);
     free(b->in);
@@ -456,6 +472,7 @@ static eddy_status bench_run(harness *h, bench *b, const mode *m)
         .account = b->heap.account,
         .allocator = &h->ctx.allocator,
         .services = &services,
+        .resources = m->off_driver ? NULL : &b->resources,
         .err = &h->err,
         .run = h,
     };

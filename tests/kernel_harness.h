@@ -32,6 +32,7 @@ typedef struct harness {
     eddy_shape inferred[HARNESS_MAX_OUTPUTS]; /* from known input shapes */
     eddy_error err;
     char log[1024]; /* the last line that the kernel logged */
+    eddy__resource_table *named; /* while a kernel runs */
     /* Of the allocator: */
     int64_t live_bytes;
     int64_t allowed; /* allocations until one fails; negative: no end */

@@ -525,7 +525,8 @@ START_TEST(host_kernels_look_at_inputs)
     eddy_tensor_release(t);
     ck_assert_ptr_null(eddy_kernel_input_tensor(&f.kernel, 3));
 
-    f.values[2].kind = EDDY__RESOURCE;
+    f.values[2].kind = EDDY__LENT_RESOURCE;
+    f.values[2].dtype = EDDY_RESOURCE;
     view = eddy_kernel_input(&f.kernel, 2);
     ck_assert_int_eq(view.dtype, EDDY_RESOURCE);
     ck_assert_ptr_null(view.data);

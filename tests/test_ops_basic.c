@@ -108,10 +108,11 @@ START_TEST(identities_pass_handles)
     const eddy__kernel_node node = {
         .in = &in, .out = &out, .n_in = 1, .n_out = 1};
     const eddy__op *op = eddy__registry_find(&h.ctx.registry, ops[_i]);
+    eddy__resource resource = {.set = NULL};
     eddy__value values[2] = {{.kind = EDDY__RESOURCE,
                               .dtype = EDDY_RESOURCE,
                               .uses = 1,
-                              .as.resource = {.id = 3, .generation = 4}}};
+                              .as.resource = &resource}};
     eddy_kernel kernel = {
         .values = values, .in = &in, .out = &out, .node = &node};
 
@@ -119,8 +120,7 @@ START_TEST(identities_pass_handles)
     ck_assert_int_eq(op->kernel(&kernel), EDDY_OK);
     ck_assert_int_eq(values[1].kind, EDDY__RESOURCE);
     ck_assert_int_eq(values[1].dtype, EDDY_RESOURCE);
-    ck_assert_uint_eq(values[1].as.resource.id, 3);
-    ck_assert_uint_eq(values[1].as.resource.generation, 4);
+    ck_assert_ptr_eq(values[1].as.resource, &resource);
 }
 END_TEST
 

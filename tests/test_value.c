@@ -1,5 +1,7 @@
 #include "runtime/core/dtype.h"
 #include "runtime/core/value.h"
+
+#include "runtime/core/resource.h"
 #include "tests/counting_allocator.h"
 #include "tests/suites.h"
 
@@ -127,26 +129,20 @@ START_TEST(constants_are_borrowed)
 }
 END_TEST
 
-START_TEST(resources_go_into_a_tensor_and_back)
+START_TEST(handles_go_into_no_tensor)
 {
-    counting_allocator counting;
-    eddy__heap heap;
+    eddy__resource resource = {.set = NULL};
     eddy__value v = {.kind = EDDY__RESOURCE, .dtype = EDDY_RESOURCE};
-    eddy_tensor *t;
+    eddy__value lent;
 
-    start(&counting, &heap);
-    v.as.resource.id = 7;
-    v.as.resource.generation = 9;
-    t = eddy__value_to_tensor(&v, NULL, heap.account, NULL);
-    ck_assert_int_eq(eddy_tensor_dtype(t), EDDY_RESOURCE);
-    ck_assert_ptr_null(eddy_tensor_data(t));
-    ck_assert_uint_eq(eddy_tensor_bytes(t), 0);
-    memset(&v, 0, sizeof v);
-    v = eddy__value_take_tensor(&heap, t);
-    ck_assert_int_eq(v.kind, EDDY__RESOURCE);
-    ck_assert_uint_eq(v.as.resource.id, 7);
-    ck_assert_uint_eq(v.as.resource.generation, 9);
-    finish(&counting, &heap);
+    v.as.resource = &resource;
+    lent = eddy__value_lend(&v);
+    ck_assert_int_eq(lent.kind, EDDY__LENT_RESOURCE);
+    ck_assert(eddy__value_is_resource(&lent));
+    ck_assert(!eddy__value_has_elements(&v));
+    ck_assert(!eddy__value_is_tensor(&lent));
+    ck_assert_ptr_null(eddy__value_to_tensor(&v, NULL, NULL, NULL));
+    ck_assert_ptr_null(eddy__value_to_tensor(&lent, NULL, NULL, NULL));
 }
 END_TEST
 
@@ -173,7 +169,7 @@ TCase *value_tests(void)
     tcase_add_test(tests, bools_become_0_or_1);
     tcase_add_test(tests, other_tensors_are_kept);
     tcase_add_test(tests, constants_are_borrowed);
-    tcase_add_test(tests, resources_go_into_a_tensor_and_back);
+    tcase_add_test(tests, handles_go_into_no_tensor);
     tcase_add_test(tests, values_without_a_tensor);
     return tests;
 }

@@ -42,7 +42,7 @@ static eddy_status fail_allocation(eddy_kernel *k, eddy_dtype dtype,
     const size_t element = size > 0 ? size : sizeof(eddy__string);
     int64_t count;
 
-    if (size == 0 && dtype != EDDY_STRING && dtype != EDDY_RESOURCE)
+    if (size == 0 && dtype != EDDY_STRING)
         return eddy_kernel_fail(k, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE,
                                 "no tensor holds elements of dtype %s", name);
     if (!eddy__shape_is_known(shape))
@@ -257,6 +257,49 @@ eddy_status eddy__output_list_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
     return EDDY_OK;
 }
 
+eddy_status eddy__in_resource(eddy_kernel *k, uint32_t i,
+                              const eddy__resource_type *type,
+                              eddy__resource **out_resource)
+{
+    const eddy__value *in = eddy__in(k, i);
+
+    *out_resource = NULL;
+    if (!eddy__value_is_resource(in))
+        return eddy_kernel_fail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RESOURCE,
+                                "input %u is no handle; that of %s is wanted",
+                                i, type->name);
+    if (in->as.resource->type != type)
+        return eddy_kernel_fail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RESOURCE,
+                                "input %u is the handle of %s; that of %s is "
+                                "wanted",
+                                i, in->as.resource->type->name, type->name);
+    *out_resource = in->as.resource;
+    return EDDY_OK;
+}
+
+eddy_status eddy__output_new_resource(eddy_kernel *k, uint32_t i,
+                                      const eddy__resource_type *type,
+                                      size_t size,
+                                      eddy__resource **out_resource)
+{
+    *out_resource = eddy__resource_create(k->resources, type, size);
+    if (!*out_resource)
+        return eddy_kernel_fail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                                "no memory for %s", type->name);
+    eddy__out_resource(k, i, *out_resource);
+    return EDDY_OK;
+}
+
+eddy_status eddy__find_resource(eddy_kernel *k, const eddy__resource_type *type,
+                                const char *name, eddy__resource_maker make,
+                                const void *arg, eddy__resource **out_resource)
+{
+    eddy__resource_table *table = k->services->table(k);
+
+    return eddy__resource_table_find(table, type, name, make, arg, out_resource,
+                                     k->err);
+}
+
 eddy_status eddy__shape_from_view(eddy_kernel *k, const eddy_view *view,
                                   int64_t minimum, eddy_shape *out_shape)
 {
@@ -319,9 +362,7 @@ eddy_view eddy_kernel_input(const eddy_kernel *kernel, uint32_t i)
     if (in->kind == EDDY__NONE)
         return (eddy_view){.dtype = EDDY_INVALID};
     if (!eddy__value_has_elements(in))
-        return (eddy_view){.dtype = in->kind == EDDY__RESOURCE ? EDDY_RESOURCE
-                                                               : EDDY_VARIANT,
-                           .count = 1};
+        return (eddy_view){.dtype = (eddy_dtype)in->dtype, .count = 1};
     view = eddy__view(in);
     if (eddy_dtype_size(view.dtype) == 0)
         view.data = NULL;

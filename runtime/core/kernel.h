@@ -12,6 +12,7 @@
 #define EDDY_CORE_KERNEL_H
 
 #include "eddy/op.h"
+#include "runtime/core/resource.h"
 #include "runtime/core/shape.h"
 #include "runtime/core/value.h"
 
@@ -23,6 +24,8 @@ typedef struct eddy__services {
     int64_t (*iteration)(const eddy_kernel *kernel);
     void (*log)(const eddy_kernel *kernel, eddy_log_level level,
                 const char *line);
+    /* Of the session, or of the run if it has none. */
+    eddy__resource_table *(*table)(const eddy_kernel *kernel);
 } eddy__services;
 
 /* The parts of a planned node that its kernel may look at.  Immutable. */
@@ -49,9 +52,10 @@ struct eddy_kernel {
     eddy__account *account;
     const eddy_allocator *allocator;
     const eddy__services *services;
-    eddy_error *err; /* where eddy_kernel_fail writes */
-    void *run;       /* the executor's own */
-    void *iteration; /* the executor's own */
+    eddy__resource_set *resources; /* NULL off the driver's thread */
+    eddy_error *err;               /* where eddy_kernel_fail writes */
+    void *run;                     /* the executor's own */
+    void *iteration;               /* the executor's own */
 };
 
 static inline eddy__value *eddy__in(const eddy_kernel *k, uint32_t i)
@@ -142,6 +146,39 @@ eddy_status eddy__output_list(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
  */
 eddy_status eddy__output_list_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
                                       int64_t room, eddy__list **out_list);
+
+/* Makes output `i` a handle; takes over the caller's reference. */
+static inline void eddy__out_resource(eddy_kernel *k, uint32_t i,
+                                      eddy__resource *resource)
+{
+    eddy__value *out = eddy__out(k, i);
+
+    out->kind = EDDY__RESOURCE;
+    out->dtype = EDDY_RESOURCE;
+    out->as.resource = resource;
+}
+
+/*
+ * Makes output `i` the handle of a new resource of the run (see
+ * eddy__resource_create), which the output keeps.
+ */
+eddy_status eddy__output_new_resource(eddy_kernel *k, uint32_t i,
+                                      const eddy__resource_type *type,
+                                      size_t size,
+                                      eddy__resource **out_resource);
+
+/* The resource of input `i`, borrowed, or a failure if it has another type. */
+eddy_status eddy__in_resource(eddy_kernel *k, uint32_t i,
+                              const eddy__resource_type *type,
+                              eddy__resource **out_resource);
+
+/*
+ * A reference to the resource called `name` of the session, or of the run if it
+ * has none (see eddy__resource_table_find).
+ */
+eddy_status eddy__find_resource(eddy_kernel *k, const eddy__resource_type *type,
+                                const char *name, eddy__resource_maker make,
+                                const void *arg, eddy__resource **out_resource);
 
 /* Inline scalar outputs, for the commonest kernels. */
 static inline void eddy__out_scalar(eddy__value *out, eddy_dtype dtype,

@@ -228,6 +228,8 @@ static eddy__list *drop_items(eddy__heap *heap, eddy__list *list,
         } else if (item->kind == EDDY__LIST && drop_reference(item->as.list)) {
             item->as.list->next = waiting;
             waiting = item->as.list;
+        } else if (item->kind == EDDY__RESOURCE) {
+            eddy__resource_release(item->as.resource);
         }
     }
     return waiting;

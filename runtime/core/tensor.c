@@ -22,14 +22,7 @@
 /* Bytes of an element in memory; 0 for what no tensor holds. */
 static size_t measure_element(eddy_dtype dtype)
 {
-    switch (dtype) {
-    case EDDY_STRING:
-        return sizeof(eddy__string);
-    case EDDY_RESOURCE: /* number and generation */
-        return 2 * sizeof(uint32_t);
-    default:
-        return eddy_dtype_size(dtype);
-    }
+    return dtype == EDDY_STRING ? sizeof(eddy__string) : eddy_dtype_size(dtype);
 }
 
 /* A block that starts with a header whose other members are zero. */
@@ -221,7 +214,7 @@ static eddy_status check_request(eddy_dtype dtype, const eddy_shape *shape,
                                  int64_t *out_count, eddy_error *err)
 {
     *out_count = 0;
-    if (dtype == EDDY_RESOURCE || measure_element(dtype) == 0)
+    if (measure_element(dtype) == 0)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                           "dtype %s has no elements of its own",
                           eddy_dtype_name(dtype));

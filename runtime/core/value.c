@@ -16,9 +16,6 @@ bool eddy__value_of_element(const eddy_tensor *tensor, eddy__value *out)
         /* A byte of the host's other than 0 and 1 would not be a bool. */
         if (dtype == EDDY_BOOL)
             out->as.b = out->as.u8 != 0;
-    } else if (dtype == EDDY_RESOURCE) {
-        out->kind = EDDY__RESOURCE;
-        memcpy(&out->as, tensor->data, sizeof out->as.resource);
     } else {
         return false;
     }
@@ -47,12 +44,10 @@ eddy_tensor *eddy__value_to_tensor(const eddy__value *v, eddy__heap *heap,
 
     if (eddy__value_is_tensor(v))
         return eddy_tensor_retain(v->as.tensor);
-    if (v->kind != EDDY__SCALAR && v->kind != EDDY__RESOURCE)
+    if (v->kind != EDDY__SCALAR)
         return NULL;
     tensor = eddy__tensor_create(heap, account, allocator, dtype, &shape);
     if (tensor)
-        memcpy(tensor->data, &v->as,
-               v->kind == EDDY__RESOURCE ? sizeof v->as.resource
-                                         : eddy_dtype_size(dtype));
+        memcpy(tensor->data, &v->as, eddy_dtype_size(dtype));
     return tensor;
 }

@@ -14,18 +14,20 @@
 #include <stddef.h>
 
 typedef enum eddy__value_kind {
-    EDDY__NONE,     /* dead, or nothing yet */
-    EDDY__SCALAR,   /* one element, in `as` */
-    EDDY__RESOURCE, /* a handle: number and generation in the run's table */
+    EDDY__NONE,   /* dead, or nothing yet */
+    EDDY__SCALAR, /* one element, in `as` */
     /* Kinds that borrow, in the order of those that hold. */
-    EDDY__CONSTANT,  /* a tensor of the plan, a feed or a frame */
-    EDDY__LENT_LIST, /* a list of a frame */
+    EDDY__CONSTANT,      /* a tensor of the plan, a feed or a frame */
+    EDDY__LENT_LIST,     /* a list of a frame */
+    EDDY__LENT_RESOURCE, /* a handle of a frame */
     /* Kinds from here on hold a reference that must be dropped. */
     EDDY__TENSOR,
-    EDDY__LIST, /* dtype EDDY_VARIANT; runtime/core/list.h */
+    EDDY__LIST,     /* dtype EDDY_VARIANT; runtime/core/list.h */
+    EDDY__RESOURCE, /* a handle; runtime/core/resource.h */
 } eddy__value_kind;
 
 typedef struct eddy__list eddy__list;
+typedef struct eddy__resource eddy__resource;
 
 typedef struct eddy__value {
     uint8_t kind;  /* eddy__value_kind */
@@ -48,10 +50,8 @@ typedef struct eddy__value {
         float c64[2];
         eddy_tensor *tensor;
         eddy__list *list;
-        atomic_uint *refs; /* of either: its first member */
-        struct {
-            uint32_t id, generation;
-        } resource;
+        eddy__resource *resource;
+        atomic_uint *refs; /* of any of these: its first member */
     } as;
 } eddy__value;
 
@@ -74,6 +74,12 @@ static inline bool eddy__value_is_tensor(const eddy__value *v)
     return v->kind == EDDY__TENSOR || v->kind == EDDY__CONSTANT;
 }
 
+/* Is it a handle? */
+static inline bool eddy__value_is_resource(const eddy__value *v)
+{
+    return v->kind == EDDY__RESOURCE || v->kind == EDDY__LENT_RESOURCE;
+}
+
 /* Can its elements be looked at?  Those of a handle or a list can't. */
 static inline bool eddy__value_has_elements(const eddy__value *v)
 {
@@ -83,14 +89,19 @@ static inline bool eddy__value_has_elements(const eddy__value *v)
 /* Drops a reference to a list; `heap` and `list` may be NULL. */
 void eddy__list_recycle(eddy__heap *heap, eddy__list *list);
 
+/* Drops a reference to a resource (runtime/core/resource.h). */
+void eddy__resource_release(eddy__resource *resource);
+
 /* Drops what `v` holds and makes it NONE.  `heap` may be NULL. */
 static inline void eddy__value_clear(eddy__heap *heap, eddy__value *v)
 {
     if (eddy__value_is_counted(v)) {
         if (v->kind == EDDY__TENSOR)
             eddy__tensor_recycle(heap, v->as.tensor);
-        else
+        else if (v->kind == EDDY__LIST)
             eddy__list_recycle(heap, v->as.list);
+        else
+            eddy__resource_release(v->as.resource);
     }
     v->kind = EDDY__NONE;
 }
@@ -136,7 +147,7 @@ bool eddy__value_of_element(const eddy_tensor *tensor, eddy__value *out);
 
 /*
  * A new reference to a tensor that holds the value; NULL without memory, and
- * for a list.
+ * for a list or a handle.
  */
 eddy_tensor *eddy__value_to_tensor(const eddy__value *v, eddy__heap *heap,
                                    eddy__account *account,

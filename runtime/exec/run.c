@@ -70,6 +70,24 @@ static bool make_arrays(eddy_run *run)
            run->spare_frames && run->spare_iterations;
 }
 
+static eddy_status make_locks(eddy_run *run, eddy_error *err)
+{
+    eddy_status status = eddy__mutex_init(&run->mu, err);
+
+    if (status != EDDY_OK)
+        return status;
+    status = eddy__cond_init(&run->changed, err);
+    if (status != EDDY_OK)
+        goto no_cond;
+    status = eddy__resource_table_init(&run->named, &run->ctx->allocator, err);
+    if (status == EDDY_OK)
+        return EDDY_OK;
+    uv_cond_destroy(&run->changed);
+no_cond:
+    uv_mutex_destroy(&run->mu);
+    return status;
+}
+
 static eddy_status init_run(eddy_run *run, eddy_error *err)
 {
     if (!make_arrays(run))
@@ -83,15 +101,13 @@ static eddy_status init_run(eddy_run *run, eddy_error *err)
                                 .account = run->heap.account,
                                 .allocator = &run->ctx->allocator,
                                 .services = &eddy__run_services,
+                                .resources = &run->resources,
                                 .err = &run->error,
                                 .run = run};
     run->may_offload = run->ctx->pool && eddy__pool_is_wide(run->ctx->pool);
     atomic_init(&run->stop, EDDY__GO);
-    EDDY_TRY(eddy__mutex_init(&run->mu, err));
-    if (eddy__cond_init(&run->changed, err) == EDDY_OK)
-        return EDDY_OK;
-    uv_mutex_destroy(&run->mu);
-    return EDDY_UNAVAILABLE;
+    run->resources.heap = &run->heap;
+    return make_locks(run, err);
 }
 
 static void free_run(eddy_run *run)
@@ -159,6 +175,7 @@ void eddy_run_destroy(eddy_run *run)
         eddy__heap_recycle(&run->heap, run->queue.base,
                            (size_t)(run->queue.end - run->queue.base) *
                                sizeof *run->queue.base);
+    eddy__resource_table_deinit(&run->named);
     uv_cond_destroy(&run->changed);
     uv_mutex_destroy(&run->mu);
     free_run(run);
@@ -274,7 +291,7 @@ static void deliver_tensor(eddy_run *run, size_t i)
     if (!eddy__value_has_elements(value)) {
         eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, NULL, NULL,
                         "fetch %zu is a %s, which can't leave its run", i,
-                        value->kind == EDDY__RESOURCE ? "resource" : "list");
+                        eddy__value_is_resource(value) ? "resource" : "list");
         return;
     }
     run->fetches[i] = eddy__value_to_tensor(
@@ -326,6 +343,8 @@ static void finish(eddy_run *run)
     eddy__drive_end(run);
     if (run->failed)
         drop_fetches(run);
+    eddy__resource_set_clear(&run->resources);
+    eddy__resource_table_clear(&run->named);
     if (run->ctx->pool)
         eddy__pool_forget(run->ctx->pool, run);
     finish_stats(run);

@@ -16,6 +16,7 @@
 #include "runtime/base/thread.h"
 #include "runtime/core/context.h"
 #include "runtime/exec/pool.h"
+#include "runtime/exec/session.h"
 #include "runtime/plan/plan.h"
 
 typedef struct eddy__frame eddy__frame;
@@ -180,6 +181,8 @@ struct eddy_run {
     /* The driver's own from here on. */
     const eddy__step *steps; /* the plan's */
     eddy__heap heap;
+    eddy__resource_set resources;
+    eddy__resource_table named; /* if there is no session */
     eddy_kernel kernel;
     eddy__queue queue;
     eddy__frame *frames; /* live ones, the root among them */

@@ -74,6 +74,7 @@ static eddy__task *new_task(eddy_run *run, const eddy__step *step,
     task->kernel.node = step->node;
     task->kernel.iteration = it;
     task->kernel.heap = NULL;
+    task->kernel.resources = NULL;
     task->kernel.err = &task->error;
     claim_inputs(task);
     run->n_tasks++;
@@ -192,12 +193,21 @@ static void log_line(const eddy_kernel *kernel, eddy_log_level level,
     eddy__log(run->ctx, level, "%s", line);
 }
 
+static eddy__resource_table *table_of(const eddy_kernel *kernel)
+{
+    eddy_run *run = kernel->run;
+
+    return run->options.session ? &run->options.session->resources
+                                : &run->named;
+}
+
 const eddy__services eddy__run_services = {
     .suspend = suspend,
     .complete = complete,
     .cancelled = is_cancelled,
     .iteration = iteration_of,
     .log = log_line,
+    .table = table_of,
 };
 
 /* ---- coming back ---- */

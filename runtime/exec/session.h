@@ -1,0 +1,14 @@
+/* What a session holds. */
+#ifndef EDDY_EXEC_SESSION_H
+#define EDDY_EXEC_SESSION_H
+
+#include "eddy/session.h"
+#include "runtime/core/resource.h"
+
+struct eddy_session {
+    eddy_context *ctx;
+    atomic_uint refs; /* add relaxed, subtract acquire-release */
+    eddy__resource_table resources;
+};
+
+#endif
