@@ -8,6 +8,7 @@
 #   make bench         eddy's own benchmarks     (BENCH_FLAGS=--tsv)
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
 #   make lint          layers, format, headers alone, clang-tidy
+#   make docs          writes docs/ops.md from the tables of ops
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
 #   make deps          what the build needs, through apt, if it is missing
@@ -81,7 +82,7 @@ BENCH_SRC := $(sort $(wildcard benchmarks/bench_*.c))
 BENCH_AID := $(filter-out $(BENCH_SRC),$(sort $(wildcard benchmarks/*.c)))
 EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
 CODE_DIRS := include include/eddy runtime/* ops frames autodiff interop tools \
-	tests benchmarks examples
+	tests benchmarks examples scripts
 HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
 
 # Shows one word and the file in place of the command, unless V is set.
@@ -94,7 +95,9 @@ TOOL_OBJ := $(call objects,$(TOOL_SRC))
 TEST_OBJ := $(call objects,$(TEST_SRC))
 BENCH_OBJ := $(call objects,$(BENCH_SRC) $(BENCH_AID))
 EXAMPLE_OBJ := $(call objects,$(EXAMPLE_SRC))
-OBJ := $(LIB_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ)
+OPS_TABLE := $(BUILD)/scripts/ops_table
+OBJ := $(LIB_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
+	$(OPS_TABLE).o
 
 STATIC := $(OUT)/libeddy.a
 SONAME := libeddy.so.$(SOVERSION)
@@ -119,7 +122,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test asan tsan valgrind bench bench-peers lint format \
+.PHONY: all demo test asan tsan valgrind bench bench-peers lint docs format \
 	install uninstall deps deps-lint clean help run-demo run-tests run-valgrind \
 	run-benches FORCE
 
@@ -196,6 +199,9 @@ $(EXAMPLES): $(OUT)/%: $(BUILD)/%.o $(STATIC)
 	@mkdir -p $(@D)
 	$(call say,LINK) $(LINK) $^ $(call libs) -o $@
 
+$(OPS_TABLE): $(OPS_TABLE).o $(STATIC)
+	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
+
 # --- running --------------------------------------------------------------
 
 demo: deps
@@ -232,9 +238,15 @@ run-valgrind: $(RUNNER) $(COMMAND)
 run-benches: $(COMMAND) $(BENCHES)
 	@for b in $(BENCHES); do $(ENVIRONMENT) $$b $(BENCH_FLAGS) || exit 1; done
 
-lint: $(BUILD)/flags $(GENERATED)
+# The page of ops is looked at when everything is.
+lint: $(BUILD)/flags $(GENERATED) $(if $(FILES),,$(OPS_TABLE))
 	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
-	    FILES='$(FILES)' scripts/lint.sh
+	    FILES='$(FILES)' OPS_TABLE='$(if $(FILES),,$(OPS_TABLE))' \
+	    scripts/lint.sh
+
+docs: $(OPS_TABLE)
+	@$(OPS_TABLE) tests/conformance/tf > $(BUILD)/ops.md
+	@mv $(BUILD)/ops.md docs/ops.md
 
 format:
 	@clang-format -i $(or $(FILES),$(sort $(wildcard \

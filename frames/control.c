@@ -61,50 +61,28 @@ static eddy_status run_loop_cond(eddy_kernel *k)
     "T: type, frame_name: string, is_constant: bool = false, "                 \
     "parallel_iterations: int = 10"
 
-/* X(name, role, inputs, outputs, attrs, shape function, kernel, flags) */
-#define CONTROL_MAP(X)                                                         \
-    X("Switch", SWITCH, "data: T, pred: bool",                                 \
-      "output_false: T, output_true: T", "T: type", infer_switch, NULL, 0)     \
-    X("RefSwitch", SWITCH, "data: ref T, pred: bool",                          \
-      "output_false: ref T, output_true: ref T", "T: type", infer_switch,      \
-      NULL, 0)                                                                 \
-    X("_SwitchN", SWITCH, "data: T, output_index: int32",                      \
-      "outputs: num_outs * T", "num_outs: int >= 1, T: type", infer_switch_n,  \
-      NULL, 0)                                                                 \
-    X("Merge", MERGE, "inputs: N * T", "output: T, value_index: int32",        \
-      "T: type, N: int >= 1", infer_merge, NULL, 0)                            \
-    X("RefMerge", MERGE, "inputs: ref N * T",                                  \
-      "output: ref T, value_index: int32", "T: type, N: int >= 1",             \
-      infer_merge, NULL, 0)                                                    \
-    X("Enter", ENTER, "data: T", "output: T", ENTER_ATTRS,                     \
-      eddy__infer_unchanged, NULL, 0)                                          \
-    X("RefEnter", ENTER, "data: ref T", "output: ref T", ENTER_ATTRS,          \
-      eddy__infer_unchanged, NULL, 0)                                          \
-    X("Exit", EXIT, "data: T", "output: T", "T: type", eddy__infer_unchanged,  \
-      NULL, 0)                                                                 \
-    X("RefExit", EXIT, "data: ref T", "output: ref T", "T: type",              \
-      eddy__infer_unchanged, NULL, 0)                                          \
-    X("NextIteration", NEXT_ITERATION, "data: T", "output: T", "T: type",      \
-      eddy__infer_unchanged, NULL, 0)                                          \
-    X("RefNextIteration", NEXT_ITERATION, "data: ref T", "output: ref T",      \
-      "T: type", eddy__infer_unchanged, NULL, 0)                               \
-    X("LoopCond", LOOP_COND, "input: bool", "output: bool", "",                \
-      infer_loop_cond, run_loop_cond, EDDY_OP_NOT_DIFFERENTIABLE)              \
-    X("ControlTrigger", CONTROL_TRIGGER, "", "", "", NULL, NULL,               \
-      EDDY_OP_NOT_DIFFERENTIABLE)
-
 static const eddy_op_spec specs[] = {
-#define X(name, role, in, out, attrs, infer, kernel, flags)                    \
-    {sizeof(eddy_op_spec),   name, in, out, attrs, infer, kernel, NULL,        \
-     (flags) | EDDY_OP_CHEAP},
-    CONTROL_MAP(X)
-#undef X
+#define CONTROL(name, role, in, out, attrs, infer, kernel, flags, doc)         \
+    {sizeof(eddy_op_spec),                                                     \
+     name,                                                                     \
+     in,                                                                       \
+     out,                                                                      \
+     attrs,                                                                    \
+     infer,                                                                    \
+     kernel,                                                                   \
+     NULL,                                                                     \
+     (flags) | EDDY_OP_CHEAP,                                                  \
+     doc,                                                                      \
+     "TensorFlow " name},
+#include "frames/control.def"
+#undef CONTROL
 };
 
 static const eddy__role roles[] = {
-#define X(name, role, in, out, attrs, infer, kernel, flags) EDDY__ROLE_##role,
-    CONTROL_MAP(X)
-#undef X
+#define CONTROL(name, role, in, out, attrs, infer, kernel, flags, doc)         \
+    EDDY__ROLE_##role,
+#include "frames/control.def"
+#undef CONTROL
 };
 
 const eddy__op_table eddy__control_ops = {

@@ -206,21 +206,21 @@ static eddy_status infer_search(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, index, output, run)                                          \
+#define ROW(name, index, output, run, doc)                                     \
     {                                                                          \
         sizeof(eddy_op_spec), name, "input: T, dimension: Tidx",               \
             "output: output_type",                                             \
-            "T: {float16, float32, float64, int8, int16, int32, int64, "       \
-            "uint8, "                                                          \
-            "uint16, uint32, uint64, bool}, Tidx: {" index                     \
-            "int32, int64} = int32, "                                          \
+            "T: {real, bool}, Tidx: {" index "int32, int64} = int32, "         \
             "output_type: {" output "int32, int64} = int64",                   \
-            infer_search, run, NULL, EDDY_OP_NOT_DIFFERENTIABLE                \
+            infer_search, run, NULL, EDDY_OP_NOT_DIFFERENTIABLE, doc,          \
+            "TensorFlow " name                                                 \
     }
 
 static const eddy_op_spec specs[] = {
-    ROW("ArgMax", "int16, ", "int16, uint16, ", run_argmax),
-    ROW("ArgMin", "", "", run_argmin),
+    ROW("ArgMax", "int16, ", "int16, uint16, ", run_argmax,
+        "Where along an axis the largest element is, the first of equals."),
+    ROW("ArgMin", "", "", run_argmin,
+        "Where along an axis the least element is, the first of equals."),
 };
 
 const eddy__op_table eddy__argmax_ops = {

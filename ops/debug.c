@@ -136,26 +136,29 @@ static eddy_status run_abort(eddy_kernel *k)
                        "Abort_op intentional failure; %s", line.text);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name                                     \
     }
 #define EFFECT (EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
     ROW("Assert", "condition: bool, data: T", "",
         "T: list(type) >= 1, summarize: int = 3", NULL, run_assert,
-        prepare_assert, EFFECT | EDDY_OP_CHEAP),
+        prepare_assert, EFFECT | EDDY_OP_CHEAP,
+        "Fails the run, with the data, unless the condition is true."),
     ROW("Print", "input: T, data: U", "output: T",
         "T: type, U: list(type) >= 0, message: string = '', "
         "first_n: int = -1, summarize: int = 3",
-        eddy__infer_unchanged, run_print, prepare_print, EDDY_OP_STATEFUL),
+        eddy__infer_unchanged, run_print, prepare_print, EDDY_OP_STATEFUL,
+        "Its input; logs the data as it passes."),
     ROW("PrintV2", "input: string", "",
         "output_stream: string = 'stderr', end: string = '\n'", NULL,
-        run_print_v2, NULL, EFFECT),
+        run_print_v2, NULL, EFFECT, "Logs a text."),
     ROW("Abort", "", "",
         "error_msg: string = '', exit_without_error: bool = false", NULL,
-        run_abort, NULL, EFFECT),
+        run_abort, NULL, EFFECT, "Ends the run with an error."),
 };
 
 const eddy__op_table eddy__debug_ops = {specs, NULL,

@@ -156,7 +156,7 @@
 #define AS_ORDERED(D, name, start, fold, finish)                               \
     AS_COMPUTED(D, name, start##_##D, fold, finish)
 
-#define REDUCE(name, types, reducers) reducers
+#define REDUCE(name, doc, types, reducers) reducers
 #define FLOATS(name, ...) EDDY__EACH_FLOAT(AS_COMPUTED, name, __VA_ARGS__)
 #define WRAPPED(name, ...)                                                     \
     EDDY__EACH_SIGNED(AS_WRAPPED, name, __VA_ARGS__)                           \
@@ -168,7 +168,7 @@
     EDDY__EACH_SIGNED(AS_INT64, name, __VA_ARGS__)                             \
     EDDY__EACH_UNSIGNED(AS_UINT64, name, __VA_ARGS__)
 #define COMPLEX(name, ...) AS_COMPLEX(C64, name, __VA_ARGS__)
-#define LOGICAL(name, start, fold) AS_COMPUTED(B, name, start, fold, a)
+#define LOGICAL(name, doc, start, fold) AS_COMPUTED(B, name, start, fold, a)
 #include "ops/reduce.def"
 #undef REDUCE
 #undef FLOATS
@@ -184,7 +184,7 @@
 #define INTEGERS(name)                                                         \
     EDDY__EACH_SIGNED(ENTRY, name) EDDY__EACH_UNSIGNED(ENTRY, name)
 
-#define REDUCE(name, types, reducers)                                          \
+#define REDUCE(name, doc, types, reducers)                                     \
     static const eddy__reducer *const reducers_##name[EDDY_DTYPE_COUNT] = {    \
         reducers};                                                             \
     static eddy_status prepare_##name(eddy_infer *infer)                       \
@@ -197,7 +197,7 @@
 #define ORDERED(name, ...) INTEGERS(name)
 #define AVERAGED(name, ...) INTEGERS(name)
 #define COMPLEX(name, ...) ENTRY(C64, name)
-#define LOGICAL(name, start, fold) REDUCE(name, , ENTRY(B, name))
+#define LOGICAL(name, doc, start, fold) REDUCE(name, doc, , ENTRY(B, name))
 #include "ops/reduce.def"
 #undef REDUCE
 #undef LOGICAL
@@ -206,7 +206,7 @@
 
 #define REAL "T: real, "
 #define NUMBER "T: number, "
-#define ROW(name, type, attrs, flags)                                          \
+#define ROW(name, doc, type, attrs, flags)                                     \
     {sizeof(eddy_op_spec),                                                     \
      #name,                                                                    \
      "input: " type ", reduction_indices: Tidx",                               \
@@ -215,12 +215,14 @@
      eddy__reduction_infer,                                                    \
      NULL,                                                                     \
      prepare_##name,                                                           \
-     flags},
+     flags,                                                                    \
+     doc,                                                                      \
+     "TensorFlow " #name},
 
 static const eddy_op_spec specs[] = {
-#define REDUCE(name, types, reducers) ROW(name, "T", types, 0)
-#define LOGICAL(name, start, fold)                                             \
-    ROW(name, "bool", "", EDDY_OP_NOT_DIFFERENTIABLE)
+#define REDUCE(name, doc, types, reducers) ROW(name, doc, "T", types, 0)
+#define LOGICAL(name, doc, start, fold)                                        \
+    ROW(name, doc, "bool", "", EDDY_OP_NOT_DIFFERENTIABLE)
 #include "ops/reduce.def"
 #undef REDUCE
 #undef LOGICAL

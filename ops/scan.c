@@ -260,22 +260,25 @@ static eddy_status run_sequence(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, 0,    \
+            doc, "TensorFlow " name                                            \
     }
-#define SCAN(name, run)                                                        \
+#define SCAN(name, run, doc)                                                   \
     ROW(name, "x: T, axis: Tidx", "out: T",                                    \
         "exclusive: bool = false, reverse: bool = false, T: number, "          \
         "Tidx: index = int32",                                                 \
-        eddy__infer_unchanged, run, prepare_scan, 0)
+        eddy__infer_unchanged, run, prepare_scan, doc)
 
 static const eddy_op_spec specs[] = {
-    SCAN("Cumprod", run_cumprod),
-    SCAN("Cumsum", run_cumsum),
+    SCAN("Cumprod", run_cumprod, "Running products along an axis."),
+    SCAN("Cumsum", run_cumsum, "Running sums along an axis."),
     ROW("ReverseSequence", "input: T, seq_lengths: Tlen", "output: T",
         "seq_dim: int, batch_dim: int = 0, Tlen: index = int64, T: type",
-        eddy__infer_unchanged, run_sequence, prepare_sequence, 0),
+        eddy__infer_unchanged, run_sequence, prepare_sequence,
+        "Each slice along one axis, its first elements along another "
+        "reversed."),
 };
 
 const eddy__op_table eddy__scan_ops = {specs, NULL,

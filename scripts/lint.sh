@@ -1,7 +1,8 @@
 #!/bin/sh
 # Static checks: layers, format, headers alone, clang-tidy.  All of them run,
 # whatever the first ones find.  `make lint` sets CC and FLAGS; FILES limits
-# format and clang-tidy to the files that it names.
+# format and clang-tidy to the files that it names; OPS_TABLE is the program
+# that writes docs/ops.md, if that is to be compared.
 #
 # A tool that is not installed is passed over with a message, except under
 # CI=true, where that is an error.
@@ -56,7 +57,7 @@ if is_there clang-format; then
     echo "lint: format"
     # shellcheck disable=SC2086
     for file in $(sources '\.[ch]$' include $LIBRARY tools tests benchmarks \
-        examples); do
+        examples scripts); do
         clang-format --dry-run -Werror "$file" 2>/dev/null ||
             fail "format of $file (clang-format -i $file)"
     done
@@ -88,10 +89,16 @@ done
 if is_there clang-tidy; then
     echo "lint: clang-tidy"
     # shellcheck disable=SC2086
-    sources '\.c$' $LIBRARY tools examples | xargs -r -P "$jobs" -I '{}' \
+    sources '\.c$' $LIBRARY tools examples scripts | xargs -r -P "$jobs" -I '{}' \
         clang-tidy --quiet '{}' -- $FLAGS >"$scratch/tidy" 2>&1 ||
         fail clang-tidy
     grep -v '^[0-9]* warnings\? .*generated' "$scratch/tidy"
+fi
+
+if [ -n "${OPS_TABLE:-}" ]; then
+    echo "lint: docs/ops.md"
+    "$OPS_TABLE" tests/conformance/tf | cmp -s - docs/ops.md ||
+        fail "docs/ops.md (make docs)"
 fi
 
 [ "$bad" -eq 0 ] && echo "lint: clean"

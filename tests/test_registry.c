@@ -99,6 +99,56 @@ START_TEST(names_come_in_order_and_end_with_null)
 }
 END_TEST
 
+START_TEST(an_op_tells_what_it_was_registered_with)
+{
+    eddy_op_spec spec = spec_of("Mine");
+    eddy_op_info info;
+
+    spec.attrs = "T: {float32, bool}, n: int = 1, L: list(index) = []";
+    spec.doc = "What it does.";
+    spec.source = "me";
+    spec.flags = EDDY_OP_HEAVY;
+    ck_assert_int_eq(eddy_op_register(&f.ctx, &spec, &f.err), EDDY_OK);
+    ck_assert(eddy_op_find(&f.ctx, "Mine", &info));
+    ck_assert_str_eq(info.name, "Mine");
+    ck_assert_str_eq(info.inputs, "x: T");
+    ck_assert_str_eq(info.outputs, "y: T");
+    ck_assert_str_eq(info.attrs, spec.attrs);
+    ck_assert_ptr_ne(info.attrs, spec.attrs);
+    ck_assert_str_eq(info.doc, "What it does.");
+    ck_assert_str_eq(info.source, "me");
+    ck_assert_uint_eq(info.flags, EDDY_OP_HEAVY);
+    ck_assert_uint_eq(info.n_types, 2);
+    ck_assert_str_eq(info.types[0].attr, "T");
+    ck_assert_uint_eq(info.types[0].dtypes,
+                      1u << EDDY_FLOAT32 | 1u << EDDY_BOOL);
+    ck_assert(!info.types[0].is_list);
+    ck_assert_str_eq(info.types[1].attr, "L");
+    ck_assert_uint_eq(info.types[1].dtypes,
+                      1u << EDDY_INT32 | 1u << EDDY_INT64);
+    ck_assert(info.types[1].is_list);
+}
+END_TEST
+
+START_TEST(an_op_without_texts_has_an_empty_signature)
+{
+    const eddy_op_spec spec = {
+        .size = sizeof spec, .name = "Bare", .kernel = run_nothing};
+    eddy_op_info info = {.n_types = 7};
+
+    ck_assert(!eddy_op_find(&f.ctx, "Bare", &info));
+    ck_assert_uint_eq(info.n_types, 7);
+    ck_assert_int_eq(eddy_op_register(&f.ctx, &spec, &f.err), EDDY_OK);
+    ck_assert(eddy_op_find(&f.ctx, "Bare", &info));
+    ck_assert_str_eq(info.inputs, "");
+    ck_assert_str_eq(info.outputs, "");
+    ck_assert_str_eq(info.attrs, "");
+    ck_assert_ptr_null(info.doc);
+    ck_assert_ptr_null(info.source);
+    ck_assert_uint_eq(info.n_types, 0);
+}
+END_TEST
+
 static const char *const bad_names[] = {
     "", "1st", "_Mine", "a b", "a/b", "a-b", "a\nb", "\xc3\xa4", ">a", ".a",
 };
@@ -166,6 +216,7 @@ START_TEST(a_table_gives_roles_and_marks_its_ops_as_built_in)
     const eddy__role roles[] = {EDDY__ROLE_MERGE, EDDY__ROLE_NONE};
     const eddy__op_table table = {.specs = specs, .roles = roles, .n = 2};
     eddy_op_spec mine = spec_of("Mine");
+    eddy_op_info info;
 
     mine.flags |= EDDY__OP_BUILTIN;
     ck_assert_int_eq(eddy__registry_add_table(&f.ctx.registry, &table, &f.err),
@@ -175,6 +226,8 @@ START_TEST(a_table_gives_roles_and_marks_its_ops_as_built_in)
     ck_assert_int_eq(find("Outer")->role, EDDY__ROLE_NONE);
     ck_assert((find("Outer")->flags & EDDY__OP_BUILTIN) != 0);
     ck_assert((find("Mine")->flags & EDDY__OP_BUILTIN) == 0);
+    ck_assert(eddy_op_find(&f.ctx, "Outer", &info));
+    ck_assert_uint_eq(info.flags, EDDY_OP_CHEAP);
 }
 END_TEST
 
@@ -236,6 +289,8 @@ TCase *registry_tests(void)
     tcase_add_test(tc, an_unknown_op_is_not_found);
     tcase_add_test(tc, ops_stay_where_they_are_when_others_come);
     tcase_add_test(tc, names_come_in_order_and_end_with_null);
+    tcase_add_test(tc, an_op_tells_what_it_was_registered_with);
+    tcase_add_test(tc, an_op_without_texts_has_an_empty_signature);
     tcase_add_loop_test(tc, a_bad_name_is_refused, 0,
                         (int)(sizeof bad_names / sizeof bad_names[0]));
     tcase_add_test(tc, names_with_digits_and_marks_are_legal);

@@ -75,9 +75,10 @@ const eddy__command eddy__command_inspect = {
     .arguments = "GRAPH [--dot]",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
-        "Prints how often each op occurs in GRAPH and which ops this build\n"
-        "does not have; what can be fed and fetched; the frames as a tree,\n"
-        "each with its predicate, its loop variables (the five primitives of\n"
+        "Prints how often each op occurs in GRAPH and its functions, and\n"
+        "which of them this build does not have (which is no failure of\n"
+        "inspect); what can be fed and fetched; the frames as a tree, each\n"
+        "with its predicate, its loop variables (the five primitives of\n"
         "each) and its loop invariants; what is odd; and the branches.\n",
     .examples = "  eddy inspect model.pb\n"
                 "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n",

@@ -6,7 +6,10 @@
 
 #include "eddy/analysis.h"
 
-/* How often each op occurs, and those that the context does not know. */
+/*
+ * How often each op occurs, in the graph and in the functions of its library,
+ * and those that the context does not know.
+ */
 EDDY_MUST_USE eddy__exit eddy__inspect_ops(const eddy_context *ctx,
                                            const eddy_graph *graph);
 

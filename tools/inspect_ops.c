@@ -11,8 +11,10 @@
 /* More of a kind than this are counted, not listed. */
 #define MOST_LISTED 40
 
+/* A node of the graph, or of a function of its library. */
 typedef struct node_op {
     const char *op;
+    size_t function; /* 0: the graph itself, else one more than its index */
     eddy_node node;
 } node_op;
 
@@ -37,23 +39,41 @@ static int compare_ops(const void *a, const void *b)
     const node_op *x = a, *y = b;
     const int order = strcmp(x->op, y->op);
 
-    return order != 0 ? order : (x->node > y->node) - (x->node < y->node);
+    if (order != 0)
+        return order;
+    if (x->function != y->function)
+        return x->function > y->function ? 1 : -1;
+    return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Every node with its op, sorted by op; NULL after a complaint. */
-static node_op *sort_nodes(const eddy_graph *graph, size_t n)
+/* The graph that `function` of a node_op means; NULL past the last. */
+static const eddy_graph *part_of(const eddy_graph *graph, size_t function)
 {
-    node_op *nodes = eddy__inspect_allocate(n, sizeof *nodes);
+    return function == 0 ? graph
+                         : eddy_graph_function_body(graph, function - 1);
+}
 
-    if (nodes == NULL)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
-        nodes[i] = (node_op){
-            .op = eddy_graph_node_op(graph, (eddy_node)i),
-            .node = (eddy_node)i,
-        };
-    qsort(nodes, n, sizeof *nodes, compare_ops);
-    return nodes;
+/*
+ * Fills `nodes`, unless it is NULL, with those of the graph and its functions,
+ * and gives their number.  The arguments of functions do not count.
+ */
+static size_t list_nodes(const eddy_graph *graph, node_op *nodes)
+{
+    const eddy_graph *part;
+    size_t n = 0;
+
+    for (size_t f = 0; (part = part_of(graph, f)) != NULL; f++) {
+        for (size_t i = 0; i < eddy_graph_size(part); i++) {
+            const char *op = eddy_graph_node_op(part, (eddy_node)i);
+
+            if (f > 0 && strcmp(op, "_Arg") == 0)
+                continue;
+            if (nodes != NULL)
+                nodes[n] = (node_op){op, f, (eddy_node)i};
+            n++;
+        }
+    }
+    return n;
 }
 
 /* The end of the nodes that have the op of the one at `first`. */
@@ -64,19 +84,6 @@ static size_t end_of_op(const node_op *nodes, size_t n, size_t first)
     while (end < n && strcmp(nodes[end].op, nodes[first].op) == 0)
         end++;
     return end;
-}
-
-/*
- * Whether `ctx` knows the op; `at` goes through its names, which are sorted as
- * the ops that are asked for.
- */
-static bool is_known(const eddy_context *ctx, const char *op, size_t *at)
-{
-    const char *name;
-
-    while ((name = eddy_op_name(ctx, *at)) != NULL && strcmp(name, op) < 0)
-        ++*at;
-    return name != NULL && strcmp(name, op) == 0;
 }
 
 static void print_ops(const node_op *nodes, size_t n)
@@ -90,37 +97,88 @@ static void print_ops(const node_op *nodes, size_t n)
     }
 }
 
+static void print_place(const eddy_graph *graph, const node_op *node)
+{
+    const eddy_graph *part = part_of(graph, node->function);
+
+    eddy__put_name(stdout, eddy_graph_node_name(part, node->node));
+    if (node->function > 0) {
+        fputs(" of function ", stdout);
+        eddy__put_name(stdout,
+                       eddy_graph_function_name(graph, node->function - 1));
+    }
+}
+
 static void print_unsupported(const eddy_context *ctx, const eddy_graph *graph,
                               const node_op *nodes, size_t n)
 {
-    size_t at = 0, n_found = 0;
+    size_t n_found = 0;
 
     for (size_t i = 0, end; i < n; i = end) {
+        eddy_op_info info;
+
         end = end_of_op(nodes, n, i);
-        if (is_known(ctx, nodes[i].op, &at))
+        if (eddy_op_find(ctx, nodes[i].op, &info))
             continue;
         if (n_found++ == 0)
             puts("unsupported ops:");
         fputs("  ", stdout);
         eddy__put_name(stdout, nodes[i].op);
         printf(": %zu node%s, the first ", end - i, end - i == 1 ? "" : "s");
-        eddy__put_name(stdout, eddy_graph_node_name(graph, nodes[i].node));
+        print_place(graph, &nodes[i]);
         putchar('\n');
     }
     if (n_found == 0)
         puts("unsupported ops: none");
 }
 
+/* The functions whose ops are not among those above. */
+static void print_unreadable(const eddy_graph *graph)
+{
+    const char *name;
+    size_t n_found = 0;
+
+    for (size_t i = 0; (name = eddy_graph_function_name(graph, i)) != NULL;
+         i++) {
+        const char *problem = eddy_graph_function_problem(graph, i);
+
+        if (problem == NULL)
+            continue;
+        if (n_found++ == 0)
+            puts("functions that cannot be read:");
+        fputs("  ", stdout);
+        eddy__put_name(stdout, name);
+        printf(": %s\n", problem);
+    }
+}
+
+static void print_sizes(const eddy_graph *graph, size_t n)
+{
+    const size_t n_own = eddy_graph_size(graph);
+    size_t n_functions = 0;
+
+    printf("nodes: %zu", n_own);
+    while (eddy_graph_function_name(graph, n_functions) != NULL)
+        n_functions++;
+    if (n_functions > 0)
+        printf(", and %zu in %zu function%s", n - n_own, n_functions,
+               n_functions == 1 ? "" : "s");
+    putchar('\n');
+}
+
 eddy__exit eddy__inspect_ops(const eddy_context *ctx, const eddy_graph *graph)
 {
-    const size_t n = eddy_graph_size(graph);
-    node_op *nodes = sort_nodes(graph, n);
+    const size_t n = list_nodes(graph, NULL);
+    node_op *nodes = eddy__inspect_allocate(n, sizeof *nodes);
 
     if (nodes == NULL)
         return EDDY__EXIT_FAILED;
-    printf("nodes: %zu\n", n);
+    list_nodes(graph, nodes);
+    qsort(nodes, n, sizeof *nodes, compare_ops);
+    print_sizes(graph, n);
     print_ops(nodes, n);
     print_unsupported(ctx, graph, nodes, n);
+    print_unreadable(graph);
     free(nodes);
     return EDDY__EXIT_DONE;
 }

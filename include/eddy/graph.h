@@ -159,6 +159,20 @@ EDDY_API eddy_dtype eddy_graph_output_dtype(const eddy_graph *graph,
 EDDY_API bool eddy_graph_node_attr(const eddy_graph *graph, eddy_node node,
                                    const char *name, eddy_attr *out_attr);
 
+/*
+ * The functions of the graph's library, from 0 on: a name, and the nodes of its
+ * body, a graph whose own library is empty and that belongs to `graph`; its
+ * nodes of op `_Arg` stand for the arguments.  Both are NULL past the end.  A
+ * function that could not be read has an empty body, and _problem says why;
+ * else that is NULL.
+ */
+EDDY_API const char *eddy_graph_function_name(const eddy_graph *graph,
+                                              size_t i);
+EDDY_API const eddy_graph *eddy_graph_function_body(const eddy_graph *graph,
+                                                    size_t i);
+EDDY_API const char *eddy_graph_function_problem(const eddy_graph *graph,
+                                                 size_t i);
+
 /* EDDY_NO_NODE if there is none. */
 EDDY_API eddy_node eddy_graph_find(const eddy_graph *graph, const char *name);
 

@@ -96,6 +96,30 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_op_register(eddy_context *ctx,
 /* The i-th registered op's name, or NULL past the end; in order of name. */
 EDDY_API const char *eddy_op_name(const eddy_context *ctx, size_t i);
 
+/* What one of an op's attributes of kind type, or list(type), may be. */
+typedef struct eddy_op_type {
+    const char *attr; /* its name */
+    uint32_t dtypes;  /* bit d: the eddy_dtype d */
+    bool is_list;
+} eddy_op_type;
+
+/* An op as it was registered. */
+typedef struct eddy_op_info {
+    const char *name;
+    const char *inputs, *outputs, *attrs; /* the signature, "" for none */
+    const char *doc, *source;             /* NULL: not given */
+    uint32_t flags;                       /* eddy_op_flags */
+    const eddy_op_type *types;            /* in the order of `attrs` */
+    size_t n_types;
+} eddy_op_info;
+
+/*
+ * Finds an op by its name; false if `ctx` has none.  Texts and types are
+ * borrowed from `ctx`.  @thread any, once all ops are registered
+ */
+EDDY_API bool eddy_op_find(const eddy_context *ctx, const char *name,
+                           eddy_op_info *out_info);
+
 /* ---- what kernels may ask; @thread the one that runs the kernel ---- */
 
 /* A read-only look at one input, valid until the kernel returns. */

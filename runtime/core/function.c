@@ -135,3 +135,18 @@ eddy_status eddy__graph_add_function(eddy_graph *graph,
     graph->functions[graph->n_functions++] = copy;
     return EDDY_OK;
 }
+
+const char *eddy_graph_function_name(const eddy_graph *graph, size_t i)
+{
+    return i < graph->n_functions ? graph->functions[i].name : NULL;
+}
+
+const eddy_graph *eddy_graph_function_body(const eddy_graph *graph, size_t i)
+{
+    return i < graph->n_functions ? graph->functions[i].body : NULL;
+}
+
+const char *eddy_graph_function_problem(const eddy_graph *graph, size_t i)
+{
+    return i < graph->n_functions ? graph->functions[i].problem : NULL;
+}

@@ -120,6 +120,42 @@ static bool copy_text(eddy__registry *registry, const char *text,
     return !text || *out_copy;
 }
 
+/* The type attributes of an op whose signature was parsed. */
+static bool list_types(eddy__registry *registry, const eddy__op *op,
+                       eddy_op_info *info)
+{
+    eddy_op_type *types =
+        eddy__arena_allocate(&registry->arena, op->n_attrs, sizeof *types);
+
+    if (!types)
+        return false;
+    info->types = types;
+    for (uint32_t i = 0; i < op->n_attrs; i++)
+        if (op->attrs[i].kind == EDDY_ATTR_TYPE)
+            types[info->n_types++] =
+                (eddy_op_type){.attr = op->attrs[i].name,
+                               .dtypes = op->attrs[i].allowed,
+                               .is_list = op->attrs[i].is_list};
+    return true;
+}
+
+static bool copy_info(eddy__registry *registry, const eddy_op_spec *spec,
+                      eddy__op *op)
+{
+    eddy_op_info *info = &op->info;
+
+    info->name = op->name;
+    info->flags = op->flags & ~EDDY__OP_BUILTIN;
+    return copy_text(registry, spec->inputs ? spec->inputs : "",
+                     &info->inputs) &&
+           copy_text(registry, spec->outputs ? spec->outputs : "",
+                     &info->outputs) &&
+           copy_text(registry, spec->attrs ? spec->attrs : "", &info->attrs) &&
+           copy_text(registry, spec->doc, &info->doc) &&
+           copy_text(registry, spec->source, &info->source) &&
+           list_types(registry, op, info);
+}
+
 /* Adds an op that was checked; `flags` stand in place of those of `spec`. */
 static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
                        eddy__role role, uint32_t flags, eddy_error *err)
@@ -134,12 +170,10 @@ static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
     op->kernel = spec->kernel;
     op->prepare = spec->prepare;
     op->user = spec->user;
-    if (!copy_text(registry, spec->name, &op->name) ||
-        !copy_text(registry, spec->doc, &op->doc) ||
-        !copy_text(registry, spec->source, &op->source))
+    if (!copy_text(registry, spec->name, &op->name))
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__signature_parse(&registry->arena, spec, op, err));
-    if (!reserve(registry) ||
+    if (!copy_info(registry, spec, op) || !reserve(registry) ||
         !eddy__map_set(&registry->names, op->name, (uint32_t)registry->n_ops))
         return eddy__fail_memory(err);
     insert_name(registry, op->name);
@@ -188,4 +222,14 @@ eddy_status eddy_op_register(eddy_context *ctx, const eddy_op_spec *spec,
 const char *eddy_op_name(const eddy_context *ctx, size_t i)
 {
     return i < ctx->registry.n_ops ? ctx->registry.sorted[i] : NULL;
+}
+
+bool eddy_op_find(const eddy_context *ctx, const char *name,
+                  eddy_op_info *out_info)
+{
+    const eddy__op *op = eddy__registry_find(&ctx->registry, name);
+
+    if (op)
+        *out_info = op->info;
+    return op != NULL;
 }

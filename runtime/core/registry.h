@@ -68,7 +68,7 @@ typedef struct eddy__op {
     eddy_infer_fn infer;
     eddy_kernel_fn kernel;
     eddy_prepare_fn prepare;
-    const char *doc, *source; /* NULL: not given */
+    eddy_op_info info; /* for people; its `name` and `flags` are set too */
     void *user;
 } eddy__op;
 

@@ -1,0 +1,142 @@
+/* What eddy inspect says of ops that this build does not have. */
+#include "tests/command_runner.h"
+#include "tests/scratch_folder.h"
+#include "tests/suites.h"
+#include "tests/wire_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char folder[SCRATCH_PATH];
+static wire_writer w;
+
+static void set_up(void)
+{
+    scratch_folder_create(folder);
+    memset(&w, 0, sizeof w);
+}
+
+static void tear_down(void)
+{
+    scratch_folder_remove(folder);
+}
+
+/* A function of a float32 x in a library; left open after its signature. */
+static void begin_function(const char *name)
+{
+    wire_begin(&w, 1);
+    wire_begin(&w, 1);
+    wire_text(&w, 1, name);
+    wire_begin(&w, 2);
+    wire_text(&w, 1, "x");
+    wire_number(&w, 3, 1);
+    wire_end(&w);
+    wire_end(&w);
+}
+
+/* A node without inputs in field 1, or in a FunctionDef 3. */
+static void put_node(uint32_t field, const char *name, const char *op)
+{
+    wire_begin_node(&w, field, name, op);
+    wire_end(&w);
+}
+
+/* Inspects what has been written. */
+static command_result inspect(void)
+{
+    char path[SCRATCH_PATH + 16];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/graph.pb", folder);
+    file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(w.bytes, 1, w.length, file), w.length);
+    ck_assert_int_eq(fclose(file), 0);
+    return command_run("inspect", path, NULL);
+}
+
+static void check_contains(const command_result *r, const char *words)
+{
+    ck_assert_msg(strstr(r->out, words) != NULL, "no '%s' in:\n%s%s", words,
+                  r->out, r->err);
+}
+
+START_TEST(missing_ops_are_one_list_over_graph_and_functions)
+{
+    command_result r;
+
+    put_node(1, "a", "NoOp");
+    put_node(1, "b", "Zonk");
+    put_node(1, "c", "Zonk");
+    wire_begin(&w, 2);
+    begin_function("f");
+    put_node(3, "d", "Zonk");
+    put_node(3, "e", "NoOp");
+    wire_end(&w);
+    begin_function("g");
+    put_node(3, "h", "Bonk");
+    wire_end(&w);
+    wire_end(&w);
+    r = inspect();
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    check_contains(&r, "nodes: 3, and 3 in 2 functions\n");
+    check_contains(&r, "         2  NoOp\n");
+    check_contains(&r, "unsupported ops:\n"
+                       "  Bonk: 1 node, the first h of function g\n"
+                       "  Zonk: 3 nodes, the first b\n");
+    ck_assert_ptr_null(strstr(r.out, "_Arg"));
+    ck_assert_ptr_null(strstr(r.out, "cannot be read"));
+    command_result_free(&r);
+}
+END_TEST
+
+START_TEST(ops_that_are_all_there_are_no_list)
+{
+    command_result r;
+
+    put_node(1, "a", "NoOp");
+    wire_begin(&w, 2);
+    begin_function("f");
+    put_node(3, "e", "NoOp");
+    wire_end(&w);
+    wire_end(&w);
+    r = inspect();
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    check_contains(&r, "nodes: 1, and 1 in 1 function\n");
+    check_contains(&r, "unsupported ops: none\n");
+    command_result_free(&r);
+}
+END_TEST
+
+/* The input of the node is not there. */
+START_TEST(a_function_that_cannot_be_read_is_named)
+{
+    command_result r;
+
+    put_node(1, "a", "NoOp");
+    wire_begin(&w, 2);
+    begin_function("f");
+    wire_begin_node(&w, 3, "d", "Identity");
+    wire_input(&w, "nowhere:output:0");
+    wire_type(&w, "T", 1);
+    wire_end(&w);
+    wire_end(&w);
+    wire_end(&w);
+    r = inspect();
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    check_contains(&r, "functions that cannot be read:\n  f: ");
+    check_contains(&r, "nowhere");
+    command_result_free(&r);
+}
+END_TEST
+
+TCase *command_inspect_tests(void)
+{
+    TCase *tc = tcase_create("command_inspect");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, missing_ops_are_one_list_over_graph_and_functions);
+    tcase_add_test(tc, ops_that_are_all_there_are_no_list);
+    tcase_add_test(tc, a_function_that_cannot_be_read_is_named);
+    return tc;
+}
