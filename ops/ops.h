@@ -9,11 +9,13 @@
     X(addn)                                                                    \
     X(argmax)                                                                  \
     X(basic)                                                                   \
+    X(bias)                                                                    \
     X(binary)                                                                  \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \
     X(clip)                                                                    \
     X(compare)                                                                 \
+    X(cross_entropy)                                                           \
     X(debug)                                                                   \
     X(diag)                                                                    \
     X(fill)                                                                    \
@@ -30,6 +32,7 @@
     X(select)                                                                  \
     X(shapes)                                                                  \
     X(slice)                                                                   \
+    X(softmax)                                                                 \
     X(topk)                                                                    \
     X(unary)                                                                   \
     X(unique)

@@ -202,6 +202,11 @@
 #undef REDUCE
 #undef LOGICAL
 
+const eddy__reducer *eddy__sum_reducer(eddy_dtype dtype)
+{
+    return reducers_Sum[dtype];
+}
+
 /* ---- definitions ---- */
 
 #define REAL "T: real, "

@@ -308,6 +308,15 @@ static void reduce(plan *p, const unsigned char *in, unsigned char *out)
     } while (walk_next(&p->kept));
 }
 
+void eddy__reduce(const eddy__reducer *reducer, const eddy_shape *shape,
+                  unsigned axes, const void *in, void *out)
+{
+    plan p = make_plan(shape, axes);
+
+    p.reducer = reducer;
+    reduce(&p, in, out);
+}
+
 static eddy_status run_reduction(eddy_kernel *k)
 {
     const state *s = eddy__state(k);
