@@ -18,6 +18,13 @@ typedef struct terms {
     blasint row_a, row_b; /* elements from one stored row to the next */
 } terms;
 
+static CBLAS_TRANSPOSE transpose_of(bool transpose, bool conjugate)
+{
+    if (!transpose)
+        return CblasNoTrans;
+    return conjugate ? CblasConjTrans : CblasTrans;
+}
+
 static bool to_terms(const eddy__product *p, terms *t)
 {
     if (p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX)
@@ -25,8 +32,8 @@ static bool to_terms(const eddy__product *p, terms *t)
     t->m = (blasint)p->m;
     t->n = (blasint)p->n;
     t->k = (blasint)p->k;
-    t->a = p->transpose_a ? CblasTrans : CblasNoTrans;
-    t->b = p->transpose_b ? CblasTrans : CblasNoTrans;
+    t->a = transpose_of(p->transpose_a, p->conjugate_a);
+    t->b = transpose_of(p->transpose_b, p->conjugate_b);
     t->row_a = p->transpose_a ? t->m : t->k;
     t->row_b = p->transpose_b ? t->k : t->n;
     return true;
@@ -69,3 +76,15 @@ static bool to_terms(const eddy__product *p, terms *t)
 
 PRODUCT(float32, float, cblas_sgemm, cblas_sgemv)
 PRODUCT(float64, double, cblas_dgemm, cblas_dgemv)
+
+bool eddy__gemm_complex64(const eddy__product *p)
+{
+    static const float one[2] = {1, 0}, zero[2] = {0, 0};
+    terms t;
+
+    if (!to_terms(p, &t))
+        return false;
+    cblas_cgemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, one, p->a, t.row_a,
+                p->b, t.row_b, zero, p->out, t.n);
+    return true;
+}

@@ -8,11 +8,12 @@
 /*
  * out = a * b, where `a` has m rows and k columns, `b` k and n, each stored
  * row by row or, if it is transposed, column by column.  m, n and k are at
- * least 1.
+ * least 1.  A transposed complex matrix may be conjugated too; no other may.
  */
 typedef struct eddy__product {
     int64_t m, n, k;
     bool transpose_a, transpose_b;
+    bool conjugate_a, conjugate_b;
     const void *a, *b;
     void *out;
 } eddy__product;
@@ -20,5 +21,6 @@ typedef struct eddy__product {
 /* False, and nothing is done, if BLAS cannot count that far. */
 bool eddy__gemm_float32(const eddy__product *product);
 bool eddy__gemm_float64(const eddy__product *product);
+bool eddy__gemm_complex64(const eddy__product *product);
 
 #endif

@@ -10,6 +10,7 @@
     X(argmax)                                                                  \
     X(basic)                                                                   \
     X(bias)                                                                    \
+    X(batch_matmul)                                                            \
     X(binary)                                                                  \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \

@@ -1,0 +1,210 @@
+#include "ops/product.h"
+
+#include "ops/elementwise.h"
+#include "ops/onednn.h"
+
+#include <string.h>
+
+#define TILE 64 /* columns of the output that are summed at a time */
+
+/* ---- plain loops ---- */
+
+/* How far it is between elements of the operands. */
+typedef struct strides {
+    int64_t row_a, column_a, row_b, column_b;
+} strides;
+
+static strides strides_of(const eddy__product *p)
+{
+    return (strides){
+        .row_a = p->transpose_a ? 1 : p->k,
+        .column_a = p->transpose_a ? p->m : 1,
+        .row_b = p->transpose_b ? 1 : p->n,
+        .column_b = p->transpose_b ? p->k : 1,
+    };
+}
+
+/* Sums along k in order, whatever the shapes; integers wrap. */
+#define MULTIPLY(name, A, B, OUT, sum_type)                                    \
+    static inline sum_type factor_##name(eddy__stored_##B y)                   \
+    {                                                                          \
+        return (sum_type)eddy__load_##B(y);                                    \
+    }                                                                          \
+    static void add_row_##name(sum_type *sum, sum_type x,                      \
+                               const eddy__stored_##B *y, int64_t step,        \
+                               int64_t n)                                      \
+    {                                                                          \
+        if (step == 1)                                                         \
+            EDDY__FOR_EACH(i, n, sum[i] += x * factor_##name(y[i]));           \
+        else                                                                   \
+            for (int64_t i = 0; i < n; i++)                                    \
+                sum[i] += x * factor_##name(y[i * step]);                      \
+    }                                                                          \
+    static void multiply_##name(const eddy__product *p)                        \
+    {                                                                          \
+        const strides s = strides_of(p);                                       \
+        const eddy__stored_##A *a = p->a;                                      \
+        const eddy__stored_##B *b = p->b;                                      \
+        eddy__stored_##OUT *out = p->out;                                      \
+        sum_type sum[TILE];                                                    \
+                                                                               \
+        for (int64_t at = 0; at < p->m * p->n;) {                              \
+            const int64_t row = at / p->n, first = at % p->n;                  \
+            const int64_t left = p->n - first;                                 \
+            const int64_t width = left < TILE ? left : TILE;                   \
+                                                                               \
+            for (int64_t j = 0; j < width; j++)                                \
+                sum[j] = 0;                                                    \
+            for (int64_t i = 0; i < p->k; i++)                                 \
+                add_row_##name(sum,                                            \
+                               (sum_type)eddy__load_##A(                       \
+                                   a[row * s.row_a + i * s.column_a]),         \
+                               b + i * s.row_b + first * s.column_b,           \
+                               s.column_b, width);                             \
+            for (int64_t j = 0; j < width; j++)                                \
+                out[at + j] = EDDY__STORE_##OUT(sum[j]);                       \
+            at += width;                                                       \
+        }                                                                      \
+    }
+
+MULTIPLY(F16, F16, F16, F16, float)
+MULTIPLY(F32, F32, F32, F32, float)
+MULTIPLY(F64, F64, F64, F64, double)
+MULTIPLY(I16, I16, I16, I16, uint32_t)
+MULTIPLY(I32, I32, I32, I32, uint32_t)
+MULTIPLY(I64, I64, I64, I64, uint64_t)
+MULTIPLY(U8, U8, U8, U8, uint32_t)
+MULTIPLY(U16, U16, U16, U16, uint32_t)
+MULTIPLY(U32, U32, U32, U32, uint32_t)
+MULTIPLY(U64, U64, U64, U64, uint64_t)
+MULTIPLY(I8_I8, I8, I8, I32, uint32_t)
+MULTIPLY(I8_U8, I8, U8, I32, uint32_t)
+MULTIPLY(U8_I8, U8, I8, I32, uint32_t)
+MULTIPLY(U8_U8, U8, U8, I32, uint32_t)
+
+static eddy__complex64 conjugated(eddy__complex64 x, bool conjugate)
+{
+    return conjugate ? conjf(x) : x;
+}
+
+static void multiply_C64(const eddy__product *p)
+{
+    const strides s = strides_of(p);
+    const eddy__complex64 *a = p->a, *b = p->b;
+    eddy__complex64 *out = p->out;
+
+    for (int64_t at = 0; at < p->m * p->n; at++) {
+        const int64_t row = at / p->n, column = at % p->n;
+        eddy__complex64 sum = 0;
+
+        for (int64_t i = 0; i < p->k; i++)
+            sum += eddy__complex_mul(
+                conjugated(a[row * s.row_a + i * s.column_a], p->conjugate_a),
+                conjugated(b[i * s.row_b + column * s.column_b],
+                           p->conjugate_b));
+        out[at] = sum;
+    }
+}
+
+/* ---- which one ---- */
+
+static void library_F32(const eddy__product *p)
+{
+    if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
+        multiply_F32(p);
+}
+
+static void library_F64(const eddy__product *p)
+{
+    if (!eddy__gemm_float64(p))
+        multiply_F64(p);
+}
+
+static void library_C64(const eddy__product *p)
+{
+    if (!eddy__gemm_complex64(p))
+        multiply_C64(p);
+}
+
+eddy__multiply_fn eddy__multiply_of(eddy_dtype dtype)
+{
+    static const eddy__multiply_fn fns[EDDY_DTYPE_COUNT] = {
+        [EDDY_FLOAT16] = multiply_F16,  [EDDY_FLOAT32] = library_F32,
+        [EDDY_FLOAT64] = library_F64,   [EDDY_INT16] = multiply_I16,
+        [EDDY_INT32] = multiply_I32,    [EDDY_INT64] = multiply_I64,
+        [EDDY_UINT8] = multiply_U8,     [EDDY_UINT16] = multiply_U16,
+        [EDDY_UINT32] = multiply_U32,   [EDDY_UINT64] = multiply_U64,
+        [EDDY_COMPLEX64] = library_C64,
+    };
+
+    return fns[dtype];
+}
+
+eddy__multiply_fn eddy__multiply_bytes_of(eddy_dtype a, eddy_dtype b)
+{
+    if (a == EDDY_INT8)
+        return b == EDDY_INT8    ? multiply_I8_I8
+               : b == EDDY_UINT8 ? multiply_I8_U8
+                                 : NULL;
+    if (a == EDDY_UINT8)
+        return b == EDDY_INT8    ? multiply_U8_I8
+               : b == EDDY_UINT8 ? multiply_U8_U8
+                                 : NULL;
+    return NULL;
+}
+
+/* ---- batches ---- */
+
+/*
+ * Rows of `a` that follow each other over the innermost dimension of the
+ * batch, with one `b` for all, are one taller matrix.
+ */
+static void merge_rows(eddy__products *all)
+{
+    while (all->rank > 0) {
+        const int32_t last = all->rank - 1;
+
+        if (all->one.transpose_a || all->step_b[last] != 0 ||
+            all->step_a[last] != all->one.m * all->one.k)
+            return;
+        all->one.m *= all->dims[last];
+        all->rank = last;
+    }
+}
+
+void eddy__multiply_all(const eddy__products *products)
+{
+    eddy__products all = *products;
+    eddy__product one;
+    const unsigned char *a, *b;
+    int64_t count = 1, at[EDDY_MAX_RANK] = {0};
+
+    merge_rows(&all);
+    one = all.one;
+    for (int32_t d = 0; d < all.rank; d++)
+        count *= all.dims[d];
+    if (count == 0 || one.m == 0 || one.n == 0)
+        return;
+    if (one.k == 0) {
+        memset(one.out, 0, (size_t)(count * one.m * one.n) * all.size_out);
+        return;
+    }
+    a = one.a;
+    b = one.b;
+    for (int64_t i = 0; i < count; i++) {
+        one.a = a;
+        one.b = b;
+        all.multiply(&one);
+        one.out =
+            (unsigned char *)one.out + (size_t)(one.m * one.n) * all.size_out;
+        for (int32_t d = all.rank - 1; d >= 0; d--) {
+            a += all.step_a[d] * (int64_t)all.size_a;
+            b += all.step_b[d] * (int64_t)all.size_b;
+            if (++at[d] < all.dims[d])
+                break;
+            a -= all.dims[d] * all.step_a[d] * (int64_t)all.size_a;
+            b -= all.dims[d] * all.step_b[d] * (int64_t)all.size_b;
+            at[d] = 0;
+        }
+    }
+}
