@@ -164,3 +164,26 @@ eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary)
         run_broadcast(binary, &o, &rows);
     return EDDY_OK;
 }
+
+eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
+                           bool as_flat)
+{
+    operands o;
+    eddy__rows rows;
+
+    o.a = o.out = eddy__in_shape(k, 0);
+    o.b = eddy__in_shape(k, 1);
+    o.count_a = eddy__in_count(k, 0);
+    o.count_b = eddy__in_count(k, 1);
+    if (as_flat ? o.count_a != o.count_b : !eddy__shape_equal(o.a, o.b))
+        return eddy__kfail(
+            k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE, "shapes %s and %s must %s",
+            eddy__shape_print(o.a).text, eddy__shape_print(o.b).text,
+            as_flat ? "have as many elements" : "be the same");
+    rows.a = eddy__in_elements(k, 0);
+    rows.b = eddy__in_elements(k, 1);
+    EDDY_TRY(make_output(k, &o, binary->out, &rows.out));
+    if (o.count_a > 0)
+        run_simple(binary, &o, &rows);
+    return EDDY_OK;
+}

@@ -138,13 +138,24 @@ typedef struct eddy__binary {
 
 eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary);
 
-#define EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)                          \
+/*
+ * The same for inputs that are not broadcast.  `as_flat`: as many elements will
+ * do, and the output has the shape of input 0; else the shapes must agree.
+ */
+eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
+                           bool as_flat);
+
+/* The two elements are called X and Y. */
+#define EDDY__PAIR_ELEMENT(name, D, OUT, X, Y, LOCALS, e)                      \
     static inline eddy__stored_##OUT element_##name##_##D(                     \
-        const eddy__computed_##D x, const eddy__computed_##D y)                \
+        const eddy__computed_##D X, const eddy__computed_##D Y)                \
     {                                                                          \
         LOCALS(D)                                                              \
         return EDDY__STORE_##OUT(e);                                           \
     }
+
+#define EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)                          \
+    EDDY__PAIR_ELEMENT(name, D, OUT, x, y, LOCALS, e)
 
 #define EDDY__BINARY_LOOP(target, loop, name, D, OUT)                          \
     target static void loop##_##name##_##D(const eddy__rows *r)                \
@@ -228,6 +239,12 @@ eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary);
 /* ---- what expressions may use besides x and y ---- */
 
 #define EDDY__NO_LOCALS(D)
+
+/* The constant `c` in the type of the float or double `x`. */
+#define EDDY__LIKE(x, c) _Generic((x), float : (float)(c), double : (double)(c))
+
+#define EDDY__SELU_SCALE 1.0507009873554804934193349852946
+#define EDDY__SELU_SCALE_ALPHA 1.7580993408473768599402175208123
 
 /* Integers that wrap: x and y as eddy__wrapped_D. */
 #define EDDY__WRAPPED_X(D)                                                     \

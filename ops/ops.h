@@ -24,6 +24,7 @@
     X(gather)                                                                  \
     X(gather_nd)                                                               \
     X(join)                                                                    \
+    X(leaky_relu)                                                              \
     X(matmul)                                                                  \
     X(pad)                                                                     \
     X(permute)                                                                 \
@@ -36,6 +37,7 @@
     X(softmax)                                                                 \
     X(topk)                                                                    \
     X(unary)                                                                   \
+    X(unary_grad)                                                              \
     X(unique)
 
 #define X(family) extern const eddy__op_table eddy__##family##_ops;
