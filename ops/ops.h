@@ -19,6 +19,7 @@
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
     X(diag)                                                                    \
+    X(einsum)                                                                  \
     X(fill)                                                                    \
     X(find)                                                                    \
     X(gather)                                                                  \
