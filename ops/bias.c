@@ -7,9 +7,9 @@
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
+#include "ops/window.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Inputs. */
 enum { VALUE, BIAS };
@@ -86,30 +86,13 @@ typedef struct state {
     bool is_nchw;
 } state;
 
-static bool is_text(const eddy_string *text, const char *what)
-{
-    return text->length == strlen(what) &&
-           memcmp(text->data, what, text->length) == 0;
-}
-
-static bool read_format(const eddy_infer *infer, bool *out_is_nchw)
-{
-    eddy_attr format;
-
-    *out_is_nchw = false;
-    if (!eddy_infer_attr(infer, "data_format", &format))
-        return true;
-    *out_is_nchw = is_text(format.as.strings, "NCHW");
-    return *out_is_nchw || is_text(format.as.strings, "NHWC");
-}
-
 static eddy_status prepare_format(eddy_infer *infer)
 {
     state *s = eddy__prepare_state(infer, sizeof *s);
 
     if (!s)
         return EDDY_RESOURCE_EXHAUSTED;
-    if (read_format(infer, &s->is_nchw))
+    if (eddy__read_format(infer, &s->is_nchw))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
                            "data_format must be NHWC or NCHW");
@@ -162,7 +145,7 @@ static eddy_status infer_add(eddy_infer *infer)
     int64_t *dim;
     bool is_nchw;
 
-    if (!read_format(infer, &is_nchw) || shape.rank < 0)
+    if (!eddy__read_format(infer, &is_nchw) || shape.rank < 0)
         return EDDY_OK;
     if (shape.rank < 2)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
@@ -210,7 +193,7 @@ static eddy_status infer_gradient(eddy_infer *infer)
     if (shape->rank == 0 || shape->rank == 1)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
                                NO_CHANNELS, eddy__shape_print(shape).text);
-    if (shape->rank > 0 && read_format(infer, &is_nchw))
+    if (shape->rank > 0 && eddy__read_format(infer, &is_nchw))
         vector.dims[0] = shape->dims[channel_axis(shape, is_nchw)];
     eddy_infer_set_output(infer, 0, &vector);
     return EDDY_OK;

@@ -9,13 +9,14 @@
     X(addn)                                                                    \
     X(argmax)                                                                  \
     X(basic)                                                                   \
-    X(bias)                                                                    \
     X(batch_matmul)                                                            \
+    X(bias)                                                                    \
     X(binary)                                                                  \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \
     X(clip)                                                                    \
     X(compare)                                                                 \
+    X(conv)                                                                    \
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
     X(diag)                                                                    \
