@@ -266,16 +266,10 @@ static eddy_status run_conv(eddy_kernel *k)
 
 static eddy_status check_gradient(eddy_kernel *k, const conv *c)
 {
-    const eddy_shape *got = eddy__in_shape(k, GRADIENT);
     const eddy_shape want = eddy__images_shape(
         c->out.n, c->out.sides, c->out.channels, c->windows.is_nchw);
 
-    if (eddy__shape_equal(got, &want))
-        return EDDY_OK;
-    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                       "out_backprop must have shape %s, but it has %s",
-                       eddy__shape_print(&want).text,
-                       eddy__shape_print(got).text);
+    return eddy__want_shape(k, GRADIENT, "out_backprop", &want);
 }
 
 /* What one image gets from one group of its output's channels. */

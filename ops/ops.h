@@ -8,6 +8,7 @@
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
     X(addn)                                                                    \
     X(argmax)                                                                  \
+    X(avg_pool)                                                                \
     X(basic)                                                                   \
     X(batch_matmul)                                                            \
     X(bias)                                                                    \
@@ -19,6 +20,7 @@
     X(conv)                                                                    \
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
+    X(depthwise)                                                               \
     X(diag)                                                                    \
     X(einsum)                                                                  \
     X(fill)                                                                    \
@@ -28,6 +30,7 @@
     X(join)                                                                    \
     X(leaky_relu)                                                              \
     X(matmul)                                                                  \
+    X(max_pool)                                                                \
     X(pad)                                                                     \
     X(permute)                                                                 \
     X(reduce)                                                                  \

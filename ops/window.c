@@ -328,3 +328,14 @@ eddy_status eddy__infer_side(eddy_infer *infer, const eddy__windows *w,
     *out = s.out;
     return EDDY_OK;
 }
+
+eddy_status eddy__want_shape(eddy_kernel *k, uint32_t i, const char *name,
+                             const eddy_shape *want)
+{
+    if (eddy__shape_equal(eddy__in_shape(k, i), want))
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                       "%s must have shape %s, but it has %s", name,
+                       eddy__shape_print(want).text,
+                       eddy__shape_print(eddy__in_shape(k, i)).text);
+}

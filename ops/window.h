@@ -85,6 +85,10 @@ eddy_status eddy__infer_side(eddy_infer *infer, const eddy__windows *w,
                              int32_t side, int64_t in, int64_t size,
                              int64_t *out);
 
+/* Fails unless input `i`, which messages call `name`, has that shape. */
+eddy_status eddy__want_shape(eddy_kernel *k, uint32_t i, const char *name,
+                             const eddy_shape *want);
+
 /* The first place of window `i`, which may lie before the image. */
 static inline int64_t eddy__side_start(const eddy__side *s, int64_t i)
 {
