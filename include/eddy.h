@@ -4,6 +4,7 @@
 
 #include "eddy/analysis.h"
 #include "eddy/context.h"
+#include "eddy/control_flow.h"
 #include "eddy/dot.h"
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"

@@ -13,9 +13,6 @@
 #include "interop/wire.h"
 #include "runtime/core/graph.h"
 
-/* The attribute that names the outputs which edges assume of an opaque node. */
-#define EDDY__OUTPUT_NAMES "_eddy_outputs"
-
 /* The attribute of an _Arg that TensorFlow keeps in a map of the FunctionDef.
  */
 #define EDDY__UNIQUE_ID "_resource_arg_unique_id"

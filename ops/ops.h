@@ -40,6 +40,7 @@
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(softmax)                                                                 \
+    X(to_bool)                                                                 \
     X(topk)                                                                    \
     X(unary)                                                                   \
     X(unary_grad)                                                              \

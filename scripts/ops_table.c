@@ -8,6 +8,7 @@
  * page is up to date.
  */
 #include "frames/analysis.h"
+#include "frames/functional.h"
 #include "ops/ops.h"
 
 #include <dirent.h>
@@ -25,6 +26,7 @@ typedef struct family {
 } family;
 
 static const family families[] = {{"control", &eddy__control_ops},
+                                  {"functional", &eddy__functional_ops},
 #define X(family) {#family, &eddy__##family##_ops},
                                   EDDY__OP_FAMILY_MAP(X)
 #undef X

@@ -108,7 +108,8 @@ typedef enum eddy_status {
     X(BUSY, "the object is in use")                                            \
     X(IO, "a file could not be read or written")                               \
     X(FUNCTION, "a function that is missing or malformed")                     \
-    X(THREAD, "a thread could not be started")
+    X(THREAD, "a thread could not be started")                                 \
+    X(RECURSION, "a function that calls itself")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

@@ -19,6 +19,12 @@
 #define EDDY__MAX_NAME ((size_t)1 << 20)
 #define EDDY__MAX_OUTPUTS 65536 /* but for those that come one an input */
 
+/*
+ * The attribute of an opaque node in the body of a function that names the
+ * outputs which edges assume of it: "output:index" each.
+ */
+#define EDDY__OUTPUT_NAMES "_eddy_outputs"
+
 typedef struct eddy__node {
     const char *name;
     const char *op_name;

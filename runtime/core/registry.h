@@ -29,6 +29,10 @@ typedef enum eddy__role {
     EDDY__ROLE_CONST,
     EDDY__ROLE_PLACEHOLDER,
     EDDY__ROLE_FORWARD, /* Identity and its like: input 0 is output 0 */
+    /* Of functions; no plan has these: see frames/lower.h. */
+    EDDY__ROLE_CALL,
+    EDDY__ROLE_BRANCH, /* If, Case */
+    EDDY__ROLE_WHILE,
 } eddy__role;
 
 /* Among eddy_op_flags: one of eddy's own ops, whose kernel can be trusted. */

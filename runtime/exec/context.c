@@ -1,6 +1,7 @@
 /* Making a context: allocator, logger, every table of ops, and workers. */
 #include "runtime/core/context.h"
 #include "frames/analysis.h"
+#include "frames/functional.h"
 #include "ops/ops.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/pool.h"
@@ -24,6 +25,7 @@ static eddy_status add_table(eddy_context *ctx, const eddy__op_table *table,
 static eddy_status add_ops(eddy_context *ctx, eddy_error *err)
 {
     const eddy__op_table *const tables[] = {&eddy__control_ops,
+                                            &eddy__functional_ops,
 #define X(family) &eddy__##family##_ops,
                                             EDDY__OP_FAMILY_MAP(X)
 #undef X

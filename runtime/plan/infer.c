@@ -221,6 +221,9 @@ static bool hands_on(eddy__role role)
     case EDDY__ROLE_CONTROL_TRIGGER:
     case EDDY__ROLE_CONST:
     case EDDY__ROLE_PLACEHOLDER:
+    case EDDY__ROLE_CALL:
+    case EDDY__ROLE_BRANCH:
+    case EDDY__ROLE_WHILE:
         break;
     }
     return false;

@@ -193,6 +193,9 @@ static eddy__step_kind kind_of(eddy__role role)
     case EDDY__ROLE_CONST:
         return EDDY__STEP_CONST;
     case EDDY__ROLE_PLACEHOLDER:
+    case EDDY__ROLE_CALL:
+    case EDDY__ROLE_BRANCH:
+    case EDDY__ROLE_WHILE:
     case EDDY__ROLE_NONE:
         break;
     }

@@ -1,6 +1,7 @@
-/* Making a plan: prune, check, infer, lay out; and asking it things. */
+/* Making a plan: prune, lower, check, infer, lay out; and asking it things. */
 #include "runtime/plan/plan.h"
 
+#include "frames/lower.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 
@@ -183,15 +184,17 @@ static eddy_status describe_fetches(const eddy__plan_build *b)
     plan->n_fetches = n;
     for (size_t i = 0; i < n; i++) {
         eddy_output output = b->options->fetches[i];
-        const eddy__node *node = eddy__graph_node(graph, output.node);
+        eddy_output asked = b->asked->fetches[i];
+        const eddy__node *node = eddy__graph_node(b->graph, asked.node);
         eddy__plan_fetch *fetch = &plan->fetches[i];
         uint32_t feed = eddy__feed_of(b->selection, output);
 
-        fetch->dtype = output_dtype(node, output.index);
+        fetch->dtype =
+            output_dtype(eddy__graph_node(graph, output.node), output.index);
         fetch->shape = feed == EDDY__NOT_FOUND
                            ? *eddy__shape_at(&b->shapes, output)
                            : b->feed_shapes[feed];
-        fetch->name = output_name(plan, node, output.index);
+        fetch->name = output_name(plan, node, asked.index);
         fetch->node =
             eddy__arena_text(&plan->arena, node->name, strlen(node->name));
         fetch->op = eddy__arena_text(&plan->arena, node->op_name,
@@ -239,8 +242,8 @@ static eddy_node exit_to_fetch(const eddy_graph *graph, eddy_node node)
 static eddy_status refuse_fetch(const eddy__plan_build *b, size_t i,
                                 const char *loop)
 {
-    const eddy_graph *graph = b->selection->graph;
-    eddy_node node = b->options->fetches[i].node;
+    const eddy_graph *graph = b->graph;
+    eddy_node node = b->asked->fetches[i].node;
     eddy_node exit = exit_to_fetch(graph, node);
 
     if (exit == EDDY_NO_NODE)
@@ -328,61 +331,117 @@ static eddy_status check_and_lay_out(eddy__plan_build *b, eddy__arena *scratch)
     return eddy__plan_lay_out(b);
 }
 
-static eddy_status select_and_analyse(eddy__plan_build *b,
-                                      eddy__selection *selection,
-                                      eddy_shape *feed_shapes,
-                                      eddy__arena *scratch)
+/* Marks in new memory what is fed and what is needed. */
+static eddy_status select_nodes(const eddy__plan_build *b,
+                                eddy__selection *selection,
+                                eddy__arena *scratch)
 {
-    const eddy_graph *graph = selection->graph;
-    uint8_t *keep, *is_fed;
+    const size_t n = selection->graph->n_nodes;
+    uint8_t *keep = eddy__arena_allocate_zeroed(scratch, n, 1);
+    uint8_t *is_fed = eddy__arena_allocate_zeroed(scratch, n, 1);
+
+    if (!keep || !is_fed)
+        return eddy__fail_memory(b->err);
+    selection->feeds = b->options->feeds;
+    selection->n_feeds = b->options->n_feeds;
+    for (size_t i = 0; i < selection->n_feeds; i++)
+        is_fed[selection->feeds[i].node] = 1;
+    selection->is_fed = is_fed;
+    EDDY_TRY(eddy__prune(selection, b->options, keep, b->err));
+    selection->keep = keep;
+    return EDDY_OK;
+}
+
+static eddy_status analyse(eddy__plan_build *b, eddy__arena *scratch)
+{
     eddy_analysis *analysis = NULL;
     eddy_status status;
 
-    keep = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, 1);
-    is_fed = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, 1);
-    if (!keep || !is_fed)
-        return eddy__fail_memory(b->err);
-    for (size_t i = 0; i < b->options->n_feeds; i++)
-        is_fed[b->options->feeds[i].node] = 1;
-    selection->is_fed = is_fed;
-    EDDY_TRY(describe_feeds(b, graph, feed_shapes));
-    EDDY_TRY(eddy__prune(selection, b->options, keep, b->err));
-    selection->keep = keep;
-    EDDY_TRY(refuse_unknown_ops(selection, b->err));
-    EDDY_TRY(eddy__check_feeds(selection, b->err));
-    EDDY_TRY(eddy__analysis_build(selection, &analysis, b->err));
+    EDDY_TRY(refuse_unknown_ops(b->selection, b->err));
+    EDDY_TRY(eddy__check_feeds(b->selection, b->err));
+    EDDY_TRY(eddy__analysis_build(b->selection, &analysis, b->err));
     b->analysis = analysis;
     status = check_and_lay_out(b, scratch);
     eddy_analysis_destroy(analysis);
     return status;
 }
 
-static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
-                             const eddy_plan_options *options, eddy_error *err)
+/* Nodes that lowering may add: some of them are pruned afterwards. */
+static uint64_t most_lowered(const eddy_plan_options *options)
 {
-    eddy__selection selection = {
-        .graph = graph, .feeds = options->feeds, .n_feeds = options->n_feeds};
-    eddy__plan_build build = {
-        .options = options, .selection = &selection, .plan = plan, .err = err};
-    eddy__arena scratch = {.allocator = &graph->ctx->allocator};
-    eddy_shape *feed_shapes;
+    const uint64_t n = options->max_nodes;
+
+    return n > 0 && n < EDDY_LOWER_MAX_NODES / 4 ? 4 * n : EDDY_LOWER_MAX_NODES;
+}
+
+/*
+ * Goes on with a graph without calls of functions, in which the same is asked
+ * for.  What is fed has been in the root frame, and is.
+ */
+static eddy_status lower_and_analyse(eddy__plan_build *b, eddy__arena *scratch)
+{
+    const eddy_plan_options *asked = b->asked;
+    const eddy__lower_request request = {
+        .selection = b->selection,
+        .fetches = asked->fetches,
+        .n_fetches = asked->n_fetches,
+        .targets = asked->targets,
+        .n_targets = asked->n_targets,
+        .max_nodes = most_lowered(asked),
+    };
+    eddy_plan_options options = *asked;
+    eddy__selection selection = {.graph = NULL};
+    eddy__lowered lowered;
     eddy_status status;
 
-    EDDY_TRY(check_options(graph, options, err));
-    feed_shapes = eddy__arena_allocate_zeroed(&scratch, options->n_feeds,
-                                              sizeof *feed_shapes);
-    build.feed_shapes = feed_shapes;
-    status = feed_shapes
-                 ? select_and_analyse(&build, &selection, feed_shapes, &scratch)
-                 : eddy__fail_memory(err);
-    eddy__arena_destroy(&scratch);
+    EDDY_TRY(eddy__check_feeds(b->selection, b->err));
+    EDDY_TRY(eddy__lower(&request, scratch, &lowered, b->err));
+    options.feeds = lowered.feeds;
+    options.fetches = lowered.fetches;
+    options.targets = lowered.targets;
+    options.n_targets = lowered.n_targets;
+    selection.graph = lowered.graph;
+    b->options = &options;
+    b->selection = &selection;
+    status = select_nodes(b, &selection, scratch);
+    if (status == EDDY_OK)
+        status = analyse(b, scratch);
+    eddy_graph_destroy(lowered.graph);
     return status;
+}
+
+static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
+                             const eddy_plan_options *options,
+                             eddy__arena *scratch, eddy_error *err)
+{
+    eddy__selection selection = {.graph = graph};
+    eddy__plan_build build = {
+        .graph = graph,
+        .asked = options,
+        .options = options,
+        .selection = &selection,
+        .plan = plan,
+        .err = err,
+    };
+    eddy_shape *feed_shapes;
+
+    EDDY_TRY(check_options(graph, options, err));
+    feed_shapes = eddy__arena_allocate_zeroed(scratch, options->n_feeds,
+                                              sizeof *feed_shapes);
+    if (!feed_shapes)
+        return eddy__fail_memory(err);
+    EDDY_TRY(describe_feeds(&build, graph, feed_shapes));
+    build.feed_shapes = feed_shapes;
+    EDDY_TRY(select_nodes(&build, &selection, scratch));
+    return eddy__needs_lowering(&selection) ? lower_and_analyse(&build, scratch)
+                                            : analyse(&build, scratch);
 }
 
 eddy_status eddy_plan_create(const eddy_graph *graph,
                              const eddy_plan_options *options,
                              eddy_plan **out_plan, eddy_error *err)
 {
+    eddy__arena scratch = {.allocator = &graph->ctx->allocator};
     eddy_plan_options copy = {0};
     eddy_plan *plan;
     eddy_status status;
@@ -399,7 +458,8 @@ eddy_status eddy_plan_create(const eddy_graph *graph,
     plan->ctx = graph->ctx;
     plan->arena.allocator = &graph->ctx->allocator;
     atomic_init(&plan->refs, 1);
-    status = fill_plan(plan, graph, &copy, err);
+    status = fill_plan(plan, graph, &copy, &scratch, err);
+    eddy__arena_destroy(&scratch);
     if (status == EDDY_OK)
         *out_plan = plan;
     else

@@ -164,6 +164,9 @@ struct eddy_plan {
 
 /* What eddy_plan_create has found when it lays the plan out. */
 typedef struct eddy__plan_build {
+    /* As the caller has it; below, as it is once functions are lowered. */
+    const eddy_graph *graph;
+    const eddy_plan_options *asked;
     const eddy_plan_options *options;
     const eddy__selection *selection;
     const eddy_analysis *analysis;
