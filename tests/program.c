@@ -7,6 +7,7 @@
 
 #define MAX_EDGES 64
 #define MAX_NAMES 64
+#define MAX_ATTRS 5 /* but for those of an Enter's frame */
 
 bool program_is_release(void)
 {
@@ -165,7 +166,8 @@ static void add_placeholder(program *p, const char *name, const char *type)
 typedef struct line {
     const char *name;
     char *op;
-    const char *inputs[MAX_EDGES], *controls[MAX_EDGES], *attrs[8];
+    const char *inputs[MAX_EDGES], *controls[MAX_EDGES];
+    const char *attrs[MAX_ATTRS + 1];
     size_t n_inputs, n_controls, n_attrs;
 } line;
 
@@ -187,8 +189,8 @@ static bool read_line(char *text, line *l)
             l->attrs[l->n_attrs++] = word;
         else
             l->inputs[l->n_inputs++] = word;
+        ck_assert_uint_le(l->n_attrs, MAX_ATTRS);
     }
-    ck_assert_uint_lt(l->n_attrs, 5);
     return true;
 }
 
@@ -205,14 +207,45 @@ static eddy_output read_output(const program *p, const char *word)
     return output;
 }
 
+#define MAX_ITEMS 12 /* of a list */
+
 /* What the attributes of a line point to. */
 typedef struct attr_values {
     eddy_string frame;
     bool is_constant;
     int64_t parallel_iterations;
     int64_t ints[8];
+    eddy_dtype types[8][MAX_ITEMS];
+    eddy_string functions[8][MAX_ITEMS];
     char names[8][32];
 } attr_values;
+
+/* `[`, then items parted by commas, and `]`; or one item. */
+static eddy_attr read_items(attr_values *v, size_t at, const char *text)
+{
+    eddy_attr attr = {.name = v->names[at],
+                      .kind = EDDY_ATTR_TYPE,
+                      .is_list = *text == '[',
+                      .as.types = v->types[at]};
+
+    text += *text == '[';
+    for (; *text && *text != ']'; attr.n++) {
+        const char *start = text + (*text == '@' || *text == '%');
+        const size_t length = strcspn(start, ",]");
+
+        ck_assert_uint_lt(attr.n, MAX_ITEMS);
+        if (*text == '@') {
+            attr.kind = EDDY_ATTR_FUNCTION;
+            attr.as.strings = v->functions[at];
+            v->functions[at][attr.n] = (eddy_string){start, length};
+        } else {
+            v->types[at][attr.n] = read_dtype(start, length);
+        }
+        text = start + length;
+        text += *text == ',';
+    }
+    return attr;
+}
 
 static size_t read_attrs(line *l, attr_values *v, eddy_attr *attrs)
 {
@@ -226,7 +259,9 @@ static size_t read_attrs(line *l, attr_values *v, eddy_attr *attrs)
         snprintf(v->names[i], sizeof v->names[i], "%.*s",
                  (int)(equals - l->attrs[i]), l->attrs[i]);
         v->ints[i] = atoll(equals + 1);
-        attrs[n++] = eddy_attr_int(v->names[i], &v->ints[i]);
+        attrs[n++] = strchr("[@%", equals[1])
+                         ? read_items(v, i, equals + 1)
+                         : eddy_attr_int(v->names[i], &v->ints[i]);
     }
     if (!frame)
         return n;

@@ -4,11 +4,13 @@
  *
  * A graph may be written as text, a line a node:
  *
- *     name Op input... ^control... attr=number...
+ *     name Op input... ^control... attr=value...
  *
  * where an input is `name` or `name:index`; one of a Merge and a control may
  * stand further down.  An Enter is written Enter@frame, with `!` after it if it
- * is constant and #n for n parallel iterations.  In place of an op there may be
+ * is constant and #n for n parallel iterations.  A value is a number, `%int64`
+ * (a dtype), `@f` (a function), or `[int64,bool]` or `[@f,@g]` (a list of
+ * those).  In place of an op there may be
  *
  *     int64=5      float32=1.5      bool=1      a Const of rank 0
  *     float32[9]=1.5                            a Const filled with one value
