@@ -40,12 +40,11 @@ static void die(const char *what, const char *why)
     exit(EXIT_FAILURE);
 }
 
-/* root/rest, or root alone; ends the program if that is too long. */
+/* root/rest; ends the program if that is too long. */
 static void join(char *out_path, size_t size, const char *root,
                  const char *rest)
 {
-    const int n =
-        snprintf(out_path, size, "%s%s%s", root, *rest ? "/" : "", rest);
+    const int n = snprintf(out_path, size, "%s/%s", root, rest);
 
     if (n < 0 || (size_t)n >= size)
         die(root, "a path that is too long");
@@ -107,26 +106,49 @@ static void read_case(cases *all, const char *root, const char *group,
         json_decref(item->file);
 }
 
-/* Reads root/group, or, with `group` NULL, every group in `root`. */
-static void read_folder(cases *all, const char *root, const char *group)
+static DIR *open_folder(const char *path)
 {
-    char path[PATH_ROOM];
-    struct dirent *entry;
-    DIR *folder;
+    DIR *folder = opendir(path);
 
-    join(path, sizeof path, root, group ? group : "");
-    folder = opendir(path);
     if (!folder)
         die(path, "cannot be read");
-    while ((entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        if (group)
-            read_case(all, root, group, entry->d_name);
-        else
-            read_folder(all, root, entry->d_name);
-    }
+    return folder;
+}
+
+/* The next name in a folder, but for hidden ones; NULL at the end. */
+static const char *next_name(DIR *folder)
+{
+    const struct dirent *entry;
+
+    do
+        entry = readdir(folder);
+    while (entry && entry->d_name[0] == '.');
+    return entry ? entry->d_name : NULL;
+}
+
+static void read_group(cases *all, const char *root, const char *group)
+{
+    char path[PATH_ROOM];
+    const char *name;
+    DIR *folder;
+
+    join(path, sizeof path, root, group);
+    folder = open_folder(path);
+    while ((name = next_name(folder)) != NULL)
+        read_case(all, root, group, name);
     closedir(folder);
+}
+
+static void read_cases(cases *all, const char *root)
+{
+    DIR *folder = open_folder(root);
+    const char *group;
+
+    while ((group = next_name(folder)) != NULL)
+        read_group(all, root, group);
+    closedir(folder);
+    if (all->n == 0)
+        die(root, "no cases");
 }
 
 /* Those with the fewest ops first: they say the most of each. */
@@ -251,34 +273,32 @@ static void put_op(const cases *all, const eddy_op_info *op)
 
 /* ---- the page ---- */
 
-static int compare_specs(const void *a, const void *b)
+static int compare_ops(const void *a, const void *b)
 {
-    const eddy_op_spec *const *x = a, *const *y = b;
+    const eddy_op_info *x = a, *y = b;
 
-    return strcmp((*x)->name, (*y)->name);
+    return strcmp(x->name, y->name);
 }
 
 static void put_family(const eddy_context *ctx, const cases *all,
                        const family *f)
 {
-    const eddy_op_spec **specs = calloc(f->table->n, sizeof *specs);
-    eddy_op_info info;
+    const size_t n = f->table->n;
+    eddy_op_info *ops = calloc(n, sizeof *ops);
 
-    if (!specs)
+    if (!ops)
         die(f->name, "out of memory");
-    for (size_t i = 0; i < f->table->n; i++)
-        specs[i] = &f->table->specs[i];
-    qsort(specs, f->table->n, sizeof *specs, compare_specs);
+    for (size_t i = 0; i < n; i++)
+        if (!eddy_op_find(ctx, f->table->specs[i].name, &ops[i]))
+            die(f->table->specs[i].name, "not registered");
+    qsort(ops, n, sizeof *ops, compare_ops);
     printf("\n## %s\n\n", f->name);
     puts("| op | inputs | outputs | attributes | dtypes | differentiable "
          "| computes | definition | cases |");
     puts("|---|---|---|---|---|---|---|---|---|");
-    for (size_t i = 0; i < f->table->n; i++) {
-        if (!eddy_op_find(ctx, specs[i]->name, &info))
-            die(specs[i]->name, "not registered");
-        put_op(all, &info);
-    }
-    free(specs);
+    for (size_t i = 0; i < n; i++)
+        put_op(all, &ops[i]);
+    free(ops);
 }
 
 static void put_head(const eddy_context *ctx, const cases *all)
@@ -317,7 +337,7 @@ int main(int argc, char **argv)
         die("usage", "ops_table FOLDER-OF-CASES");
     if (eddy_context_create(NULL, &ctx, &err) != EDDY_OK)
         die("context", err.message);
-    read_folder(&all, argv[1], NULL);
+    read_cases(&all, argv[1]);
     qsort(all.items, all.n, sizeof *all.items, compare_cases);
     put_head(ctx, &all);
     for (size_t i = 0; i < N_FAMILIES; i++)
