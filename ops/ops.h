@@ -33,6 +33,8 @@
     X(max_pool)                                                                \
     X(pad)                                                                     \
     X(permute)                                                                 \
+    X(random)                                                                  \
+    X(random_choice)                                                           \
     X(reduce)                                                                  \
     X(scan)                                                                    \
     X(segment)                                                                 \

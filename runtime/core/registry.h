@@ -38,6 +38,12 @@ typedef enum eddy__role {
 /* Among eddy_op_flags: one of eddy's own ops, whose kernel can be trusted. */
 #define EDDY__OP_BUILTIN (1u << 30)
 
+/*
+ * Among them too: what the op does in one iteration must come after what it did
+ * in all before, so frames that hold it run one iteration at a time.
+ */
+#define EDDY__OP_ORDERED (1u << 29)
+
 /* An op has at most this many attributes. */
 #define EDDY__MAX_ATTRS 64
 
