@@ -102,7 +102,7 @@ static inline void uniform_int32(const uint32_t *words,
 static inline void uniform_int64(const uint32_t *words,
                                  const eddy__interval *interval, uint64_t *out)
 {
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++)
         out[i] = interval->low + join(words + 2 * i) % interval->span;
 }
 
@@ -118,7 +118,7 @@ static inline void full_int64(const uint32_t *words,
                               const eddy__interval *interval, uint64_t *out)
 {
     (void)interval;
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++)
         out[i] = join(words + 2 * i);
 }
 

@@ -102,7 +102,7 @@ static eddy_status read_choice(eddy_kernel *k, choice *out)
     const eddy_view samples = eddy__in_view(k, NUM_SAMPLES);
 
     if (logits.rank != 2)
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "the logits must be a matrix, not of shape %s",
                            eddy__shape_print(eddy__in_shape(k, LOGITS)).text);
     if (samples.rank != 0)

@@ -208,6 +208,15 @@ static bool is_special(const eddy__step *consumer)
            consumer->kind == EDDY__STEP_CONTROL_TRIGGER;
 }
 
+/* The frame, and those around it, run one iteration at a time. */
+static void keep_order(eddy_plan *plan, uint32_t frame)
+{
+    while (frame != 0) {
+        plan->frames[frame].parallel_iterations = 1;
+        frame = plan->frames[frame].parent;
+    }
+}
+
 static void classify(eddy__layout *l, uint32_t id)
 {
     eddy__step *step = &l->plan->steps[id];
@@ -225,6 +234,8 @@ static void classify(eddy__layout *l, uint32_t id)
     } else {
         step->kind = (uint16_t)kind_of(eddy__node_role(node));
         step->frame = l->analysis->node_frame[l->node_of[id]];
+        if (node->op && node->op->flags & EDDY__OP_ORDERED)
+            keep_order(l->plan, step->frame);
     }
     frame = &l->plan->frames[step->frame];
     step->local = frame->n_steps++;
