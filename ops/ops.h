@@ -21,6 +21,7 @@
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
     X(depthwise)                                                               \
+    X(decompositions)                                                          \
     X(diag)                                                                    \
     X(einsum)                                                                  \
     X(fill)                                                                    \
@@ -29,6 +30,7 @@
     X(gather_nd)                                                               \
     X(join)                                                                    \
     X(leaky_relu)                                                              \
+    X(linear_equations)                                                        \
     X(matmul)                                                                  \
     X(max_pool)                                                                \
     X(pad)                                                                     \
@@ -44,6 +46,7 @@
     X(softmax)                                                                 \
     X(to_bool)                                                                 \
     X(topk)                                                                    \
+    X(triangular)                                                              \
     X(unary)                                                                   \
     X(unary_grad)                                                              \
     X(unique)

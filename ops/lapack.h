@@ -1,0 +1,84 @@
+/*
+ * LAPACK as OpenBLAS has it, the one place that knows it.
+ *
+ * Matrices are stored column by column and dense; the dtype is float32, float64
+ * or complex64, and dimensions are at least 1.  Each function works in place,
+ * prints nothing, and allocates nothing: what it needs comes from the caller.
+ */
+#ifndef EDDY_OPS_LAPACK_H
+#define EDDY_OPS_LAPACK_H
+
+#include "eddy/tensor.h"
+
+/* P L U of an n by n matrix.  A pivot of 0 is no failure. */
+void eddy__lapack_lu(eddy_dtype dtype, int32_t n, void *a, int32_t *pivots);
+
+/* Solves a x = b for n_right columns, or the adjoint of a, from P L U. */
+void eddy__lapack_lu_solve(eddy_dtype dtype, bool adjoint, int32_t n,
+                           int32_t n_right, const void *lu,
+                           const int32_t *pivots, void *b);
+
+/*
+ * The upper triangle U of a = U^H U, from that of `a`; the lower one is left
+ * alone.  False if `a` is not positive definite.
+ */
+bool eddy__lapack_cholesky(eddy_dtype dtype, int32_t n, void *a);
+
+/*
+ * Solves x op(a) = b for x, which has n_left rows and n columns; `a` is upper
+ * or lower triangular, op(a) is `a` or its adjoint.
+ */
+void eddy__lapack_triangular(eddy_dtype dtype, bool upper, bool adjoint,
+                             int32_t n, int32_t n_left, const void *a, void *b);
+
+/*
+ * What follows needs memory to work in: `elements` of the dtype, `reals` of its
+ * real parts' dtype and `integers`, each at least 1.
+ */
+typedef struct eddy__lapack_work {
+    int64_t n_elements, n_reals, n_integers;
+    void *elements, *reals;
+    int32_t *integers;
+} eddy__lapack_work;
+
+/*
+ * Q R of an m by n matrix `a`, with min(m, n) reflections: R is left in the
+ * upper triangle of `a`, the reflections are in the rest and in `scales`.
+ */
+void eddy__lapack_qr_work(eddy_dtype dtype, int32_t m, int32_t n,
+                          int32_t columns, eddy__lapack_work *out_work);
+void eddy__lapack_qr(eddy_dtype dtype, int32_t m, int32_t n, void *a,
+                     void *scales, const eddy__lapack_work *work);
+
+/* The first `columns` columns of Q, from `n` reflections in `a`. */
+void eddy__lapack_qr_form(eddy_dtype dtype, int32_t m, int32_t columns,
+                          int32_t n, void *a, const void *scales,
+                          const eddy__lapack_work *work);
+
+/*
+ * Eigenvalues, in ascending order and real, of a self-adjoint matrix, from its
+ * upper triangle; eigenvectors replace `a` if they are wanted, else it is lost.
+ * False if they were not found.
+ */
+bool eddy__lapack_eigen_work(eddy_dtype dtype, bool vectors, int32_t n,
+                             eddy__lapack_work *out_work);
+bool eddy__lapack_eigen(eddy_dtype dtype, bool vectors, int32_t n, void *a,
+                        void *values, const eddy__lapack_work *work);
+
+/*
+ * Singular values of an m by n matrix, in descending order and real, and, if
+ * `vectors`, u and the adjoint of v: all of their columns and rows if `full`,
+ * else min(m, n).  `a` is lost.  False if they were not found.
+ */
+typedef struct eddy__lapack_svd {
+    int32_t m, n;
+    bool vectors, full;
+    void *a, *values, *u, *v_adjoint;
+} eddy__lapack_svd;
+
+bool eddy__lapack_svd_work(eddy_dtype dtype, const eddy__lapack_svd *svd,
+                           eddy__lapack_work *out_work);
+bool eddy__lapack_svd_run(eddy_dtype dtype, const eddy__lapack_svd *svd,
+                          const eddy__lapack_work *work);
+
+#endif
