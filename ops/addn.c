@@ -6,6 +6,8 @@
  * of which has what is left over (two to nine of them), and each group's sum is
  * added to what came before.
  */
+#include "ops/addn.h"
+
 #include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
@@ -68,6 +70,36 @@ EDDY__EACH_UNSIGNED(ADD_WRAPPED, )
 
 static const add_loop loops[EDDY_DTYPE_COUNT] = {EDDY__EACH_FLOAT(
     LOOP, ) EDDY__EACH_SIGNED(LOOP, ) EDDY__EACH_UNSIGNED(LOOP, ) LOOP(C64, )};
+
+/* ---- two values ---- */
+
+bool eddy__can_add(eddy_dtype dtype)
+{
+    return loops[dtype] != NULL;
+}
+
+eddy_status eddy__add_to(eddy_kernel *k, eddy__value *sum, const eddy__value *x)
+{
+    const add_loop add = loops[sum->dtype];
+    const void *in[] = {eddy__value_elements(sum), eddy__value_elements(x)};
+    eddy_tensor *tensor = sum->as.tensor;
+
+    if (sum->kind == EDDY__SCALAR) {
+        add(&sum->as, in, 2, 1, true);
+        return EDDY_OK;
+    }
+    if (sum->kind == EDDY__TENSOR && eddy__tensor_is_exclusive(tensor)) {
+        add(tensor->data, in, 2, tensor->count, true);
+        return EDDY_OK;
+    }
+    EDDY_TRY(
+        eddy__new_tensor(k, (eddy_dtype)sum->dtype, &tensor->shape, &tensor));
+    add(tensor->data, in, 2, tensor->count, true);
+    eddy__value_clear(k->heap, sum);
+    *sum = (eddy__value){.kind = EDDY__TENSOR, .dtype = tensor->dtype};
+    sum->as.tensor = tensor;
+    return EDDY_OK;
+}
 
 /* ---- the kernel ---- */
 

@@ -44,6 +44,9 @@
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(softmax)                                                                 \
+    X(stack)                                                                   \
+    X(tensor_array)                                                            \
+    X(tensor_array_bulk)                                                       \
     X(to_bool)                                                                 \
     X(topk)                                                                    \
     X(triangular)                                                              \

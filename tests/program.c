@@ -7,7 +7,7 @@
 
 #define MAX_EDGES 64
 #define MAX_NAMES 64
-#define MAX_ATTRS 5 /* but for those of an Enter's frame */
+#define MAX_ATTRS 8 /* but for those of an Enter's frame */
 
 bool program_is_release(void)
 {
@@ -96,7 +96,23 @@ static eddy_dtype read_dtype(const char *text, size_t length)
     return EDDY_INVALID;
 }
 
-/* float32 or float32[9], up to `end`. */
+/* "[2,?]", "()" for a scalar, or "?". */
+static eddy_shape read_shape(const char *text)
+{
+    eddy_shape shape = {.rank = text[0] == '?' ? -1 : 0};
+
+    if (text[0] != '[')
+        return shape;
+    do {
+        text++;
+        ck_assert_int_lt(shape.rank, EDDY_MAX_RANK);
+        shape.dims[shape.rank++] = *text == '?' ? -1 : atoll(text);
+        text += strcspn(text, ",]");
+    } while (*text == ',');
+    return shape;
+}
+
+/* float32 or float32[9] or float32[2,3], up to `end`. */
 static eddy_dtype read_type(const char *text, const char *end,
                             eddy_shape *shape)
 {
@@ -104,8 +120,7 @@ static eddy_dtype read_type(const char *text, const char *end,
 
     *shape = (eddy_shape){.rank = 0};
     if (bracket && bracket < end) {
-        shape->rank = 1;
-        shape->dims[0] = atoll(bracket + 1);
+        *shape = read_shape(bracket);
         end = bracket;
     }
     return read_dtype(text, (size_t)(end - text));
@@ -126,28 +141,96 @@ static void store(eddy_dtype dtype, void *element, double value)
     case EDDY_FLOAT32:
         *(float *)element = (float)value;
         break;
+    case EDDY_FLOAT16:
+        *(uint16_t *)element = eddy_float16_from_float((float)value);
+        break;
     case EDDY_BOOL:
         *(bool *)element = value != 0;
+        break;
+    case EDDY_INT8:
+        *(int8_t *)element = (int8_t)value;
+        break;
+    case EDDY_UINT8:
+        *(uint8_t *)element = (uint8_t)value;
+        break;
+    case EDDY_INT16:
+        *(int16_t *)element = (int16_t)value;
+        break;
+    case EDDY_UINT16:
+        *(uint16_t *)element = (uint16_t)value;
+        break;
+    case EDDY_UINT32:
+        *(uint32_t *)element = (uint32_t)value;
+        break;
+    case EDDY_UINT64:
+        *(uint64_t *)element = (uint64_t)value;
+        break;
+    case EDDY_COMPLEX64:
+        ((float *)element)[0] = (float)value;
+        ((float *)element)[1] = 0;
         break;
     default:
         ck_abort_msg("no constants of %s", eddy_dtype_name(dtype));
     }
 }
 
-static void add_filled(program *p, const char *name, const char *type,
-                       const char *value)
+/* Word `i` of those between commas; they start again when they are used up. */
+static eddy_string word_at(const char *words, int64_t i)
 {
-    eddy_shape shape;
-    eddy_dtype dtype = read_type(type, value - 1, &shape);
-    eddy_tensor *tensor;
-    eddy_output out;
+    const char *word = words;
 
-    want_ok(p, eddy_tensor_create(p->ctx, dtype, &shape, &tensor, &p->err));
+    for (; i > 0; i--) {
+        word += strcspn(word, ",");
+        word = *word == ',' ? word + 1 : words;
+    }
+    return (eddy_string){word, strcspn(word, ",")};
+}
+
+static eddy_tensor *make_numbers(const program *p, eddy_dtype dtype,
+                                 const eddy_shape *shape, const char *words)
+{
+    eddy_tensor *tensor;
+    eddy_error err;
+
+    ck_assert_int_eq(eddy_tensor_create(p->ctx, dtype, shape, &tensor, &err),
+                     EDDY_OK);
     for (int64_t i = 0; i < eddy_tensor_count(tensor); i++)
         store(dtype,
               (char *)eddy_tensor_mutable_data(tensor) +
                   (size_t)i * eddy_dtype_size(dtype),
-              atof(value));
+              atof(word_at(words, i).data));
+    return tensor;
+}
+
+static eddy_tensor *make_strings(const program *p, const eddy_shape *shape,
+                                 const char *words)
+{
+    eddy_string strings[64];
+    eddy_tensor *tensor;
+    eddy_error err;
+    int64_t n = 1;
+
+    for (int32_t d = 0; d < shape->rank; d++)
+        n *= shape->dims[d];
+    ck_assert_int_le(n, 64);
+    for (int64_t i = 0; i < n; i++)
+        strings[i] = word_at(words, i);
+    ck_assert_int_eq(eddy_tensor_from_strings(p->ctx, shape, strings, (size_t)n,
+                                              &tensor, &err),
+                     EDDY_OK);
+    return tensor;
+}
+
+static void add_filled(program *p, const char *name, const char *type,
+                       const char *words)
+{
+    eddy_shape shape;
+    eddy_dtype dtype = read_type(type, words - 1, &shape);
+    eddy_tensor *tensor = dtype == EDDY_STRING
+                              ? make_strings(p, &shape, words)
+                              : make_numbers(p, dtype, &shape, words);
+    eddy_output out;
+
     want_ok(p, eddy_graph_add_const(p->graph, name, tensor, &out, &p->err));
     eddy_tensor_release(tensor);
 }
@@ -215,6 +298,9 @@ typedef struct attr_values {
     bool is_constant;
     int64_t parallel_iterations;
     int64_t ints[8];
+    bool bools[8];
+    eddy_shape shapes[8];
+    eddy_string strings[8];
     eddy_dtype types[8][MAX_ITEMS];
     eddy_string functions[8][MAX_ITEMS];
     char names[8][32];
@@ -247,6 +333,31 @@ static eddy_attr read_items(attr_values *v, size_t at, const char *text)
     return attr;
 }
 
+/* Attribute `i` of the value that stands at `text`. */
+static eddy_attr read_attr(attr_values *v, size_t i, const char *text)
+{
+    const char *name = v->names[i];
+
+    if (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) {
+        v->ints[i] = atoll(text);
+        return eddy_attr_int(name, &v->ints[i]);
+    }
+    if (text[0] == '?' || text[0] == '(' ||
+        (text[0] == '[' && strchr("?0123456789", text[1]))) {
+        v->shapes[i] = read_shape(text);
+        return eddy_attr_shape(name, &v->shapes[i]);
+    }
+    if (text[0] == '\'') {
+        v->strings[i] = (eddy_string){text + 1, strlen(text) - 2};
+        return eddy_attr_string(name, &v->strings[i]);
+    }
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+        v->bools[i] = text[0] == 't';
+        return eddy_attr_bool(name, &v->bools[i]);
+    }
+    return read_items(v, i, text);
+}
+
 static size_t read_attrs(line *l, attr_values *v, eddy_attr *attrs)
 {
     char *frame = strchr(l->op, '@'), *mark;
@@ -258,10 +369,7 @@ static size_t read_attrs(line *l, attr_values *v, eddy_attr *attrs)
 
         snprintf(v->names[i], sizeof v->names[i], "%.*s",
                  (int)(equals - l->attrs[i]), l->attrs[i]);
-        v->ints[i] = atoll(equals + 1);
-        attrs[n++] = strchr("[@%", equals[1])
-                         ? read_items(v, i, equals + 1)
-                         : eddy_attr_int(v->names[i], &v->ints[i]);
+        attrs[n++] = read_attr(v, i, equals + 1);
     }
     if (!frame)
         return n;
@@ -301,7 +409,7 @@ static void fill_in_missing(line *l, eddy_output *inputs)
 static void add_op(program *p, line *l)
 {
     eddy_output inputs[MAX_EDGES];
-    eddy_attr attrs[8];
+    eddy_attr attrs[11];
     attr_values values;
     eddy_node_spec spec = {
         .size = sizeof spec,
@@ -544,6 +652,61 @@ float program_fetch_float(const program *p, size_t i)
 
     ck_assert_int_eq(dtype, EDDY_FLOAT32);
     return *(const float *)data;
+}
+
+static double element_at(eddy_dtype dtype, const void *data, int64_t i)
+{
+    switch (dtype) {
+    case EDDY_INT64:
+        return (double)((const int64_t *)data)[i];
+    case EDDY_INT32:
+        return ((const int32_t *)data)[i];
+    case EDDY_FLOAT64:
+        return ((const double *)data)[i];
+    case EDDY_FLOAT32:
+        return ((const float *)data)[i];
+    case EDDY_FLOAT16:
+        return eddy_float16_to_float(((const uint16_t *)data)[i]);
+    case EDDY_BOOL:
+        return ((const bool *)data)[i];
+    case EDDY_INT8:
+        return ((const int8_t *)data)[i];
+    case EDDY_UINT8:
+        return ((const uint8_t *)data)[i];
+    case EDDY_INT16:
+        return ((const int16_t *)data)[i];
+    case EDDY_UINT16:
+        return ((const uint16_t *)data)[i];
+    case EDDY_UINT32:
+        return ((const uint32_t *)data)[i];
+    case EDDY_UINT64:
+        return (double)((const uint64_t *)data)[i];
+    case EDDY_COMPLEX64:
+        return ((const float *)data)[2 * i];
+    default:
+        ck_abort_msg("no numbers of %s", eddy_dtype_name(dtype));
+        return 0;
+    }
+}
+
+void program_want_fetch(const program *p, size_t i, int32_t rank,
+                        const int64_t *dims, const double *elements)
+{
+    const eddy_tensor *tensor = eddy_run_fetch(p->run, i);
+    const eddy_shape *shape;
+
+    ck_assert_msg(tensor != NULL, "fetch %zu is not there", i);
+    shape = eddy_tensor_shape(tensor);
+    ck_assert_int_eq(shape->rank, rank);
+    for (int32_t d = 0; d < rank; d++)
+        ck_assert_int_eq(shape->dims[d], dims[d]);
+    for (int64_t j = 0; j < eddy_tensor_count(tensor); j++)
+        ck_assert_msg(
+            element_at(eddy_tensor_dtype(tensor), eddy_tensor_data(tensor),
+                       j) == elements[j],
+            "element %d of fetch %zu is %g, not %g", (int)j, i,
+            element_at(eddy_tensor_dtype(tensor), eddy_tensor_data(tensor), j),
+            elements[j]);
 }
 
 void program_want(const program *p, eddy_status status, eddy_status code,

@@ -8,12 +8,14 @@
  *
  * where an input is `name` or `name:index`; one of a Merge and a control may
  * stand further down.  An Enter is written Enter@frame, with `!` after it if it
- * is constant and #n for n parallel iterations.  A value is a number, `%int64`
- * (a dtype), `@f` (a function), or `[int64,bool]` or `[@f,@g]` (a list of
- * those).  In place of an op there may be
+ * is constant and #n for n parallel iterations.  The value of an attribute is a
+ * number, true or false, a dtype (also `%int64`), a shape ([2,?], () or ?), a
+ * 'text', a function `@f`, or `[int64,bool]` or `[@f,@g]`, a list of those.  In
+ * place of an op there may be
  *
- *     int64=5      float32=1.5      bool=1      a Const of rank 0
+ *     int64=5      float32=1.5      string=a    a Const of rank 0
  *     float32[9]=1.5                            a Const filled with one value
+ *     int32[2,3]=1,2,3                          one with several, over and over
  *     ?int64       ?float32[9]                  a Placeholder of that shape
  *
  * Every call fails the test when something goes wrong, unless it returns a
@@ -89,6 +91,24 @@ eddy_stats program_stats(const program *p);
 /* Element 0 of fetch `i`, of any integer dtype or bool. */
 int64_t program_fetch_int(const program *p, size_t i);
 float program_fetch_float(const program *p, size_t i);
+
+/* Fails the test unless fetch `i` has that shape and those elements. */
+void program_want_fetch(const program *p, size_t i, int32_t rank,
+                        const int64_t *dims, const double *elements);
+
+/* PROGRAM_NUMBERS(1, 2) is an array of doubles, PROGRAM_DIMS(2, 3) the two
+ * arguments `rank, dims`. */
+#define PROGRAM_NUMBERS(...)                                                   \
+    (const double[])                                                           \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
+#define PROGRAM_DIMS(...)                                                      \
+    (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),       \
+        (const int64_t[])                                                      \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
 
 /* Fails the test unless `status` and p->err are that mistake. */
 void program_want(const program *p, eddy_status status, eddy_status code,

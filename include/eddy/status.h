@@ -93,7 +93,7 @@ typedef enum eddy_status {
     X(ASSERTION, "an assertion of the graph failed")                           \
     X(NUMERICS, "a NaN or an infinity")                                        \
     X(ABORT_OP, "an Abort op ran")                                             \
-    X(UNINITIALIZED, "a variable without a value")                             \
+    X(UNINITIALIZED, "a variable or an item without a value")                  \
     X(OUTPUT_MISSING, "a kernel left an output unset")                         \
     X(RESOURCE, "a resource that does not exist or has the wrong kind")        \
     X(TENSOR_DATA, "tensor data that does not match its shape")                \
@@ -109,7 +109,12 @@ typedef enum eddy_status {
     X(IO, "a file could not be read or written")                               \
     X(FUNCTION, "a function that is missing or malformed")                     \
     X(THREAD, "a thread could not be started")                                 \
-    X(RECURSION, "a function that calls itself")
+    X(RECURSION, "a function that calls itself")                               \
+    X(ITEM_WRITTEN, "a write to an array's item that was written or read")     \
+    X(ITEM_CLEARED, "a read of an array's item that a read has cleared")       \
+    X(CLOSED, "a stack or an array that was closed")                           \
+    X(EMPTY, "a pop from an empty stack or list")                              \
+    X(FULL, "a push onto a full stack or list")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

@@ -69,12 +69,12 @@ static void set_tensor(eddy__value *out, eddy_tensor *tensor)
     out->as.tensor = tensor;
 }
 
-/* Leaves `uses`, which is the executor's, as it is. */
-static void set_value(eddy__value *out, const eddy__value *from)
+eddy_status eddy__new_tensor(eddy_kernel *k, eddy_dtype dtype,
+                             const eddy_shape *shape, eddy_tensor **out_tensor)
 {
-    out->kind = from->kind;
-    out->dtype = from->dtype;
-    out->as = from->as;
+    *out_tensor =
+        eddy__tensor_create(k->heap, k->account, k->allocator, dtype, shape);
+    return *out_tensor ? EDDY_OK : fail_allocation(k, dtype, shape);
 }
 
 eddy_status eddy__output(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
@@ -88,10 +88,7 @@ eddy_status eddy__output(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
         *out_data = &out->as;
         return EDDY_OK;
     }
-    tensor =
-        eddy__tensor_create(k->heap, k->account, k->allocator, dtype, shape);
-    if (!tensor)
-        return fail_allocation(k, dtype, shape);
+    EDDY_TRY(eddy__new_tensor(k, dtype, shape, &tensor));
     set_tensor(out, tensor);
     *out_data = eddy_tensor_mutable_data(tensor);
     return EDDY_OK;
@@ -132,7 +129,7 @@ void eddy__output_forward(eddy_kernel *k, uint32_t i, uint32_t from)
 {
     eddy__value *in = eddy__in(k, from);
 
-    set_value(eddy__out(k, i), in);
+    eddy__out_value(k, i, in);
     if (!eddy__value_is_counted(in))
         return;
     if (in->uses == 1)
@@ -430,7 +427,7 @@ eddy_status eddy_kernel_output_tensor(eddy_kernel *kernel, uint32_t i,
     EDDY_TRY(check_output(kernel, i, eddy_tensor_dtype(tensor)));
     v = eddy__value_take_tensor(kernel->heap, eddy_tensor_retain(tensor));
     eddy__value_clear(kernel->heap, eddy__out(kernel, i));
-    set_value(eddy__out(kernel, i), &v);
+    eddy__out_value(kernel, i, &v);
     return EDDY_OK;
 }
 

@@ -126,6 +126,43 @@ eddy_status eddy__output_reusing(eddy_kernel *k, uint32_t i, uint32_t from,
 /* Makes output `i` the value of input `from`: moved if this is its last use. */
 void eddy__output_forward(eddy_kernel *k, uint32_t i, uint32_t from);
 
+/* Makes output `i` that value; takes it over. */
+static inline void eddy__out_value(eddy_kernel *k, uint32_t i,
+                                   const eddy__value *value)
+{
+    eddy__value *out = eddy__out(k, i);
+
+    out->kind = value->kind;
+    out->dtype = value->dtype;
+    out->as = value->as;
+}
+
+/*
+ * The value of input `i` as one of the kernel's own, which borrows nothing:
+ * moved if this is its last use.
+ */
+static inline eddy__value eddy__in_take(const eddy_kernel *k, uint32_t i)
+{
+    eddy__value *in = eddy__in(k, i);
+    eddy__value value = *in;
+
+    if (!eddy__value_is_counted(in)) {
+        eddy__value_keep(&value);
+        return value;
+    }
+    if (in->uses != 1)
+        return eddy__value_copy(in);
+    in->kind = EDDY__NONE;
+    return value;
+}
+
+/*
+ * A new tensor that is no output yet, the caller's; its elements are as those
+ * of eddy__output.  Failure is recorded as there.
+ */
+eddy_status eddy__new_tensor(eddy_kernel *k, eddy_dtype dtype,
+                             const eddy_shape *shape, eddy_tensor **out_tensor);
+
 /*
  * Makes output `i` input `from` with another shape of the same count, without
  * copying elements.

@@ -95,19 +95,31 @@ eddy_tensor *eddy__tensor_create(eddy__heap *heap, eddy__account *account,
     return tensor;
 }
 
-eddy_tensor *eddy__tensor_view(eddy__heap *heap, eddy__account *account,
-                               eddy_tensor *from, const eddy_shape *shape)
+eddy_tensor *eddy__tensor_slice(eddy__heap *heap, eddy__account *account,
+                                eddy_tensor *from, int64_t first,
+                                const eddy_shape *shape)
 {
+    const eddy_dtype dtype = (eddy_dtype)from->dtype;
     eddy_tensor *base = from->base ? from->base : from;
     eddy_tensor *tensor =
         allocate_header(heap, account, from->allocator, sizeof *tensor);
+    int64_t count = 1;
 
     if (!tensor)
         return NULL;
-    set_shape(tensor, (eddy_dtype)from->dtype, shape, from->count);
-    tensor->data = from->data;
+    for (int32_t d = 0; d < shape->rank; d++)
+        count *= shape->dims[d];
+    assert(first >= 0 && first <= from->count - count);
+    set_shape(tensor, dtype, shape, count);
+    tensor->data = (char *)from->data + (size_t)first * measure_element(dtype);
     tensor->base = eddy_tensor_retain(base);
     return tensor;
+}
+
+eddy_tensor *eddy__tensor_view(eddy__heap *heap, eddy__account *account,
+                               eddy_tensor *from, const eddy_shape *shape)
+{
+    return eddy__tensor_slice(heap, account, from, 0, shape);
 }
 
 /* Acquire: who dropped the other references is done with the elements. */

@@ -10,7 +10,8 @@
 /*
  * Immutable after it is published, but for `refs`.  The elements stand behind
  * the header in the same block, or in memory of the host (`release`), or in the
- * block of `base`, of which this tensor is then a view of another shape.
+ * block of `base`, of which this tensor is then a view: of another shape, or of
+ * a part.
  */
 struct eddy_tensor {
     atomic_uint refs; /* add relaxed, subtract acquire-release */
@@ -50,6 +51,14 @@ eddy_tensor *eddy__tensor_create(eddy__heap *heap, eddy__account *account,
  */
 eddy_tensor *eddy__tensor_view(eddy__heap *heap, eddy__account *account,
                                eddy_tensor *from, const eddy_shape *shape);
+
+/*
+ * The same over a part of the elements: as many as `shape` has, from element
+ * `first` on.  Requires: they are within `from`.
+ */
+eddy_tensor *eddy__tensor_slice(eddy__heap *heap, eddy__account *account,
+                                eddy_tensor *from, int64_t first,
+                                const eddy_shape *shape);
 
 /* Is this the only reference to the elements, so that they may be written? */
 bool eddy__tensor_is_exclusive(const eddy_tensor *tensor);
