@@ -142,7 +142,7 @@ START_TEST(items_that_were_not_written_are_zeros)
                            "identical_element_shapes=true\n"
                            "wb TensorArrayWriteV3 tb one a tb:1\n"
                            "g TensorArrayGatherV3 tb all wb dtype=%s\n"
-                           "tc TensorArrayV3 two dtype=%s element_shape=[]\n"
+                           "tc TensorArrayV3 two dtype=%s element_shape=()\n"
                            "s TensorArrayReadV3 tc one tc:1 dtype=%s\n",
         dtypes[_i]);
     program_plan(&p, NULL, "r g s");
@@ -164,17 +164,23 @@ static void want_string(size_t fetch, int64_t i, const char *want)
 
 START_TEST(strings_are_items)
 {
-    program_build(
-        &p,
-        NUMBERS "rows string[3,2]=a,bb,ccc,d,ee,fff\n" ARRAY("three", "dtype="
-                                                                      "string "
-                                                                      "clear_"
-                                                                      "after_"
-                                                                      "read="
-                                                                      "false") "w TensorArrayScatterV3 ta all rows ta:1\n" READ(
-            "r", "one", "w",
-            "string") "g TensorArrayGatherV3 ta all w dtype=string\n"
-                      "c TensorArrayConcatV3 ta w dtype=string\n");
+    program_build(&p, NUMBERS "rows string[3,2]=a,bb,ccc,d,ee,fff\n" ARRAY(
+                          "three",
+                          "dtype="
+                          "string "
+                          "clear_"
+                          "after_"
+                          "read="
+                          "false") "w TensorArrayScatterV3 ta all rows "
+                                   "ta:1\n" READ("r", "one", "w",
+                                                 "string") "g "
+                                                           "TensorArrayGatherV3"
+                                                           " ta all w "
+                                                           "dtype=string\n"
+                                                           "c "
+                                                           "TensorArrayConcatV3"
+                                                           " ta w "
+                                                           "dtype=string\n");
     program_plan(&p, NULL, "r g c");
     program_run(&p);
     want_string(0, 0, "ccc");
@@ -208,7 +214,7 @@ END_TEST
 START_TEST(a_dynamic_array_grows)
 {
     program_build(&p, NUMBERS ARRAY("zero", "dtype=int32 dynamic_size=true "
-                                            "element_shape=[]")
+                                            "element_shape=()")
                           WRITE("w5", "five", "three", "ta:1")
                               WRITE("w1", "one", "two",
                                     "w5") "n TensorArraySizeV3 ta w1\n"
@@ -294,17 +300,16 @@ START_TEST(large_slices_are_views)
     const float *twice, *r1, *x;
 
     program_build(
-        &p,
-        NUMBERS "v float32[3,1000]=1,2,3\n"
-                "x Neg v\n" ARRAY(
-                    "three",
-                    "dtype=float32") "w TensorArrayScatterV3 ta all x "
-                                     "ta:1\n" READ("r0", "zero", "w", "float32")
-                                         READ(
-                                             "r1", "one", "w",
-                                             "float32") "difference Sub r1 r0\n"
-                                                        "twice Add difference "
-                                                        "r1\n");
+        &p, NUMBERS
+        "v float32[3,1000]=1,2,3\n"
+        "x Neg v\n" ARRAY(
+            "three",
+            "dtype=float32") "w TensorArrayScatterV3 ta all x "
+                             "ta:1\n" READ("r0", "zero", "w", "float32")
+                                 READ("r1", "one", "w",
+                                      "float32") "difference Sub r1 r0\n"
+                                                 "twice Add difference "
+                                                 "r1\n");
     program_plan(&p, NULL, "twice r1 x");
     program_run(&p);
     twice = eddy_tensor_data(eddy_run_fetch(p.run, 0));
@@ -383,30 +388,30 @@ START_TEST(a_gradient_has_the_shapes_of_what_was_written)
         "a float32[2]=1\n"
         "b float32[3]=1\n"
         "v int32[2]=4,1\n" ARRAY("three", "dtype=float32 dynamic_size=true")
-            WRITE("w0", "zero", "a", "ta:1") WRITE("w1", "two", "b", "w0") READ(
-                "r0", "zero", "w1", "float32")
-                READ("r2", "two", "w1", "float32") "done Identity w1 ^r0 "
-                                                   "^r2\n" GRADIENT(
-                                                       "g", "gradients",
-                                                       "done") "q0 "
-                                                               "TensorArrayRead"
-                                                               "V3 g zero g:1 "
-                                                               "dtype=float32\n"
-                                                               "q2 "
-                                                               "TensorArrayRead"
-                                                               "V3 g two g:1 "
-                                                               "dtype=float32\n"
-                                                               "h "
-                                                               "TensorArrayGrad"
-                                                               "WithShape ta "
-                                                               "done v "
-                                                               "source='shaped'"
-                                                               "\n"
-                                                               "q "
-                                                               "TensorArrayRead"
-                                                               "V3 h two h:1 "
-                                                               "dtype="
-                                                               "float32\n");
+            WRITE("w0", "zero", "a", "ta:1") WRITE("w1", "two", "b", "w0")
+                READ("r0", "zero", "w1", "float32")
+                    READ("r2", "two", "w1",
+                         "float32") "done Identity w1 ^r0 "
+                                    "^r2\n" GRADIENT("g", "gradients",
+                                                     "done") "q0 "
+                                                             "TensorArrayRead"
+                                                             "V3 g zero g:1 "
+                                                             "dtype=float32\n"
+                                                             "q2 "
+                                                             "TensorArrayRead"
+                                                             "V3 g two g:1 "
+                                                             "dtype=float32\n"
+                                                             "h "
+                                                             "TensorArrayGrad"
+                                                             "WithShape ta "
+                                                             "done v "
+                                                             "source='shaped'"
+                                                             "\n"
+                                                             "q "
+                                                             "TensorArrayRead"
+                                                             "V3 h two h:1 "
+                                                             "dtype="
+                                                             "float32\n");
     program_plan(&p, NULL, "q0 q2 q");
     program_run(&p);
     program_want_fetch(&p, 0, PROGRAM_DIMS(2), PROGRAM_NUMBERS(0, 0));
@@ -536,7 +541,7 @@ END_TEST
     "oc LoopCond ol\n"                                                         \
     "osi Switch omi oc\n"                                                      \
     "oss Switch oms oc\n"                                                      \
-    "ta TensorArrayV3 osi:1 dtype=int32 element_shape=[]\n"                    \
+    "ta TensorArrayV3 osi:1 dtype=int32 element_shape=()\n"                    \
     "ii Enter@i o0 ^ta\n"                                                      \
     "il Enter@i ta:1\n"                                                        \
     "ih Enter@i! ta\n"                                                         \
@@ -554,7 +559,7 @@ END_TEST
     "inl NextIteration iw\n"                                                   \
     "iout Exit isl\n"                                                          \
     "range Range o0 osi:1 o1\n"                                                \
-    "g TensorArrayGatherV3 ta range iout dtype=int32 element_shape=[]\n"       \
+    "g TensorArrayGatherV3 ta range iout dtype=int32 element_shape=()\n"       \
     "sum Sum g oa\n"                                                           \
     "oadd Add oss:1 sum\n"                                                     \
     "ons NextIteration oadd\n"                                                 \
@@ -677,7 +682,7 @@ static const mistake mistakes[] = {
     INVALID(ARRAY("two", "dtype=string element_shape=[2]")
                 READ("x", "one", "ta:1", "string"),
             UNINITIALIZED, "it was never written, and strings have no zeros"),
-    INVALID(ARRAY("two", "dtype=resource element_shape=[]")
+    INVALID(ARRAY("two", "dtype=resource element_shape=()")
                 READ("x", "one", "ta:1", "resource"),
             UNINITIALIZED, "there are no zeros of dtype resource"),
     INVALID(WRITTEN READ("x", "zero", "w", "float32"), DTYPE,
