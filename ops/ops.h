@@ -17,11 +17,12 @@
     X(cast)                                                                    \
     X(clip)                                                                    \
     X(compare)                                                                 \
+    X(concat_offset)                                                           \
     X(conv)                                                                    \
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
-    X(depthwise)                                                               \
     X(decompositions)                                                          \
+    X(depthwise)                                                               \
     X(diag)                                                                    \
     X(einsum)                                                                  \
     X(fill)                                                                    \
@@ -47,6 +48,7 @@
     X(stack)                                                                   \
     X(tensor_array)                                                            \
     X(tensor_array_bulk)                                                       \
+    X(tensor_scatter)                                                          \
     X(to_bool)                                                                 \
     X(topk)                                                                    \
     X(triangular)                                                              \

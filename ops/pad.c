@@ -1,4 +1,5 @@
-/* Pad, PadV2 and MirrorPad. */
+/* Pad, PadV2, MirrorPad and MirrorPadGrad. */
+#include "ops/accumulate.h"
 #include "ops/box.h"
 #include "ops/elements.h"
 #include "ops/ops.h"
@@ -14,7 +15,7 @@ typedef struct margins {
     eddy_shape shape;
 } margins;
 
-static eddy_status read_margins(eddy_kernel *k, margins *m)
+static eddy_status read_paddings(eddy_kernel *k, margins *m)
 {
     const eddy_shape *of = eddy__in_shape(k, 0);
     eddy_view view = eddy__in_view(k, 1);
@@ -33,13 +34,22 @@ static eddy_status read_margins(eddy_kernel *k, margins *m)
                                "paddings must not be negative, but those of "
                                "dimension %d are %" PRId64 " and %" PRId64,
                                d, m->before[d], m->behind[d]);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status read_margins(eddy_kernel *k, margins *m)
+{
+    const eddy_shape *of = eddy__in_shape(k, 0);
+
+    EDDY_TRY(read_paddings(k, m));
+    for (int32_t d = 0; d < of->rank; d++)
         if (__builtin_add_overflow(of->dims[d], m->before[d],
                                    &m->shape.dims[d]) ||
             __builtin_add_overflow(m->shape.dims[d], m->behind[d],
                                    &m->shape.dims[d]))
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
                                "dimension %d would be too long", d);
-    }
     return EDDY_OK;
 }
 
@@ -215,21 +225,138 @@ static eddy_status run_mirror(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+/* ---- MirrorPadGrad ---- */
+
+/* The margins to take off; what is left of each dimension must hold them. */
+static eddy_status read_folds(eddy_kernel *k, margins *m)
+{
+    const eddy_shape *of = eddy__in_shape(k, 0);
+
+    EDDY_TRY(read_paddings(k, m));
+    for (int32_t d = 0; d < of->rank; d++) {
+        const int64_t most =
+            m->before[d] > m->behind[d] ? m->before[d] : m->behind[d];
+        int64_t sum;
+
+        if (__builtin_add_overflow(m->before[d], m->behind[d], &sum) ||
+            sum > of->dims[d] ||
+            (most > 0 && most > of->dims[d] - sum - m->edge))
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                               "paddings of dimension %d, of size %" PRId64
+                               ", are too large: they are %" PRId64
+                               " and %" PRId64,
+                               d, of->dims[d], m->before[d], m->behind[d]);
+        m->shape.dims[d] = of->dims[d] - sum;
+    }
+    return EDDY_OK;
+}
+
+/* The place inside the margins of which place `i` is an image. */
+static int64_t fold(const margins *m, int32_t d, int64_t i)
+{
+    const int64_t n = m->shape.dims[d];
+
+    i -= m->before[d];
+    if (i < 0)
+        return -i - 1 + m->edge;
+    return i < n ? i : 2 * n - 1 - i - m->edge;
+}
+
+/* Adds a row of the input, of which the last dimension is folded. */
+static void fold_row(const margins *m, int32_t d, int64_t dim, eddy__adder add,
+                     unsigned char *to, const unsigned char *from)
+{
+    const int64_t before = m->before[d], n = m->shape.dims[d];
+
+    add(to, from + (size_t)before * m->size, n);
+    for (int64_t i = 0; i < before; i++)
+        add(to + (size_t)fold(m, d, i) * m->size, from + (size_t)i * m->size,
+            1);
+    for (int64_t i = before + n; i < dim; i++)
+        add(to + (size_t)fold(m, d, i) * m->size, from + (size_t)i * m->size,
+            1);
+}
+
+static void fold_all(const eddy_shape *of, const margins *m, eddy__adder add,
+                     unsigned char *to, const unsigned char *from)
+{
+    const int32_t last = of->rank - 1;
+    int64_t strides[EDDY_MAX_RANK], at[EDDY_MAX_RANK] = {0};
+    int32_t d;
+
+    eddy__dense_strides(&m->shape, m->size, strides);
+    do {
+        unsigned char *row = to;
+
+        for (d = 0; d < last; d++)
+            row += fold(m, d, at[d]) * strides[d];
+        fold_row(m, last, of->dims[last], add, row, from);
+        from += (size_t)of->dims[last] * m->size;
+        for (d = last - 1; d >= 0 && ++at[d] == of->dims[d]; d--)
+            at[d] = 0;
+    } while (d >= 0);
+}
+
+static eddy_status run_fold(eddy_kernel *k)
+{
+    const int32_t *edge = eddy__state(k);
+    const eddy_shape *of = eddy__in_shape(k, 0);
+    const eddy_dtype dtype = eddy__in_dtype(k, 0);
+    margins m = {.edge = *edge, .size = eddy_dtype_size(dtype)};
+    unsigned char *out;
+
+    EDDY_TRY(read_folds(k, &m));
+    if (eddy__shape_equal(of, &m.shape)) {
+        eddy__output_forward(k, 0, 0);
+        return EDDY_OK;
+    }
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, &m.shape, &out));
+    if (eddy__out(k, 0)->as.tensor->count == 0)
+        return EDDY_OK;
+    memset(out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    fold_all(of, &m, eddy__adder_of(dtype), out, eddy__in_elements(k, 0));
+    return EDDY_OK;
+}
+
+static eddy_status infer_fold(eddy_infer *infer)
+{
+    eddy_shape shape = *eddy_infer_input(infer, 0);
+    int64_t before, behind;
+
+    for (int32_t d = 0; d < shape.rank; d++)
+        if (shape.dims[d] >= 0 &&
+            eddy__infer_constant_int(infer, 1, 2 * (int64_t)d, &before) &&
+            eddy__infer_constant_int(infer, 1, 2 * (int64_t)d + 1, &behind) &&
+            before >= 0 && behind >= 0 && before <= shape.dims[d] &&
+            behind <= shape.dims[d] - before)
+            shape.dims[d] -= before + behind;
+        else
+            shape.dims[d] = -1;
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+#define ROW(name, in, attrs, infer, run, prepare, doc)                         \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, "output: T", attrs, infer, run,        \
+            prepare, 0, doc, "TensorFlow " name, NULL                          \
     }
 
 static const eddy_op_spec specs[] = {
-    ROW("Pad", "input: T, paddings: Tpaddings", "output: T",
+    ROW("Pad", "input: T, paddings: Tpaddings",
         "T: type, Tpaddings: index = int32", infer_pad, run_pad,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, "the input with zeros around it"),
     ROW("PadV2", "input: T, paddings: Tpaddings, constant_values: T",
-        "output: T", "T: type, Tpaddings: index = int32", infer_pad, run_pad_v2,
-        eddy__prepare_movable, 0),
-    ROW("MirrorPad", "input: T, paddings: Tpaddings", "output: T",
+        "T: type, Tpaddings: index = int32", infer_pad, run_pad_v2,
+        eddy__prepare_movable, "the input with a constant around it"),
+    ROW("MirrorPad", "input: T, paddings: Tpaddings",
         "T: type, Tpaddings: index = int32, mode: string", infer_pad,
-        run_mirror, prepare_mirror, 0),
+        run_mirror, prepare_mirror,
+        "the input with its mirror images around it"),
+    ROW("MirrorPadGrad", "input: T, paddings: Tpaddings",
+        "T: number, Tpaddings: index = int32, mode: string", infer_fold,
+        run_fold, prepare_mirror,
+        "the gradient of MirrorPad: mirror images folded back and added"),
 };
 
 const eddy__op_table eddy__pad_ops = {specs, NULL,

@@ -353,7 +353,9 @@ static bool take_element(eddy_kernel *k)
     return true;
 }
 
-static eddy_status take_expression(eddy_kernel *k)
+/* What the expression in inputs 1 to 3 takes of a tensor of shape `of`. */
+static eddy_status read_expression(eddy_kernel *k, const eddy_shape *of,
+                                   region *r)
 {
     expression e = {.mask = *(const masks *)eddy__state(k),
                     .is_known = true,
@@ -361,7 +363,6 @@ static eddy_status take_expression(eddy_kernel *k)
                     .end = eddy__in_view(k, 2),
                     .strides = eddy__in_view(k, 3)};
     mistake m;
-    region r;
 
     if (e.begin.rank != 1 || e.end.rank != 1 || e.strides.rank != 1 ||
         e.begin.count != e.end.count || e.begin.count != e.strides.count ||
@@ -374,14 +375,19 @@ static eddy_status take_expression(eddy_kernel *k)
             eddy__shape_print(eddy__in_shape(k, 2)).text,
             eddy__shape_print(eddy__in_shape(k, 3)).text);
     e.n = (int32_t)e.begin.count;
-    if (!resolve(&e, eddy__in_shape(k, 0), &r, &m))
+    if (!resolve(&e, of, r, &m))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, m.detail, "%s", m.text);
-    return copy_region(k, &r);
+    return EDDY_OK;
 }
 
 static eddy_status run_strided(eddy_kernel *k)
 {
-    return take_element(k) ? EDDY_OK : take_expression(k);
+    region r;
+
+    if (take_element(k))
+        return EDDY_OK;
+    EDDY_TRY(read_expression(k, eddy__in_shape(k, 0), &r));
+    return copy_region(k, &r);
 }
 
 static eddy_view constant_view(const eddy_tensor *t)
@@ -418,21 +424,85 @@ static eddy_status infer_strided(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+/* ---- StridedSliceGrad ---- */
+
+/* Puts the gradient where StridedSlice took its output, zeros elsewhere. */
+static eddy_status put_region(eddy_kernel *k, const region *r,
+                              const eddy_shape *of)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, 4);
+    const size_t size = eddy__element_size(dtype);
+    const int64_t taken = eddy__in_count(k, 4);
+    eddy_shape dense = {.rank = of->rank};
+    int64_t from[EDDY_MAX_RANK], to[EDDY_MAX_RANK], start = 0, count = 1;
+    eddy__box box = {.item = size};
+    unsigned char *out;
+
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, of, &out));
+    if (eddy__value_is_counted(eddy__out(k, 0)))
+        count = eddy__out(k, 0)->as.tensor->count;
+    if (taken < count)
+        memset(out, 0, (size_t)count * size);
+    memcpy(dense.dims, r->size, sizeof dense.dims);
+    eddy__dense_strides(of, size, to);
+    eddy__dense_strides(&dense, size, from);
+    for (int32_t d = 0; taken > 0 && d < of->rank; d++) {
+        start += r->begin[d] * to[d];
+        if (r->size[d] > 1)
+            eddy__box_add(&box, r->size[d], from[d], r->stride[d] * to[d]);
     }
+    if (taken > 0)
+        eddy__box_copy(&box, out + start, eddy__in_elements(k, 4));
+    return eddy__elements_done(k, 0);
+}
+
+static eddy_status run_gradient(eddy_kernel *k)
+{
+    const eddy_view view = eddy__in_view(k, 0);
+    eddy_shape of;
+    region r;
+
+    EDDY_TRY(eddy__shape_from_view(k, &view, 0, &of));
+    EDDY_TRY(read_expression(k, &of, &r));
+    if (!eddy__shape_equal(eddy__in_shape(k, 4), &r.shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "dy must have shape %s, but it has %s",
+                           eddy__shape_print(&r.shape).text,
+                           eddy__shape_print(eddy__in_shape(k, 4)).text);
+    return put_region(k, &r, &of);
+}
+
+static eddy_status infer_gradient(eddy_infer *infer)
+{
+    const eddy_shape shape = eddy__infer_shape_argument(infer, 0);
+
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+#define ROW(name, in, attrs, infer, run, prepare, doc)                         \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, "output: T", attrs, infer, run,        \
+            prepare, 0, doc, "TensorFlow " name, NULL                          \
+    }
+#define MASKS                                                                  \
+    ", begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, "       \
+    "new_axis_mask: int = 0, shrink_axis_mask: int = 0"
 
 static const eddy_op_spec specs[] = {
-    ROW("Slice", "input: T, begin: Index, size: Index", "output: T",
-        "T: type, Index: index", infer_slice, run_slice, eddy__prepare_movable,
-        0),
+    ROW("Slice", "input: T, begin: Index, size: Index", "T: type, Index: index",
+        infer_slice, run_slice, eddy__prepare_movable,
+        "`size` elements of each dimension from `begin` on"),
     ROW("StridedSlice", "input: T, begin: Index, end: Index, strides: Index",
-        "output: T",
-        "T: type, Index: {int16, int32, int64}, begin_mask: int = 0, "
-        "end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, "
-        "shrink_axis_mask: int = 0",
-        infer_strided, run_strided, prepare_strided, 0),
+        "T: type, Index: {int16, int32, int64}" MASKS, infer_strided,
+        run_strided, prepare_strided,
+        "what an index expression with ranges, indices, an ellipsis and new "
+        "axes takes"),
+    ROW("StridedSliceGrad",
+        "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
+        "T: type, Index: index" MASKS, infer_gradient, run_gradient,
+        prepare_strided,
+        "dy where StridedSlice takes its output from the shape, else zeros"),
 };
 
 const eddy__op_table eddy__slice_ops = {specs, NULL,

@@ -135,6 +135,80 @@ START_TEST(mirror_pad_checks_its_paddings)
 }
 END_TEST
 
+static eddy_status fold(eddy_tensor *x, eddy_tensor *by, const char *mode)
+{
+    const eddy_string text = {mode, strlen(mode)};
+    const eddy_attr attr = eddy_attr_string("mode", &text);
+
+    return harness_run_attrs(&h, "MirrorPadGrad", LAYOUT_INPUTS(x, by), &attr,
+                             1);
+}
+
+/* Place `i` of a dimension that was padded, in what it was made of. */
+static int64_t unfolded(int64_t i, int64_t before, int64_t n, int64_t edge)
+{
+    i -= before;
+    if (i < 0)
+        i = -1 - i + edge;
+    return i < n ? i : 2 * n - 1 - edge - i;
+}
+
+static const eddy_dtype added[] = {EDDY_FLOAT16, EDDY_FLOAT32, EDDY_FLOAT64,
+                                   EDDY_INT8,    EDDY_INT16,   EDDY_INT32,
+                                   EDDY_INT64,   EDDY_UINT8,   EDDY_UINT16,
+                                   EDDY_UINT32,  EDDY_UINT64,  EDDY_COMPLEX64};
+
+static const struct {
+    const char *mode;
+    int64_t edge, dims[2], inner[2], before[2];
+} folds[] = {{"SYMMETRIC", 0, {6, 5}, {3, 2}, {2, 1}},
+             {"REFLECT", 1, {6, 8}, {3, 4}, {2, 1}},
+             {"REFLECT", 1, {3, 4}, {3, 3}, {0, 1}}};
+
+/* _i: dtype and case. */
+START_TEST(mirror_pad_grad_adds_up_the_images)
+{
+    const eddy_dtype dtype = added[_i / 3];
+    const int64_t *dims = folds[_i % 3].dims, *inner = folds[_i % 3].inner;
+    const int64_t *before = folds[_i % 3].before, edge = folds[_i % 3].edge;
+    double values[48], want[12] = {0};
+
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++) {
+        const int64_t row = unfolded(i / dims[1], before[0], inner[0], edge);
+        const int64_t column = unfolded(i % dims[1], before[1], inner[1], edge);
+
+        values[i] = (double)(i % 7);
+        want[row * inner[1] + column] += values[i];
+    }
+    ck_assert_int_eq(
+        fold(harness_numbers(&h, dtype, 2, dims, values),
+             paddings((int)before[0], (int)(dims[0] - inner[0] - before[0]),
+                      (int)before[1], (int)(dims[1] - inner[1] - before[1])),
+             folds[_i % 3].mode),
+        EDDY_OK);
+    harness_want(&h, 0, dtype, 2, inner);
+    for (int64_t i = 0; i < inner[0] * inner[1]; i++)
+        ck_assert_double_eq(harness_get(h.outputs[0], i), want[i]);
+}
+END_TEST
+
+START_TEST(mirror_pad_grad_checks_its_paddings)
+{
+    eddy_tensor *x = layout_range(&h, EDDY_FLOAT32, 1, 2, matrix);
+
+    harness_want_error(&h, fold(x, paddings(1, 0, 0, 0), "REFLECT"),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    harness_want_error(&h, fold(x, paddings(1, 1, 0, 0), "SYMMETRIC"),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    harness_want_error(&h, fold(x, paddings(0, 0, -1, 0), "SYMMETRIC"),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    harness_want_error(&h, fold(x, x, "SYMMETRIC"), EDDY_INVALID_ARGUMENT,
+                       EDDY_E_INPUT_DTYPE);
+    ck_assert_int_eq(fold(x, paddings(0, 0, 0, 0), "REFLECT"), EDDY_OK);
+    ck_assert_ptr_eq(h.outputs[0]->data, x->data);
+}
+END_TEST
+
 TCase *ops_pad_tests(void)
 {
     TCase *tests = tcase_create("ops_pad");
@@ -146,5 +220,8 @@ TCase *ops_pad_tests(void)
     tcase_add_loop_test(tests, mirror_pad_shows_every_dtype_again, 0,
                         LAYOUT_DTYPES);
     tcase_add_test(tests, mirror_pad_checks_its_paddings);
+    tcase_add_loop_test(tests, mirror_pad_grad_adds_up_the_images, 0,
+                        3 * (int)(sizeof added / sizeof added[0]));
+    tcase_add_test(tests, mirror_pad_grad_checks_its_paddings);
     return tests;
 }

@@ -334,6 +334,71 @@ START_TEST(strided_slice_wants_vectors_of_one_length)
 }
 END_TEST
 
+/* The gradient of what a case takes: its elements at the numbers they had. */
+START_TEST(strided_slice_grad_puts_elements_where_they_were_taken)
+{
+    const strided_case *c = &strided[_i % N_STRIDED];
+    const eddy_dtype dtype = layout_dtype(_i / (int)N_STRIDED);
+    const eddy_shape *of = eddy_tensor_shape(input(dtype, c->rank));
+    const eddy_attr attrs[] = {eddy_attr_int("begin_mask", &c->e.begin_mask),
+                               eddy_attr_int("end_mask", &c->e.end_mask),
+                               eddy_attr_int("ellipsis_mask", &c->e.ellipsis),
+                               eddy_attr_int("new_axis_mask", &c->e.new_axis),
+                               eddy_attr_int("shrink_axis_mask", &c->e.shrink)};
+    const int64_t n = c->e.n;
+    int numbers[64] = {0}, dims[8];
+    int64_t count = 1;
+
+    for (int32_t d = 0; d < c->to_rank; d++)
+        count *= c->to[d];
+    for (int i = 0; i < count; i++)
+        numbers[c->numbers[i]] = i + 1;
+    for (int32_t d = 0; d < of->rank; d++)
+        dims[d] = (int)of->dims[d];
+    layout_run(&h, "StridedSliceGrad",
+               LAYOUT_INPUTS(layout_ints(&h, of->rank, dims),
+                             layout_tensor(&h, EDDY_INT32, 1, &n, c->e.begin),
+                             layout_tensor(&h, EDDY_INT32, 1, &n, c->e.end),
+                             layout_tensor(&h, EDDY_INT32, 1, &n, c->e.strides),
+                             layout_range(&h, dtype, 1, c->to_rank, c->to)),
+               attrs, 5);
+    layout_want(&h, 0, dtype, of->rank, of->dims, numbers);
+}
+END_TEST
+
+START_TEST(strided_slice_grad_of_a_scalar_is_it)
+{
+    layout_run(&h, "StridedSliceGrad",
+               LAYOUT_INPUTS(layout_ints(&h, 0, NULL), layout_ints(&h, 0, NULL),
+                             layout_ints(&h, 0, NULL), layout_ints(&h, 0, NULL),
+                             layout_int(&h, 7)),
+               NULL, 0);
+    layout_want(&h, 0, EDDY_INT32, 0, NULL, LAYOUT_NUMBERS(7));
+}
+END_TEST
+
+START_TEST(strided_slice_grad_wants_what_was_taken)
+{
+    eddy_tensor *one = layout_ints(&h, 1, LAYOUT_NUMBERS(1));
+    eddy_tensor *three = layout_ints(&h, 1, LAYOUT_NUMBERS(3));
+    eddy_tensor *four = layout_ints(&h, 1, LAYOUT_NUMBERS(4));
+
+    harness_want_error(&h,
+                       harness_run(&h, "StridedSliceGrad", four, one, three,
+                                   one, harness_vector(&h, EDDY_INT8, 1, 2, 3)),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    harness_want_error(&h,
+                       harness_run(&h, "StridedSliceGrad", four, one, three,
+                                   layout_ints(&h, 1, LAYOUT_NUMBERS(0)), one),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    harness_want_error(&h,
+                       harness_run(&h, "StridedSliceGrad",
+                                   layout_ints(&h, 1, LAYOUT_NUMBERS(-1)), one,
+                                   three, one, one),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_DIM);
+}
+END_TEST
+
 TCase *ops_slice_tests(void)
 {
     TCase *tests = tcase_create("ops_slice");
@@ -350,5 +415,10 @@ TCase *ops_slice_tests(void)
     tcase_add_test(tests, strided_slice_takes_huge_numbers);
     tcase_add_loop_test(tests, strided_slice_refuses_bad_expressions, 0, 8);
     tcase_add_test(tests, strided_slice_wants_vectors_of_one_length);
+    tcase_add_loop_test(tests,
+                        strided_slice_grad_puts_elements_where_they_were_taken,
+                        0, N_STRIDED * LAYOUT_DTYPES);
+    tcase_add_test(tests, strided_slice_grad_of_a_scalar_is_it);
+    tcase_add_test(tests, strided_slice_grad_wants_what_was_taken);
     return tests;
 }
