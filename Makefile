@@ -56,8 +56,10 @@ DEFINES := -D_DEFAULT_SOURCE
 DEP_CFLAGS := $(patsubst -I%,-isystem %,$(foreach r,$(REQUIRES) \
 	$(TEST_REQUIRES),$(shell $(PKG_CONFIG) --cflags $(r) 2>/dev/null)))
 # Results may not depend on the compiler's freedom with floating point, so
-# nothing is contracted; the one thing given up is errno in <math.h>.
-EDDY_CFLAGS = -std=c11 -ffp-contract=off -fno-math-errno -fPIC -pthread \
+# nothing is contracted.  What is given up is errno in <math.h>, and that every
+# floating-point exception is raised: so loops with choices can be vectorised.
+EDDY_CFLAGS = -std=c11 -ffp-contract=off -fno-math-errno -fno-trapping-math \
+	-fPIC -pthread \
 	-fvisibility=hidden $(SAN) $(CFLAGS)
 # oneDNN has no pkg-config file, and the build works without it: ONEDNN=0.
 ONEDNN ?= $(if $(shell echo '\#include <dnnl.h>' | \
@@ -84,6 +86,13 @@ EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
 CODE_DIRS := include include/eddy runtime/* ops frames autodiff interop tools \
 	tests benchmarks examples scripts
 HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
+
+# Files for processors that have more than the baseline; whoever calls them has
+# asked the processor first.
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+FLAGS_ops/vector_math_avx.c := -mavx
+FLAGS_ops/vector_math_avx512.c := -mavx512f
+endif
 
 # Shows one word and the file in place of the command, unless V is set.
 say = $(if $(V),,@echo '  $(1) $(or $(2),$@)' &&)
@@ -154,7 +163,8 @@ $(BUILD)/gen/tests/suites.inc: FORCE
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(COMPILE) $(WARN) $(INTERNAL) \
-	    $(if $(filter tests/%,$<),-Wno-double-promotion) -c $< -o $@
+	    $(if $(filter tests/%,$<),-Wno-double-promotion) $(FLAGS_$<) -c $< \
+	    -o $@
 
 # Examples see what a user sees.
 $(EXAMPLE_OBJ): $(BUILD)/%.o: %.c $(BUILD)/flags

@@ -1,5 +1,7 @@
-#include "ops/elementwise.h"
+#include "ops/elements.h"
 #include "ops/ops.h"
+#include "ops/transcendental.h"
+#include "runtime/base/memory.h"
 
 #include <inttypes.h>
 #include <tgmath.h>
@@ -29,6 +31,15 @@
 #define IS_ZERO(y) ((y) == 0)
 #define IS_NEGATIVE(y) ((y) < 0)
 
+/* A quotient that is its own inverse tangent. */
+#define TINY_RATIO 0x1p-500
+
+/* 0 where `x` is 0, whatever the product is. */
+#define NO_NAN(x, product) ((x) == 0 ? 0 : (product))
+
+/* SLEEF's log1p is infinite too early. */
+#define LOG1P(y, t) ((y) > 0x1p500 ? eddy__math_log(y) : (t))
+
 static eddy_status fail_division(eddy_kernel *k, int64_t i)
 {
     return eddy__kfail(
@@ -53,16 +64,26 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 
 /* ---- kernels ---- */
 
-#define BINARY(name, types, kernels, flags) kernels
-#define ALIAS(name, of, types, flags)
-#define FLOATS(name, e)                                                        \
-    EDDY__BINARY_WIDE(F16, name, F16, EDDY__NO_LOCALS, e)                      \
-    EDDY__BINARY_WIDE(F32, name, F32, EDDY__NO_LOCALS, e)                      \
-    EDDY__BINARY_WIDE(F64, name, F64, EDDY__NO_LOCALS, e)
-#define MATHS(name, e)                                                         \
-    EDDY__BINARY_KERNEL(F16, name, F16, EDDY__NO_LOCALS, e)                    \
-    EDDY__BINARY_KERNEL(F32, name, F32, EDDY__NO_LOCALS, e)                    \
-    EDDY__BINARY_KERNEL(F64, name, F64, EDDY__NO_LOCALS, e)
+#define BINARY(name, types, kernels, flags, doc) kernels
+#define ALIAS(name, of, types, flags, doc)
+#define FLOAT_KERNEL(D, name, e)                                               \
+    EDDY__BINARY_WIDE(D, name, D, EDDY__NO_LOCALS, e)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(FLOAT_KERNEL, name, e)
+#define CALLS_KERNEL(D, name, e)                                               \
+    EDDY__BINARY_KERNEL(D, name, D, EDDY__NO_LOCALS, e)
+#define CALLS(name, e) EDDY__EACH_FLOAT(CALLS_KERNEL, name, e)
+#define CALLS_WIDER(name, e)                                                   \
+    CALLS_KERNEL(F32, name, e) CALLS_KERNEL(F64, name, e)
+#define APPLY_ONE EDDY__APPLY_ONE
+#define APPLY_TWO EDDY__APPLY_TWO
+#define MATHS(name, e, function, apply, first, second, after)                  \
+    EDDY__BINARY_SHORT(F16, name, e)                                           \
+    EDDY__BINARY_SHORT(F32, name, e)                                           \
+    EDDY__BINARY_VIA(F64, name, function, apply, first, second, after)
+#define NEAR(name, function, apply, first, second, after)                      \
+    EDDY__BINARY_VIA(F16, name, near_##function, apply, first, second, t)      \
+    EDDY__BINARY_VIA(F32, name, near_##function, apply, first, second, t)      \
+    EDDY__BINARY_VIA(F64, name, function, apply, first, second, after)
 #define SIGNED(name, e)                                                        \
     EDDY__BINARY_KERNEL(I8, name, I8, EDDY__WRAPPED_XY, e)                     \
     EDDY__BINARY_KERNEL(I16, name, I16, EDDY__WRAPPED_XY, e)                   \
@@ -85,7 +106,10 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #include "ops/binary.def"
 #undef BINARY
 #undef FLOATS
+#undef CALLS
+#undef CALLS_WIDER
 #undef MATHS
+#undef NEAR
 #undef SIGNED
 #undef UNSIGNED
 #undef COMPLEX
@@ -95,11 +119,17 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 
 /* ---- the kernels of each op by dtype ---- */
 
-#define BINARY(name, types, kernels, flags)                                    \
-    static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {kernels};  \
+#define ENTRIES(name, ...)                                                     \
+    static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
+        __VA_ARGS__};                                                          \
     EDDY__CHOOSER(name)
+#define BINARY(name, types, kernels, flags, doc) ENTRIES(name, kernels)
 #define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
-#define MATHS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define CALLS FLOATS
+#define CALLS_WIDER(name, e)                                                   \
+    EDDY__KERNEL_ENTRY(F32, name) EDDY__KERNEL_ENTRY(F64, name)
+#define MATHS(name, e, function, apply, first, second, after) FLOATS(name, e)
+#define NEAR(name, function, apply, first, second, after) FLOATS(name, )
 #define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
 #define COMPLEX(name, e) EDDY__KERNEL_ENTRY(C64, name)
@@ -108,10 +138,12 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #define RAISED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
 #include "ops/binary.def"
 #undef BINARY
+#undef ALIAS
 
 /* ---- definitions ---- */
 
 #define FLOAT "T: float"
+#define WIDER_FLOAT "T: {float32, float64}"
 #define REAL "T: real"
 #define NUMBER "T: number"
 #define INTEGER "T: integer"
@@ -123,17 +155,16 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
     "T: {float16, float32, float64, int8, int16, int32, int64, uint8, "        \
     "complex64}"
 
-#define ROW(name, of, types, flags)                                            \
-    {sizeof(eddy_op_spec),  #name, "x: T, y: T", "z: T", types,                \
-     eddy__infer_broadcast, NULL,  prepare_##of, flags},
-
-#undef ALIAS
 static const eddy_op_spec specs[] = {
-#define BINARY(name, types, kernels, flags) ROW(name, name, types, flags)
-#define ALIAS(name, of, types, flags) ROW(name, of, types, flags)
+#define ROW(name, inputs, output, of, types, flags, doc)                       \
+    {sizeof(eddy_op_spec),  #name, inputs,       output, types,                \
+     eddy__infer_broadcast, NULL,  prepare_##of, flags,  doc,                  \
+     "TensorFlow " #name},
+#define BINARY(name, types, kernels, flags, doc)                               \
+    ROW(name, "x: T, y: T", "z: T", name, types, flags, doc)
+#define ALIAS(name, of, types, flags, doc)                                     \
+    ROW(name, "x: T, y: T", "z: T", of, types, flags, doc)
 #include "ops/binary.def"
-#undef BINARY
-#undef ALIAS
 };
 
 const eddy__op_table eddy__binary_ops = {

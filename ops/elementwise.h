@@ -6,7 +6,8 @@
  * element, and from that function both the scalar path of the kernel and its
  * loops over arrays, so all of them give the same bits.  A loop comes in two
  * forms, for the baseline processor and for one with wider vectors; expressions
- * that call the C library have the first alone.
+ * that call the C library have the first alone.  Transcendental functions of
+ * real numbers have macros of their own, in transcendental.h.
  */
 #ifndef EDDY_OPS_ELEMENTWISE_H
 #define EDDY_OPS_ELEMENTWISE_H
@@ -68,14 +69,17 @@ typedef struct eddy__unary {
 
 eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary);
 
-/* The function of one element; LOCALS may declare more than `x`. */
-#define EDDY__UNARY_ELEMENT(name, D, OUT, LOCALS, e)                           \
+/* The function of one element, called X; LOCALS may declare more. */
+#define EDDY__UNARY_ELEMENT_OF(name, D, OUT, X, LOCALS, e)                     \
     static inline eddy__stored_##OUT element_##name##_##D(                     \
-        const eddy__computed_##D x)                                            \
+        const eddy__computed_##D X)                                            \
     {                                                                          \
         LOCALS(D)                                                              \
         return EDDY__STORE_##OUT(e);                                           \
     }
+
+#define EDDY__UNARY_ELEMENT(name, D, OUT, LOCALS, e)                           \
+    EDDY__UNARY_ELEMENT_OF(name, D, OUT, x, LOCALS, e)
 
 #define EDDY__UNARY_LOOP(target, loop, name, D, OUT)                           \
     target static void loop##_##name##_##D(void *to, const void *from,         \

@@ -1,5 +1,5 @@
-#include "ops/elementwise.h"
 #include "ops/ops.h"
+#include "ops/transcendental.h"
 #include "runtime/base/status.h"
 
 #include <tgmath.h>
@@ -42,7 +42,15 @@
 #define WRAPPED_GRADIENT(D) const eddy__wrapped_##D ug = (eddy__wrapped_##D)g;
 
 #define FLOATS(name, e) EDDY__EACH_FLOAT(KERNEL_WIDE, name, EDDY__NO_LOCALS, e)
-#define MATHS(name, e) EDDY__EACH_FLOAT(KERNEL, name, EDDY__NO_LOCALS, e)
+#define SHORT_KERNEL(D, name, e)                                               \
+    EDDY__PAIR_SHORT(D, name, FIRST, SECOND, e)                                \
+    KERNEL_RUN(name, D, wide_##name##_##D)
+#define MATHS(name, e, function, before, after)                                \
+    SHORT_KERNEL(F16, name, e)                                                 \
+    SHORT_KERNEL(F32, name, e)                                                 \
+    EDDY__PAIR_VIA(F64, name, FIRST, SECOND, function, EDDY__APPLY_ONE,        \
+                   before, 1, after)                                           \
+    KERNEL_RUN(name, F64, NULL)
 #define SIGNED(name, e) EDDY__EACH_SIGNED(KERNEL, name, WRAPPED_GRADIENT, e)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(KERNEL, name, WRAPPED_GRADIENT, e)
 #define COMPLEX(name, e) KERNEL(C64, name, EDDY__NO_LOCALS, e)
@@ -82,7 +90,7 @@
 #define OF_RESULT(name, kernels, doc) ENTRIES(name, kernels)
 #define OF(name, input, types, kernels, doc) ENTRIES(name, kernels)
 #define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
-#define MATHS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define MATHS(name, e, function, before, after) FLOATS(name, e)
 #define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
 #define COMPLEX(name, e) EDDY__KERNEL_ENTRY(C64, name)

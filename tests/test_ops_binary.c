@@ -56,6 +56,17 @@ static long double float_want(const char *op, eddy_dtype dtype, long double x,
         return rounded(dtype, x - y) * rounded(dtype, x - y);
     if (strcmp(op, "Atan2") == 0)
         return atan2l(x, y);
+    if (strcmp(op, "MulNoNan") == 0)
+        return y == 0 ? 0 : x * y;
+    if (strcmp(op, "NextAfter") == 0)
+        return dtype == EDDY_FLOAT32 ? nextafterf((float)x, (float)y)
+                                     : nextafter((double)x, (double)y);
+    if (strcmp(op, "Xdivy") == 0)
+        return x == 0 ? 0 : quotient;
+    if (strcmp(op, "Xlogy") == 0)
+        return x == 0 ? 0 : x * logl(y);
+    if (strcmp(op, "Xlog1py") == 0)
+        return x == 0 ? 0 : x * log1pl(y);
     ck_abort_msg("no reference for %s", op);
     return 0;
 }
@@ -284,6 +295,12 @@ static const op_row ops[] = {
     {"Pow", EDDY__FLOATS | SIGNED},
     {"SquaredDifference", EDDY__FLOATS | SIGNED},
     {"Atan2", EDDY__FLOATS},
+    {"MulNoNan", EDDY__FLOATS},
+    {"NextAfter",
+     EDDY__DTYPE_BIT(EDDY_FLOAT32) | EDDY__DTYPE_BIT(EDDY_FLOAT64)},
+    {"Xdivy", EDDY__FLOATS},
+    {"Xlog1py", EDDY__FLOATS},
+    {"Xlogy", EDDY__FLOATS},
     {"BitwiseAnd", EDDY__INTEGERS},
     {"BitwiseOr", EDDY__INTEGERS},
     {"BitwiseXor", EDDY__INTEGERS},
@@ -342,6 +359,10 @@ START_TEST(complex_numbers_are_computed)
     check_complex(&h, "RealDiv", 0.1f, 0.7f);
     check_complex(&h, "Div", 0.1f, 0.7f);
     check_complex(&h, "DivNoNan", 0.1f, 0.7f);
+    check_complex(&h, "MulNoNan", 5, 5);
+    check_complex(&h, "Xdivy", 0.1f, 0.7f);
+    check_complex(&h, "Xlogy", 1.7947929f, 1.9808345f);
+    check_complex(&h, "Xlog1py", 1.9065654f, 2.5882340f);
     check_complex(&h, "SquaredDifference", 13, 0);
     check_complex(&h, "Pow", -27.436384f, 19.789300f);
     harness_deinit(&h);

@@ -1,0 +1,340 @@
+/*
+ * Functions of float32, computed in double by short formulas without branches:
+ * inline, so that scalars cost little and compilers make vectors of the same
+ * operations, with the same bits.  Before they are rounded to float32, relative
+ * errors are below 2^-31: so the result is nearly always the float32 next to
+ * the true value.  Subnormal float32 are ordinary doubles here.
+ *
+ * What is known of an argument is used where it is a float32 still, since a
+ * vector holds twice as many of those.
+ */
+#ifndef EDDY_OPS_FLOAT_MATH_H
+#define EDDY_OPS_FLOAT_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t eddy__bits_of_double(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double eddy__double_of_bits(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* |magnitude| with the sign of `sign`. */
+static inline double eddy__with_sign(double magnitude, double sign)
+{
+    const uint64_t mask = UINT64_C(1) << 63;
+
+    return eddy__double_of_bits((eddy__bits_of_double(magnitude) & ~mask) |
+                                (eddy__bits_of_double(sign) & mask));
+}
+
+static inline double eddy__absolute(double x)
+{
+    return eddy__with_sign(x, 0.0);
+}
+
+/* `x`, a NaN too, but not beyond `bound` on either side. */
+static inline float eddy__within(float x, float bound)
+{
+    const float below = bound < x ? bound : x;
+
+    return -bound > below ? -bound : below;
+}
+
+/*
+ * Rounds to float32, with one NaN for all: which of two operands gives its NaN
+ * to their sum is up to the compiler, and may differ between a loop and its
+ * tail.
+ */
+static inline float eddy__settle(double x)
+{
+    const float rounded = (float)x;
+
+    return rounded != rounded ? NAN : rounded;
+}
+
+static inline double eddy__settle_double(double x)
+{
+    return x != x ? (double)NAN : x;
+}
+
+/* ---- powers of e ---- */
+
+/* e^x is scale + scale * rest, and `rest` has few errors even near 0. */
+typedef struct eddy__power {
+    double scale, rest;
+} eddy__power;
+
+/* From here on a float32 is infinite or 0; nothing overflows in double. */
+#define EDDY__EXP_BOUND 128.0f
+
+/* To add it to a small number rounds that to an integer, in the low bits. */
+#define EDDY__ROUNDER 0x1.8p52
+
+/* Of |x| <= 512: x = n log 2 + r, |r| <= log 2 / 2; r (e^r - 1) / r. */
+static inline eddy__power eddy__split_exp(double x)
+{
+    const double shifted = x * 0x1.71547652b82fep+0 + EDDY__ROUNDER;
+    const double n = shifted - EDDY__ROUNDER;
+    const double r = x - n * 0x1.62e42fefa39efp-1;
+    const double r2 = r * r;
+    const double p01 = 1 + 0x1.0000002888d38p-1 * r;
+    const double p23 = 0x1.55555567574c3p-3 + 0x1.5554acb60ea08p-5 * r;
+    const double p45 = 0x1.1110c6272d564p-7 + 0x1.6d755ebbad01cp-10 * r;
+    const double high = p45 + 0x1.a15191b06e568p-13 * r2;
+
+    return (eddy__power){
+        .scale = eddy__double_of_bits((eddy__bits_of_double(shifted) << 52) +
+                                      (UINT64_C(1023) << 52)),
+        .rest = r * (p01 + (p23 + high * r2) * r2),
+    };
+}
+
+static inline double eddy__exp_of_double(double x)
+{
+    const eddy__power p = eddy__split_exp(x);
+
+    return p.scale + p.scale * p.rest;
+}
+
+/* e^x - 1; subtracts so that -0 stays. */
+static inline double eddy__expm1_of_double(double x)
+{
+    const eddy__power p = eddy__split_exp(x);
+
+    return p.scale * p.rest - (1 - p.scale);
+}
+
+static inline double eddy__float_exp(float x)
+{
+    return eddy__exp_of_double((double)eddy__within(x, EDDY__EXP_BOUND));
+}
+
+static inline double eddy__float_expm1(float x)
+{
+    return eddy__expm1_of_double((double)eddy__within(x, EDDY__EXP_BOUND));
+}
+
+static inline double eddy__float_sinh(float x)
+{
+    const double bounded = (double)eddy__within(x, EDDY__EXP_BOUND);
+    const double m = eddy__expm1_of_double(eddy__absolute(bounded));
+
+    return eddy__with_sign(0.5 * (m + m / (m + 1)), bounded);
+}
+
+static inline double eddy__float_cosh(float x)
+{
+    const double e = eddy__float_exp(x);
+
+    return 0.5 * e + 0.5 / e;
+}
+
+static inline double eddy__float_tanh(float x)
+{
+    const double m =
+        eddy__expm1_of_double(2 * (double)eddy__within(x, EDDY__EXP_BOUND));
+
+    return m / (m + 2);
+}
+
+static inline double eddy__float_sigmoid(float x)
+{
+    return 1 / (1 + eddy__float_exp(-x));
+}
+
+/* ---- logarithms ---- */
+
+/*
+ * Of positive normal doubles: x = 2^k m, m between the roots of 1/2 and 2, and
+ * log m = 2 atanh s, s = (m - 1) / (m + 1).
+ */
+static inline double eddy__log_of_normal(double x)
+{
+    const uint64_t root = UINT64_C(0x3fe6a09e00000000);
+    const uint64_t bits =
+        eddy__bits_of_double(x) + (UINT64_C(0x3ff0000000000000) - root);
+    const uint64_t mantissa = bits & UINT64_C(0x000fffffffffffff);
+    /* 2^52 + k + 1023 */
+    const double exponent =
+        eddy__double_of_bits(bits >> 52 | UINT64_C(0x4330000000000000));
+    const double f = eddy__double_of_bits(mantissa + root) - 1;
+    const double s = f / (2 + f), z = s * s, z2 = z * z;
+    const double p01 = 0x1.fffffffffff12p-1 + 0x1.5555555671522p-2 * z;
+    const double p23 = 0x1.9999962beeba8p-3 + 0x1.24943828cb81bp-3 * z;
+    const double p45 = 0x1.c620eb0cc0934p-4 + 0x1.9193178c17e0ep-4 * z;
+    const double series = p01 + (p23 + p45 * z2) * z2;
+
+    return (exponent - (0x1p52 + 1023)) * 0x1.62e42fefa39efp-1 + 2 * s * series;
+}
+
+/* What the logarithm of `x` is, if it is `finite` where `x` is positive. */
+static inline float eddy__log_with_bounds(float x, double finite)
+{
+    const float rounded = x < HUGE_VALF ? (float)finite : x; /* NaN too */
+    const float below = x < 0 ? NAN : -HUGE_VALF;
+
+    return x <= 0 ? below : rounded;
+}
+
+static inline float eddy__float_log(float x)
+{
+    return eddy__log_with_bounds(x, eddy__log_of_normal((double)x));
+}
+
+/*
+ * Of x > -1.  What 1 + x lost is added to the result, which near 1 is 1 + x
+ * itself.  -0 stays, as it is what is lost.
+ */
+static inline double eddy__log1p_of_double(double x)
+{
+    const double sum = 1 + x;
+    const double lost = x - (sum - 1);
+    const double added = eddy__absolute(x) < 1 ? lost : 0;
+
+    return eddy__log_of_normal(sum) + added;
+}
+
+static inline float eddy__float_log1p(float x)
+{
+    const double result = eddy__log1p_of_double((double)x);
+    const float bounded = eddy__log_with_bounds(x + 1, result);
+
+    return x == 0 ? x : bounded;
+}
+
+/* log(1 + e^x) */
+static inline float eddy__float_softplus(float x)
+{
+    const float result = (float)eddy__log1p_of_double(eddy__float_exp(x));
+
+    return x < 50 ? result : x; /* NaN too */
+}
+
+static inline float eddy__float_asinh(float x)
+{
+    const double a = eddy__absolute((double)x);
+    const double y = a + a * a / (1 + sqrt(a * a + 1));
+    const double result = eddy__with_sign(eddy__log1p_of_double(y), (double)x);
+
+    return x - x == 0 ? (float)result : x;
+}
+
+static inline float eddy__float_acosh(float x)
+{
+    const double t = (double)x - 1;
+    const double result = eddy__log1p_of_double(t + sqrt(t * (t + 2)));
+    const float bounded = x < HUGE_VALF ? (float)result : x;
+
+    return x < 1 ? NAN : bounded;
+}
+
+static inline float eddy__float_atanh(float x)
+{
+    const double a = eddy__absolute((double)x);
+    const double result = 0.5 * eddy__log1p_of_double(2 * a / (1 - a));
+    const float within = (float)eddy__with_sign(result, (double)x);
+    const float beyond = x == 1 || x == -1 ? x * HUGE_VALF : NAN;
+
+    return x < 1 && x > -1 ? within : beyond;
+}
+
+/* ---- the error function ---- */
+
+/* erf(x) / x by z = x^2, |x| <= 1. */
+static inline double eddy__erf_series(double z)
+{
+    const double z2 = z * z, z4 = z2 * z2;
+    const double p01 = 0x1.20dd750428cb9p+0 + -0x1.812746ade3c08p-2 * z;
+    const double p23 = 0x1.ce2f20a7415c6p-4 + -0x1.b82cbae7577a7p-6 * z;
+    const double p45 = 0x1.56588b32275a7p-8 + -0x1.bfe158a7be278p-11 * z;
+    const double p67 = 0x1.f57e9cee106c1p-14 + -0x1.d2b8522d6f7cbp-17 * z;
+
+    return (p01 + p23 * z2) +
+           (p45 + p67 * z2 + 0x1.1c41ab6eec487p-20 * z4) * z4;
+}
+
+/*
+ * erfc of x >= 1 is e^(-x^2) / (1 + 2 x) times a function that hardly bends,
+ * by t = (x - 3) / (x + 3).  Above 10.6 a float32 is 0.
+ */
+static inline double eddy__erfc_tail(float from)
+{
+    const double x = (double)(from > 10.6f ? 10.6f : from);
+    const double t = (x - 3) / (x + 3), t2 = t * t, t4 = t2 * t2;
+    const double p01 = 0x1.40c522d7e4e95p+0 + -0x1.15c084bb54ea8p-3 * t;
+    const double p23 = -0x1.85a15c5af13c7p-5 + 0x1.0983667a147a9p-3 * t;
+    const double p45 = -0x1.e88b80ad0fc00p-4 + 0x1.17ca34c449118p-4 * t;
+    const double p67 = -0x1.857481c25d00bp-6 + 0x1.4b720ca91af5dp-9 * t;
+    const double p89 = 0x1.eeedfea156089p-10 + -0x1.9677cd23a03cep-11 * t;
+    const double pab = -0x1.ac4342eb36609p-14 + 0x1.cd9deb4f12b7ep-14 * t;
+    const double low = p01 + p23 * t2, middle = p45 + p67 * t2;
+    const double high = p89 + pab * t2;
+
+    return eddy__exp_of_double(-x * x) * (low + (middle + high * t4) * t4) /
+           (1 + 2 * x);
+}
+
+static inline double eddy__float_erf(float x)
+{
+    const float a = x < 0 ? -x : x;
+    const double near = eddy__erf_series((double)a * (double)a) * (double)x;
+    const double far = 1 - eddy__erfc_tail(a);
+
+    return a < 1 ? near : eddy__with_sign(far, (double)x);
+}
+
+static inline double eddy__float_erfc(float x)
+{
+    const float a = x < 0 ? -x : x;
+    const double near = 1 - (double)x * eddy__erf_series((double)a * (double)a);
+    const double tail = eddy__erfc_tail(a);
+    const double far = x < 0 ? 2 - tail : tail;
+
+    return a < 1 ? near : far;
+}
+
+/* ---- powers ---- */
+
+/* The nearest integer, of numbers well below 2^51. */
+static inline double eddy__nearest(double x)
+{
+    return (x + EDDY__ROUNDER) - EDDY__ROUNDER;
+}
+
+/* As C's pow; from 2^24 on every float32 is an even integer. */
+static inline double eddy__float_pow(float x, float y)
+{
+    const float a = x < 0 ? -x : x;
+    const double small = (double)eddy__within(y, 0x1p24f);
+    const double half = 0.5 * small;
+    const int is_integer = eddy__nearest(small) == small;
+    const int is_odd = is_integer & (eddy__nearest(half) != half);
+    const int is_below = (x < 0) & (x > -HUGE_VALF);
+    const int is_endless = (y == HUGE_VALF) | (y == -HUGE_VALF);
+    const int is_one = (y == 0) | (x == 1) | ((a == 1) & is_endless);
+    const double finite = eddy__log_of_normal((double)a);
+    const double above = a < HUGE_VALF ? finite : (double)a;
+    const double exponent = (double)y * (a == 0 ? -HUGE_VAL : above);
+    const double below = exponent > 128 ? 128 : exponent;
+    const double size = eddy__exp_of_double(below < -128 ? -128 : below);
+    const double odd = eddy__with_sign(size, (double)x);
+    const double signed_size = is_odd ? odd : size;
+    const double power = is_below & !is_integer ? (double)NAN : signed_size;
+
+    return is_one ? 1 : power;
+}
+
+#endif
