@@ -311,6 +311,7 @@ eddy_status eddy_graphdef_write(const eddy_graph *graph, void **out_bytes,
     if (!graph || !out_bytes || !out_length)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no graph or nowhere to put the bytes");
+    EDDY_TRY(eddy__graph_check_closed(graph, err));
     init(&out, graph, err);
     status = put_graph(&out);
     if (status == EDDY_OK)
@@ -333,6 +334,7 @@ eddy_status eddy_graphdef_save(const eddy_graph *graph, const char *path,
     if (!graph || !path)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no graph or no path");
+    EDDY_TRY(eddy__graph_check_closed(graph, err));
     init(&out, graph, err);
     status = put_graph(&out);
     if (status == EDDY_OK) {

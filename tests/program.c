@@ -599,6 +599,13 @@ void program_feed_int(program *p, size_t i, int64_t value)
     feed(p, i, program_tensor(p, EDDY_INT64, &scalar, &value));
 }
 
+void program_feed_int32(program *p, size_t i, int32_t value)
+{
+    const eddy_shape scalar = {.rank = 0};
+
+    feed(p, i, program_tensor(p, EDDY_INT32, &scalar, &value));
+}
+
 void program_feed_floats(program *p, size_t i, const float *values, size_t n)
 {
     const eddy_shape shape = {.rank = 1, .dims = {(int64_t)n}};
@@ -637,12 +644,25 @@ int64_t program_fetch_int(const program *p, size_t i)
     eddy_dtype dtype;
     const void *data = fetched(p, i, &dtype);
 
-    if (dtype == EDDY_INT64)
-        return *(const int64_t *)data;
-    if (dtype == EDDY_BOOL)
+    switch ((int)dtype) {
+    case EDDY_BOOL:
         return *(const bool *)data;
-    ck_assert_int_eq(dtype, EDDY_INT32);
-    return *(const int32_t *)data;
+    case EDDY_INT8:
+        return *(const int8_t *)data;
+    case EDDY_INT16:
+        return *(const int16_t *)data;
+    case EDDY_INT32:
+        return *(const int32_t *)data;
+    case EDDY_UINT8:
+        return *(const uint8_t *)data;
+    case EDDY_UINT16:
+        return *(const uint16_t *)data;
+    case EDDY_UINT32:
+        return *(const uint32_t *)data;
+    default:
+        ck_assert(dtype == EDDY_INT64 || dtype == EDDY_UINT64);
+        return *(const int64_t *)data;
+    }
 }
 
 float program_fetch_float(const program *p, size_t i)

@@ -81,6 +81,7 @@ void program_plan_outputs(program *p, const eddy_output *fetches, size_t n);
 /* Makes the run if there is none, with run_options. */
 void program_make_run(program *p);
 void program_feed_int(program *p, size_t i, int64_t value);
+void program_feed_int32(program *p, size_t i, int32_t value);
 void program_feed_floats(program *p, size_t i, const float *values, size_t n);
 
 /* Makes the run if need be and executes it. */

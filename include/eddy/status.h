@@ -114,7 +114,9 @@ typedef enum eddy_status {
     X(ITEM_CLEARED, "a read of an array's item that a read has cleared")       \
     X(CLOSED, "a stack or an array that was closed")                           \
     X(EMPTY, "a pop from an empty stack or list")                              \
-    X(FULL, "a push onto a full stack or list")
+    X(FULL, "a push onto a full stack or list")                                \
+    X(CONSTRUCT, "a loop or branch that is not open, or is not closed")        \
+    X(VALUE_SCOPE, "a value used outside of its loop or branch")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

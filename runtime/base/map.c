@@ -105,6 +105,13 @@ bool eddy__map_set(eddy__map *map, const char *key, uint32_t value)
     return true;
 }
 
+void eddy__map_clear(eddy__map *map)
+{
+    if (map->size > 0)
+        memset(map->entries, 0, map->capacity * sizeof *map->entries);
+    map->size = 0;
+}
+
 void eddy__map_deinit(eddy__map *map)
 {
     eddy__free(map->allocator, map->entries, map->capacity,

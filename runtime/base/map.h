@@ -28,6 +28,9 @@ uint32_t eddy__map_find(const eddy__map *map, const char *key, size_t length);
 
 /* Adds or replaces; false without memory. */
 bool eddy__map_set(eddy__map *map, const char *key, uint32_t value);
+
+/* Takes everything out; as many keys as there were go in without failing. */
+void eddy__map_clear(eddy__map *map);
 void eddy__map_deinit(eddy__map *map);
 
 #endif

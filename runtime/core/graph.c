@@ -45,6 +45,8 @@ static void destroy_nodes(eddy_graph *graph)
 {
     const eddy_allocator *allocator = graph->arena.allocator;
 
+    if (graph->builder)
+        graph->calls->destroy(graph->builder);
     for (size_t i = 0; i < graph->n_nodes; i++)
         release_attrs(graph->nodes[i].attrs, graph->nodes[i].n_attrs);
     eddy__free(allocator, graph->nodes, graph->capacity, sizeof(eddy__node));
@@ -70,6 +72,21 @@ void eddy_graph_destroy(eddy_graph *graph)
         destroy_nodes(function->body);
     }
     destroy_nodes(graph);
+}
+
+void eddy__graph_truncate(eddy_graph *graph, size_t n_nodes)
+{
+    if (n_nodes == graph->n_nodes)
+        return;
+    for (size_t i = n_nodes; i < graph->n_nodes; i++)
+        release_attrs(graph->nodes[i].attrs, graph->nodes[i].n_attrs);
+    graph->n_nodes = n_nodes;
+    eddy__map_clear(&graph->names);
+    /* There is room for them: more were in it. */
+    for (size_t i = 0; i < n_nodes; i++)
+        (void)eddy__map_set(&graph->names, graph->nodes[i].name, (uint32_t)i);
+    /* Nodes are put into it again as they are needed. */
+    eddy__pairs_deinit(&graph->controls);
 }
 
 /* ---- queries ---- */
@@ -329,11 +346,18 @@ static bool grow_controls(eddy_graph *graph, eddy__node *node)
 eddy_status eddy_graph_add_control(eddy_graph *graph, eddy_node node,
                                    eddy_node from, eddy_error *err)
 {
-    eddy__node *n;
-
     EDDY_TRY(check_node(graph, node, err));
     EDDY_TRY(check_node(graph, from, err));
-    n = &graph->nodes[node];
+    if (graph->builder)
+        return graph->calls->add_control(graph, node, from, err);
+    return eddy__graph_add_control(graph, node, from, err);
+}
+
+eddy_status eddy__graph_add_control(eddy_graph *graph, eddy_node node,
+                                    eddy_node from, eddy_error *err)
+{
+    eddy__node *n = &graph->nodes[node];
+
     if (n->n_controls > FEW_CONTROLS && !index_controls(graph, node))
         return eddy__fail_memory(err);
     if (has_control(graph, node, from))
@@ -344,6 +368,11 @@ eddy_status eddy_graph_add_control(eddy_graph *graph, eddy_node node,
         return eddy__fail_memory(err);
     n->controls[n->n_controls++] = from;
     return EDDY_OK;
+}
+
+eddy_status eddy__graph_check_closed(const eddy_graph *graph, eddy_error *err)
+{
+    return graph->builder ? graph->calls->check_closed(graph, err) : EDDY_OK;
 }
 
 /* ---- finding by name ---- */

@@ -72,8 +72,30 @@ typedef struct eddy__function {
     eddy_string bytes;
 } eddy__function;
 
+struct eddy__builder; /* frames/builder.h */
+
+/*
+ * What stands between a graph and the public calls that change it, once
+ * constructs of control flow are built in it: a builder starts with a pointer
+ * to these.  It makes nodes with eddy__graph_add, _connect and _add_control,
+ * which nothing stands before.
+ */
+typedef struct eddy__builder_calls {
+    eddy_status (*add)(eddy_graph *graph, const eddy_node_spec *spec,
+                       eddy_node *out_node, eddy_error *err);
+    eddy_status (*set_input)(eddy_graph *graph, eddy_node node, uint32_t index,
+                             eddy_output from, eddy_error *err);
+    eddy_status (*add_control)(eddy_graph *graph, eddy_node node,
+                               eddy_node from, eddy_error *err);
+    /* Fails while a construct is open. */
+    eddy_status (*check_closed)(const eddy_graph *graph, eddy_error *err);
+    void (*destroy)(struct eddy__builder *builder);
+} eddy__builder_calls;
+
 struct eddy_graph {
     eddy_context *ctx;
+    struct eddy__builder *builder; /* NULL until a construct is begun */
+    const eddy__builder_calls *calls;
     eddy__arena arena;
     eddy__node *nodes;
     size_t n_nodes, capacity;
@@ -115,6 +137,19 @@ eddy_status eddy__graph_add(eddy_graph *graph, const eddy_node_spec *spec,
 eddy_status eddy__graph_connect(eddy_graph *graph, eddy_node node,
                                 uint32_t index, eddy_output from,
                                 eddy_error *err);
+
+/* eddy_graph_add_control of nodes that are there. */
+eddy_status eddy__graph_add_control(eddy_graph *graph, eddy_node node,
+                                    eddy_node from, eddy_error *err);
+
+/*
+ * Takes back the nodes from number `n_nodes` on, which none before them reads;
+ * their memory stays with the graph.
+ */
+void eddy__graph_truncate(eddy_graph *graph, size_t n_nodes);
+
+/* Fails with EDDY_E_CONSTRUCT while a loop or branch of `graph` is open. */
+eddy_status eddy__graph_check_closed(const eddy_graph *graph, eddy_error *err);
 
 /*
  * Adds a function to the library: everything is copied but `body`, which the

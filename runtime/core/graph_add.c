@@ -379,5 +379,7 @@ eddy_status eddy_graph_add(eddy_graph *graph, const eddy_node_spec *spec,
     if (!graph || !spec)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no graph or no specification of a node");
+    if (graph->builder)
+        return graph->calls->add(graph, spec, out_node, err);
     return eddy__graph_add(graph, spec, &options, out_node, err);
 }

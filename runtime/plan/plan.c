@@ -451,6 +451,7 @@ eddy_status eddy_plan_create(const eddy_graph *graph,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "plan options of %zu bytes, wanted up to %zu",
                           options ? options->size : 0, sizeof copy);
+    EDDY_TRY(eddy__graph_check_closed(graph, err));
     memcpy(&copy, options, options->size);
     plan = eddy__allocate_zeroed(&graph->ctx->allocator, 1, sizeof *plan);
     if (!plan)

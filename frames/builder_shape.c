@@ -1,0 +1,188 @@
+/*
+ * What is certain of a shape while a graph is being built: the shape functions
+ * of the nodes that it comes from, without the walk over the whole graph that a
+ * plan makes.
+ *
+ * The nodes are visited inputs first.  The Merge of a loop that is open has its
+ * Enter's shape, which it has in the first iteration; that of a loop that has
+ * ended has none that is certain.
+ */
+#include "frames/builder.h"
+#include "runtime/base/status.h"
+#include "runtime/core/infer.h"
+
+#include <string.h>
+
+/* So many nodes are looked at for one question. */
+#define MOST_NODES 1024
+
+#define N_SLOTS ((size_t)4 * MOST_NODES)
+
+typedef struct visit {
+    eddy_node node;
+    bool is_done;
+    eddy_shape *outputs; /* NULL: nothing is known of them */
+} visit;
+
+typedef struct inquiry {
+    const eddy_graph *graph;
+    const eddy__assumed *assumed;
+    eddy__arena arena;
+    visit *visits;
+    size_t n_visits;
+    uint32_t *slots; /* a hash table: a number in `visits`, plus 1; 0: empty */
+    uint32_t *stack; /* numbers in `visits` */
+    size_t n_stack;
+} inquiry;
+
+/* The slot of a node, or the empty one where it would go. */
+static uint32_t *seek(const inquiry *q, eddy_node node)
+{
+    size_t i = (node * (size_t)2654435761u) & (N_SLOTS - 1);
+
+    while (q->slots[i] != 0 && q->visits[q->slots[i] - 1].node != node)
+        i = (i + 1) & (N_SLOTS - 1);
+    return &q->slots[i];
+}
+
+static const visit *find(const inquiry *q, eddy_node node)
+{
+    const uint32_t slot = *seek(q, node);
+
+    return slot != 0 ? &q->visits[slot - 1] : NULL;
+}
+
+/* Puts a node on the stack, unless it has been there or there is no room. */
+static void push(inquiry *q, eddy_node node)
+{
+    uint32_t *slot = seek(q, node);
+
+    if (*slot != 0 || q->n_visits == MOST_NODES)
+        return;
+    q->visits[q->n_visits++] = (visit){.node = node};
+    *slot = (uint32_t)q->n_visits;
+    q->stack[q->n_stack++] = *slot - 1;
+}
+
+static const eddy_shape *assumed_shape(const inquiry *q, eddy_node merge)
+{
+    for (size_t i = 0; i < q->assumed->n; i++)
+        if (q->assumed->merges[i].node == merge)
+            return &q->assumed->shapes[i];
+    return NULL;
+}
+
+/* Has the Merge an edge from behind it, a loop's that has ended? */
+static bool is_closed_merge(const inquiry *q, eddy_node id)
+{
+    const eddy__node *node = &q->graph->nodes[id];
+
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].node >= id)
+            return true;
+    return false;
+}
+
+static eddy_shape input_shape(const inquiry *q, eddy_output input)
+{
+    const visit *v = find(q, input.node);
+
+    return v && v->is_done && v->outputs ? v->outputs[input.index]
+                                         : eddy__shape_unknown();
+}
+
+static const eddy_tensor *constant(const inquiry *q, eddy_output input)
+{
+    const eddy__node *node = &q->graph->nodes[input.node];
+    const eddy_attr *value = NULL;
+
+    if (eddy__node_role(node) == EDDY__ROLE_CONST)
+        value = eddy__node_attr(node, "value");
+    return value ? value->as.tensors[0] : NULL;
+}
+
+/* Calls the shape function; what fails will fail in the plan, with its words.
+ */
+static void infer(inquiry *q, visit *v)
+{
+    const eddy__node *node = &q->graph->nodes[v->node];
+    eddy_shape *outputs =
+        eddy__arena_allocate(&q->arena, node->n_outputs, sizeof *outputs);
+    eddy_shape *inputs =
+        eddy__arena_allocate(&q->arena, node->n_inputs, sizeof *inputs);
+    const eddy_tensor **constants =
+        eddy__arena_allocate(&q->arena, node->n_inputs, sizeof *constants);
+    eddy_infer context = {.node = node,
+                          .inputs = inputs,
+                          .constants = constants,
+                          .outputs = outputs,
+                          .arena = &q->arena};
+
+    if (!outputs || !inputs || !constants)
+        return;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        inputs[i] = input_shape(q, node->inputs[i]);
+        constants[i] = constant(q, node->inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        outputs[i] = eddy__shape_unknown();
+    if (node->op->infer(&context) == EDDY_OK)
+        v->outputs = outputs;
+}
+
+static void finish(inquiry *q, visit *v)
+{
+    const eddy__node *node = &q->graph->nodes[v->node];
+    const bool is_merge = eddy__node_role(node) == EDDY__ROLE_MERGE;
+    const eddy_shape *given = is_merge ? assumed_shape(q, v->node) : NULL;
+
+    v->is_done = true;
+    if (given) {
+        v->outputs = eddy__arena_allocate(&q->arena, 2, sizeof *v->outputs);
+        if (!v->outputs)
+            return;
+        v->outputs[0] = *given;
+        v->outputs[1] = eddy__shape_scalar();
+    } else if (node->op && node->op->infer &&
+               !(is_merge && is_closed_merge(q, v->node))) {
+        infer(q, v);
+    }
+}
+
+/* Visits the top of the stack: its inputs first, then the node. */
+static void step(inquiry *q)
+{
+    const uint32_t number = q->stack[q->n_stack - 1];
+    const eddy__node *node = &q->graph->nodes[q->visits[number].node];
+    const size_t before = q->n_stack;
+
+    /* Edges go back to earlier nodes, but for those of ended loops. */
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].node < q->visits[number].node)
+            push(q, node->inputs[i].node);
+    if (q->n_stack > before)
+        return;
+    q->n_stack--;
+    finish(q, &q->visits[number]);
+}
+
+eddy_shape eddy__known_shape(const eddy_graph *graph,
+                             const eddy__assumed *assumed, eddy_output output)
+{
+    inquiry q = {.graph = graph,
+                 .assumed = assumed,
+                 .arena.allocator = graph->arena.allocator};
+    eddy_shape shape = eddy__shape_unknown();
+
+    q.visits = eddy__arena_allocate(&q.arena, MOST_NODES, sizeof *q.visits);
+    q.slots = eddy__arena_allocate_zeroed(&q.arena, N_SLOTS, sizeof *q.slots);
+    q.stack = eddy__arena_allocate(&q.arena, MOST_NODES, sizeof *q.stack);
+    if (q.visits && q.slots && q.stack) {
+        push(&q, output.node);
+        while (q.n_stack > 0)
+            step(&q);
+        shape = input_shape(&q, output);
+    }
+    eddy__arena_destroy(&q.arena);
+    return shape;
+}
