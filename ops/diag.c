@@ -1,6 +1,7 @@
 /*
- * Ops on the diagonals of matrices: MatrixDiagPartV3, MatrixDiagV3,
- * MatrixBandPart.
+ * Ops on the diagonals of matrices: the families of MatrixDiagPart, MatrixDiag
+ * and MatrixSetDiag, and MatrixBandPart.  The first version of each knows only
+ * the main diagonal, the second only bands that are aligned on the left.
  *
  * Diagonal d of a matrix holds the elements (i, j) with j - i = d.  A band of
  * several is a matrix of its own, the highest diagonal first, with shorter ones
@@ -35,6 +36,7 @@ static eddy_status prepare_align(eddy_infer *infer)
     state = eddy__prepare_state(infer, sizeof *state);
     if (!state)
         return EDDY_RESOURCE_EXHAUSTED;
+    *state = (alignment){true, true};
     if (!eddy_infer_attr(infer, "align", &attr))
         return EDDY_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -82,16 +84,23 @@ static int64_t diagonal_offset(const band *b, int64_t d, int64_t length)
     return left ? 0 : b->longest - length;
 }
 
-/* Reads k: one diagonal, or the lowest and the highest of a band. */
-static eddy_status read_k(eddy_kernel *k, band *b)
+/*
+ * Reads k from input `i`: one diagonal, or the lowest and the highest of a
+ * band.  Without that input it is the main diagonal.
+ */
+static eddy_status read_k(eddy_kernel *k, uint32_t i, band *b)
 {
-    eddy_view view = eddy__in_view(k, 1);
+    eddy_view view;
 
+    b->low = b->high = 0;
+    if (i >= k->node->n_in)
+        return EDDY_OK;
+    view = eddy__in_view(k, i);
     if (view.rank > 1 || view.count < 1 || view.count > 2)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "k must be a scalar or a vector of one or two "
                            "elements, but it has shape %s",
-                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+                           eddy__shape_print(eddy__in_shape(k, i)).text);
     b->low = eddy__index_at(&view, 0);
     b->high = eddy__index_at(&view, view.count - 1);
     if (b->low <= b->high)
@@ -193,9 +202,10 @@ static eddy_status run_part(eddy_kernel *k)
     eddy_shape shape;
 
     EDDY_TRY(read_matrices(k, &b));
-    EDDY_TRY(read_k(k, &b));
+    EDDY_TRY(read_k(k, 1, &b));
     EDDY_TRY(check_k(k, &b));
-    EDDY_TRY(want_scalar(k, 2, "padding_value"));
+    if (k->node->n_in > 1)
+        EDDY_TRY(want_scalar(k, 2, "padding_value"));
     b.longest = least(b.rows + least(b.high, 0), b.columns - most(b.low, 0));
     shape = part_shape(eddy__in_shape(k, 0), b.low, b.high, b.longest);
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
@@ -206,21 +216,34 @@ static eddy_status run_part(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
+/* Input `i` as one or two diagonals, as read_k has them; false if unknown. */
+static bool infer_k(const eddy_infer *infer, uint32_t i, int64_t *low,
+                    int64_t *high)
+{
+    int64_t k[2] = {0, 0};
+    int32_t n = 1;
+
+    if (i < eddy_infer_inputs(infer) &&
+        (!eddy__infer_integers(infer, i, k, 2, &n) || n < 1))
+        return false;
+    *low = k[0];
+    *high = k[n - 1];
+    return *low <= *high;
+}
+
 static eddy_status infer_part(eddy_infer *infer)
 {
     const eddy_shape *of = eddy_infer_input(infer, 0);
     int64_t rows, columns, k[2], longest = -1;
     eddy_shape shape;
-    int32_t n;
 
-    if (of->rank < 2 || !eddy__infer_integers(infer, 1, k, 2, &n) || n < 1 ||
-        k[0] > k[n - 1])
+    if (of->rank < 2 || !infer_k(infer, 1, &k[0], &k[1]))
         return EDDY_OK;
     rows = of->dims[of->rank - 2];
     columns = of->dims[of->rank - 1];
     if (rows >= 0 && columns >= 0)
-        longest = least(rows + least(k[n - 1], 0), columns - most(k[0], 0));
-    shape = part_shape(of, k[0], k[n - 1], longest < 0 ? -1 : longest);
+        longest = least(rows + least(k[1], 0), columns - most(k[0], 0));
+    shape = part_shape(of, k[0], k[1], longest < 0 ? -1 : longest);
     eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
 }
@@ -284,21 +307,27 @@ static eddy_status read_band(eddy_kernel *k, band *b, eddy_shape *shape)
 
 static eddy_status run_diag(eddy_kernel *k)
 {
+    static const unsigned char zero[16] = {0};
+    const bool is_plain = k->node->n_in == 1;
     eddy_dtype dtype = eddy__in_dtype(k, 0);
     size_t size = eddy__element_size(dtype);
     band b = {.align = *(const alignment *)eddy__state(k)};
     unsigned char *out;
     eddy_shape shape;
 
-    EDDY_TRY(read_k(k, &b));
+    EDDY_TRY(read_k(k, 1, &b));
     EDDY_TRY(read_band(k, &b, &shape));
-    EDDY_TRY(read_sizes(k, &b));
-    EDDY_TRY(check_k(k, &b));
-    EDDY_TRY(want_scalar(k, 4, "padding_value"));
+    if (is_plain) {
+        b.rows = b.columns = b.longest;
+    } else {
+        EDDY_TRY(read_sizes(k, &b));
+        EDDY_TRY(check_k(k, &b));
+        EDDY_TRY(want_scalar(k, 4, "padding_value"));
+    }
     shape.dims[shape.rank - 2] = b.rows;
     shape.dims[shape.rank - 1] = b.columns;
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
-    eddy__repeat(out, eddy__in_elements(k, 4), size,
+    eddy__repeat(out, is_plain ? zero : eddy__in_elements(k, 4), size,
                  eddy__out(k, 0)->as.tensor->count);
     copy_band(&b, size, out, eddy__in_elements(k, 0), false);
     return eddy__elements_done(k, 0);
@@ -307,12 +336,18 @@ static eddy_status run_diag(eddy_kernel *k)
 static eddy_status infer_diag(eddy_infer *infer)
 {
     eddy_shape shape = *eddy_infer_input(infer, 0);
+    const bool is_plain = eddy_infer_inputs(infer) == 1;
     int64_t k[2];
-    int32_t n;
 
-    if (!eddy__infer_integers(infer, 1, k, 2, &n) || n < 1)
+    if (shape.rank < 1 || !infer_k(infer, 1, &k[0], &k[1]))
         return EDDY_OK;
-    if (k[0] == k[n - 1])
+    if (is_plain && shape.rank < EDDY_MAX_RANK) {
+        shape.dims[shape.rank] = shape.dims[shape.rank - 1];
+        shape.rank++;
+        eddy_infer_set_output(infer, 0, &shape);
+        return EDDY_OK;
+    }
+    if (k[0] == k[1])
         shape.rank++;
     if (shape.rank < 2 || shape.rank > EDDY_MAX_RANK)
         return EDDY_OK;
@@ -320,6 +355,67 @@ static eddy_status infer_diag(eddy_infer *infer)
     shape.dims[shape.rank - 1] = -1;
     eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
+}
+
+/* ---- MatrixSetDiag ---- */
+
+/* The shape that the diagonals must have. */
+static eddy_status check_diagonal(eddy_kernel *k, const band *b)
+{
+    const eddy_shape *given = eddy__in_shape(k, 1);
+    const eddy_shape wanted =
+        part_shape(eddy__in_shape(k, 0), b->low, b->high, b->longest);
+
+    if (eddy__shape_equal(given, &wanted))
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                       "diagonal has shape %s, but for the diagonals %" PRId64
+                       " to %" PRId64 " of %s it must be %s",
+                       eddy__shape_print(given).text, b->low, b->high,
+                       eddy__shape_print(eddy__in_shape(k, 0)).text,
+                       eddy__shape_print(&wanted).text);
+}
+
+static eddy_status run_set_diag(eddy_kernel *k)
+{
+    const eddy_shape *shape = eddy__in_shape(k, 0);
+    const eddy_dtype dtype = eddy__in_dtype(k, 0);
+    const size_t size = eddy__element_size(dtype);
+    const size_t bytes = (size_t)eddy__in_count(k, 0) * size;
+    const unsigned char *from = eddy__in_elements(k, 0);
+    band b = {.align = *(const alignment *)eddy__state(k)};
+    unsigned char *out;
+    void *data;
+
+    EDDY_TRY(read_matrices(k, &b));
+    EDDY_TRY(read_k(k, 2, &b));
+    EDDY_TRY(check_k(k, &b));
+    b.longest = least(b.rows + least(b.high, 0), b.columns - most(b.low, 0));
+    EDDY_TRY(check_diagonal(k, &b));
+    if (dtype == EDDY_STRING) {
+        EDDY_TRY(eddy__output_elements(k, 0, dtype, shape, &out));
+    } else {
+        EDDY_TRY(eddy__output_reusing(k, 0, 0, dtype, shape, &data));
+        out = data;
+    }
+    if (bytes == 0)
+        return eddy__elements_done(k, 0);
+    if (out != from)
+        memcpy(out, from, bytes);
+    copy_band(&b, size, out, eddy__in_elements(k, 1), false);
+    return eddy__elements_done(k, 0);
+}
+
+static eddy_status infer_set_diag(eddy_infer *infer)
+{
+    const eddy_shape *shape = eddy_infer_input(infer, 0);
+
+    if (shape->rank >= 0 && shape->rank < 2)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                               "input must be at least a matrix, but it has "
+                               "shape %s",
+                               eddy__shape_print(shape).text);
+    return eddy__infer_unchanged(infer);
 }
 
 /* ---- MatrixBandPart ---- */
@@ -366,23 +462,52 @@ static eddy_status run_band_part(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
-    }
+#define ALIGNED "T: type, align: string = 'RIGHT_LEFT'"
+#define K "k: int32"
 
 static const eddy_op_spec specs[] = {
-    ROW("MatrixDiagPartV3", "input: T, k: int32, padding_value: T",
-        "diagonal: T", "T: type, align: string = 'RIGHT_LEFT'", infer_part,
-        run_part, prepare_align, 0),
-    ROW("MatrixDiagV3",
-        "diagonal: T, k: int32, num_rows: int32, num_cols: int32, "
-        "padding_value: T",
-        "output: T", "T: type, align: string = 'RIGHT_LEFT'", infer_diag,
-        run_diag, prepare_align, 0),
-    ROW("MatrixBandPart", "input: T, num_lower: Tindex, num_upper: Tindex",
-        "band: T", "T: type, Tindex: index = int64", eddy__infer_unchanged,
-        run_band_part, eddy__prepare_movable, 0),
+    {sizeof(eddy_op_spec), "MatrixDiagPart", "input: T", "diagonal: T",
+     "T: type", infer_part, run_part, prepare_align, 0,
+     "The main diagonal of each matrix.", "TensorFlow MatrixDiagPart"},
+    {sizeof(eddy_op_spec), "MatrixDiagPartV2",
+     "input: T, " K ", padding_value: T", "diagonal: T", "T: type", infer_part,
+     run_part, prepare_align, 0, "A band of diagonals of each matrix.",
+     "TensorFlow MatrixDiagPartV2"},
+    {sizeof(eddy_op_spec), "MatrixDiagPartV3",
+     "input: T, " K ", padding_value: T", "diagonal: T", ALIGNED, infer_part,
+     run_part, prepare_align, 0,
+     "A band of diagonals of each matrix, aligned as it says.",
+     "TensorFlow MatrixDiagPartV3"},
+    {sizeof(eddy_op_spec), "MatrixDiag", "diagonal: T", "output: T", "T: type",
+     infer_diag, run_diag, prepare_align, 0,
+     "Square matrices with these main diagonals and zeros beside them.",
+     "TensorFlow MatrixDiag"},
+    {sizeof(eddy_op_spec), "MatrixDiagV2",
+     "diagonal: T, " K ", num_rows: int32, num_cols: int32, padding_value: T",
+     "output: T", "T: type", infer_diag, run_diag, prepare_align, 0,
+     "Matrices with these bands of diagonals.", "TensorFlow MatrixDiagV2"},
+    {sizeof(eddy_op_spec), "MatrixDiagV3",
+     "diagonal: T, " K ", num_rows: int32, num_cols: int32, padding_value: T",
+     "output: T", ALIGNED, infer_diag, run_diag, prepare_align, 0,
+     "Matrices with these bands of diagonals, aligned as it says.",
+     "TensorFlow MatrixDiagV3"},
+    {sizeof(eddy_op_spec), "MatrixSetDiag", "input: T, diagonal: T",
+     "output: T", "T: type", infer_set_diag, run_set_diag, prepare_align, 0,
+     "The matrices with other main diagonals.", "TensorFlow MatrixSetDiag"},
+    {sizeof(eddy_op_spec), "MatrixSetDiagV2", "input: T, diagonal: T, " K,
+     "output: T", "T: type", infer_set_diag, run_set_diag, prepare_align, 0,
+     "The matrices with another band of diagonals.",
+     "TensorFlow MatrixSetDiagV2"},
+    {sizeof(eddy_op_spec), "MatrixSetDiagV3", "input: T, diagonal: T, " K,
+     "output: T", ALIGNED, infer_set_diag, run_set_diag, prepare_align, 0,
+     "The matrices with another band of diagonals, aligned as it says.",
+     "TensorFlow MatrixSetDiagV3"},
+    {sizeof(eddy_op_spec), "MatrixBandPart",
+     "input: T, num_lower: Tindex, num_upper: Tindex", "band: T",
+     "T: type, Tindex: index = int64", eddy__infer_unchanged, run_band_part,
+     eddy__prepare_movable, 0,
+     "The matrices with zeros outside a band around the diagonal.",
+     "TensorFlow MatrixBandPart"},
 };
 
 const eddy__op_table eddy__diag_ops = {specs, NULL,

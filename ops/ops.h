@@ -19,6 +19,7 @@
     X(compare)                                                                 \
     X(concat_offset)                                                           \
     X(conv)                                                                    \
+    X(cross)                                                                   \
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
     X(decompositions)                                                          \

@@ -238,6 +238,139 @@ START_TEST(band_part_keeps_what_is_near)
 }
 END_TEST
 
+/* ---- the first and second versions, and MatrixSetDiag ---- */
+
+START_TEST(first_versions_know_the_main_diagonal)
+{
+    const int64_t three = 3, square[] = {3, 3}, two[] = {2, 2};
+    const int64_t deep[] = {2, 2, 2}, batch[] = {2, 2, 3};
+    eddy_dtype dtype = layout_dtype(_i);
+    eddy_tensor *x = layout_range(&h, dtype, 1, 2, matrix);
+
+    layout_run(&h, "MatrixDiagPart", LAYOUT_INPUTS(x), NULL, 0);
+    layout_want(&h, 0, dtype, 1, &three, LAYOUT_NUMBERS(1, 6, 11));
+    layout_run(&h, "MatrixDiagPart",
+               LAYOUT_INPUTS(layout_range(&h, dtype, 0, 3, batch)), NULL, 0);
+    layout_want(&h, 0, dtype, 2, two, LAYOUT_NUMBERS(0, 4, 6, 10));
+    layout_run(&h, "MatrixSetDiag",
+               LAYOUT_INPUTS(x, layout_range(&h, dtype, 20, 1, &three)), NULL,
+               0);
+    layout_want(&h, 0, dtype, 2, matrix,
+                LAYOUT_NUMBERS(20, 2, 3, 4, 5, 21, 7, 8, 9, 10, 22, 12));
+    if (dtype == EDDY_STRING) /* there 0 is a text, not an empty one */
+        return;
+    layout_run(&h, "MatrixDiag",
+               LAYOUT_INPUTS(layout_range(&h, dtype, 1, 1, &three)), NULL, 0);
+    layout_want(&h, 0, dtype, 2, square,
+                LAYOUT_NUMBERS(1, 0, 0, 0, 2, 0, 0, 0, 3));
+    layout_run(&h, "MatrixDiag",
+               LAYOUT_INPUTS(layout_range(&h, dtype, 1, 2, two)), NULL, 0);
+    layout_want(&h, 0, dtype, 3, deep, LAYOUT_NUMBERS(1, 0, 0, 2, 3, 0, 0, 4));
+}
+END_TEST
+
+START_TEST(second_versions_are_aligned_on_the_left)
+{
+    const int64_t to[] = {4, 3};
+    eddy_dtype dtype = layout_dtype(_i);
+    eddy_tensor *x = layout_range(&h, dtype, 1, 2, matrix);
+    eddy_tensor *k = layout_ints(&h, 2, LAYOUT_NUMBERS(-1, 2));
+    eddy_tensor *band = layout_tensor(&h, dtype, 2, to, bands[2]);
+
+    layout_run(&h, "MatrixDiagPartV2",
+               LAYOUT_INPUTS(x, k, layout_range(&h, dtype, 99, 0, NULL)), NULL,
+               0);
+    layout_want(&h, 0, dtype, 2, to, bands[2]);
+    layout_run(&h, "MatrixDiagV2",
+               LAYOUT_INPUTS(band, k, layout_int(&h, 3), layout_int(&h, 4),
+                             layout_range(&h, dtype, 0, 0, NULL)),
+               NULL, 0);
+    layout_want(&h, 0, dtype, 2, matrix,
+                LAYOUT_NUMBERS(1, 2, 3, 0, 5, 6, 7, 8, 0, 10, 11, 12));
+    layout_run(&h, "MatrixSetDiagV2", LAYOUT_INPUTS(x, band, k), NULL, 0);
+    layout_want(&h, 0, dtype, 2, matrix,
+                LAYOUT_NUMBERS(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+}
+END_TEST
+
+static eddy_status set(eddy_tensor *x, eddy_tensor *diagonal, eddy_tensor *k,
+                       const char *align)
+{
+    const eddy_string text = {align, strlen(align)};
+    const eddy_attr attr = eddy_attr_string("align", &text);
+
+    return harness_run_attrs(&h, "MatrixSetDiagV3",
+                             LAYOUT_INPUTS(x, diagonal, k), &attr, 1);
+}
+
+START_TEST(a_band_is_set)
+{
+    static const int zeros[12] = {0};
+    const int64_t to[] = {4, 3}, two = 2;
+
+    for (int d = 0; d < LAYOUT_DTYPES; d++) {
+        const eddy_dtype dtype = layout_dtype(d);
+        eddy_tensor *x = layout_tensor(&h, dtype, 2, matrix, zeros);
+
+        ck_assert_int_eq(set(x, layout_tensor(&h, dtype, 2, to, bands[_i]),
+                             layout_ints(&h, 2, LAYOUT_NUMBERS(-1, 2)),
+                             aligns[_i]),
+                         EDDY_OK);
+        layout_want(&h, 0, dtype, 2, matrix,
+                    LAYOUT_NUMBERS(1, 2, 3, 0, 5, 6, 7, 8, 0, 10, 11, 12));
+        ck_assert_int_eq(set(x, layout_range(&h, dtype, 5, 1, &two),
+                             layout_int(&h, 2), aligns[_i]),
+                         EDDY_OK);
+        layout_want(&h, 0, dtype, 2, matrix,
+                    LAYOUT_NUMBERS(0, 0, 5, 0, 0, 0, 0, 6, 0, 0, 0, 0));
+    }
+}
+END_TEST
+
+START_TEST(diagonals_of_a_batch_are_set)
+{
+    const int64_t dims[] = {1, 1, 1, 1, 1, 2, 2, 2};
+    const int64_t diagonals[] = {1, 1, 1, 1, 1, 2, 2};
+    const int64_t none[] = {2, 0, 3}, empty[] = {2, 0};
+
+    ck_assert_int_eq(set(layout_range(&h, EDDY_INT32, 0, 8, dims),
+                         layout_range(&h, EDDY_INT32, 20, 7, diagonals),
+                         layout_int(&h, 0), "LEFT_RIGHT"),
+                     EDDY_OK);
+    layout_want(&h, 0, EDDY_INT32, 8, dims,
+                LAYOUT_NUMBERS(20, 1, 2, 21, 22, 5, 6, 23));
+    ck_assert_int_eq(set(layout_range(&h, EDDY_INT32, 0, 3, none),
+                         layout_range(&h, EDDY_INT32, 0, 2, empty),
+                         layout_int(&h, 0), "LEFT_RIGHT"),
+                     EDDY_OK);
+    layout_want(&h, 0, EDDY_INT32, 3, none, NULL);
+}
+END_TEST
+
+START_TEST(diagonals_that_do_not_fit_are_not_set)
+{
+    const int64_t three = 3, two = 2, rows[] = {2, 3};
+    eddy_tensor *x = layout_range(&h, EDDY_INT32, 0, 2, matrix);
+    eddy_tensor *line = layout_range(&h, EDDY_INT32, 0, 1, &three);
+    eddy_tensor *both = layout_range(&h, EDDY_INT32, 0, 2, rows);
+    eddy_tensor *main_one = layout_int(&h, 0);
+
+    harness_want_error(
+        &h,
+        set(x, layout_range(&h, EDDY_INT32, 0, 1, &two), main_one, "LEFT_LEFT"),
+        EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    harness_want_error(&h, set(x, both, main_one, "LEFT_LEFT"),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    harness_want_error(&h, set(line, line, main_one, "LEFT_LEFT"),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_RANK);
+    harness_want_error(&h, set(x, line, layout_int(&h, 4), "LEFT_LEFT"),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+    harness_want_error(
+        &h, set(x, line, layout_ints(&h, 2, LAYOUT_NUMBERS(1, 0)), "LEFT_LEFT"),
+        EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+}
+END_TEST
+
 TCase *ops_diag_tests(void)
 {
     TCase *tests = tcase_create("ops_diag");
@@ -255,5 +388,12 @@ TCase *ops_diag_tests(void)
     tcase_add_loop_test(tests, a_band_goes_back, 0, 4);
     tcase_add_test(tests, a_matrix_must_hold_its_diagonals);
     tcase_add_loop_test(tests, band_part_keeps_what_is_near, 0, LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, first_versions_know_the_main_diagonal, 0,
+                        LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, second_versions_are_aligned_on_the_left, 0,
+                        LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, a_band_is_set, 0, 4);
+    tcase_add_test(tests, diagonals_of_a_batch_are_set);
+    tcase_add_test(tests, diagonals_that_do_not_fit_are_not_set);
     return tests;
 }
