@@ -1,6 +1,7 @@
 /* Ops that take slices along one axis by index: Gather and GatherV2. */
 #include "ops/elements.h"
 #include "ops/ops.h"
+#include "ops/variable.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -236,6 +237,32 @@ static eddy_status run_gather(eddy_kernel *k)
     return gather_along(k, &a);
 }
 
+/* Along the axis behind the batch dimensions, which is given by them alone. */
+static eddy_status gather_value(eddy_kernel *k)
+{
+    const int32_t *batch = eddy__state(k);
+    const int32_t rank = eddy__in_shape(k, 0)->rank;
+    axes a = {.axis = *batch, .batch = *batch};
+
+    if (*batch < 0)
+        a.axis += eddy__in_shape(k, 1)->rank;
+    if (rank == 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "the variable must be at least a vector");
+    if (a.axis < 0 || a.axis >= rank)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                           "batch_dims is %d, which a variable of rank %d "
+                           "does not have",
+                           (int)*batch, (int)rank);
+    return gather_along(k, &a);
+}
+
+static eddy_status run_gather_value(eddy_kernel *k)
+{
+    return eddy__run_on_value(k, (eddy_dtype)k->node->out_dtypes[0],
+                              gather_value);
+}
+
 static eddy_status prepare_gather_v2(eddy_infer *infer)
 {
     int64_t batch = eddy__infer_int(infer, "batch_dims");
@@ -292,20 +319,30 @@ static eddy_status infer_gather(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name                                     \
     }
 
 static const eddy_op_spec specs[] = {
     ROW("Gather", "params: Tparams, indices: Tindices", "output: Tparams",
         "validate_indices: bool = true, Tparams: type, Tindices: index",
-        infer_gather, run_gather, eddy__prepare_movable, 0),
+        infer_gather, run_gather, eddy__prepare_movable, 0,
+        "Slices of params along axis 0, chosen by indices."),
     ROW("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis",
         "output: Tparams",
         "batch_dims: int = 0, Tparams: type, "
         "Tindices: {int16, int32, int64}, Taxis: index",
-        infer_gather_v2, run_gather_v2, prepare_gather_v2, 0),
+        infer_gather_v2, run_gather_v2, prepare_gather_v2, 0,
+        "Slices of params along an axis, chosen by indices."),
+    ROW("ResourceGather", "resource: resource, indices: Tindices",
+        "output: dtype",
+        "batch_dims: int = 0, validate_indices: bool = true, dtype: type, "
+        "Tindices: index",
+        NULL, run_gather_value, prepare_gather_v2,
+        EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        "Slices of a variable along an axis, chosen by indices."),
 };
 
 const eddy__op_table eddy__gather_ops = {specs, NULL,

@@ -3,6 +3,7 @@
 #include "ops/elements.h"
 #include "ops/nd_index.h"
 #include "ops/ops.h"
+#include "ops/variable.h"
 
 #include <string.h>
 
@@ -42,6 +43,12 @@ static eddy_status run_gather_nd(eddy_kernel *k)
             memset(out + (size_t)i * bytes, 0, bytes);
     }
     return eddy__elements_done(k, 0);
+}
+
+static eddy_status run_gather_value(eddy_kernel *k)
+{
+    return eddy__run_on_value(k, (eddy_dtype)k->node->out_dtypes[0],
+                              run_gather_nd);
 }
 
 static eddy_status infer_gather_nd(eddy_infer *infer)
@@ -114,21 +121,28 @@ static eddy_status infer_scatter_nd(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name                                     \
     }
 
 static const eddy_op_spec specs[] = {
     ROW("GatherNd", "params: Tparams, indices: Tindices", "output: Tparams",
         "Tparams: type, Tindices: {int16, int32, int64}, "
         "bad_indices_policy: string = ''",
-        infer_gather_nd, run_gather_nd, prepare_gather, 0),
+        infer_gather_nd, run_gather_nd, prepare_gather, 0,
+        "Slices of params, each chosen by a vector of indices."),
     ROW("ScatterNd", "indices: Tindices, updates: T, shape: Tindices",
         "output: T",
         "T: type, Tindices: {int16, int32, int64}, "
         "bad_indices_policy: string = ''",
-        infer_scatter_nd, run_scatter_nd, prepare_scatter, 0),
+        infer_scatter_nd, run_scatter_nd, prepare_scatter, 0,
+        "Zeros of a shape, with updates added at vectors of indices."),
+    ROW("ResourceGatherNd", "resource: resource, indices: Tindices",
+        "output: dtype", "dtype: type, Tindices: index", NULL, run_gather_value,
+        prepare_gather, EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        "Slices of a variable, each chosen by a vector of indices."),
 };
 
 const eddy__op_table eddy__gather_nd_ops = {specs, NULL,

@@ -35,6 +35,7 @@
     X(linear_equations)                                                        \
     X(matmul)                                                                  \
     X(max_pool)                                                                \
+    X(optimizer)                                                               \
     X(pad)                                                                     \
     X(permute)                                                                 \
     X(random)                                                                  \
@@ -55,7 +56,10 @@
     X(triangular)                                                              \
     X(unary)                                                                   \
     X(unary_grad)                                                              \
-    X(unique)
+    X(unique)                                                                  \
+    X(variable)                                                                \
+    X(variable_scatter)                                                        \
+    X(variable_scatter_nd)
 
 #define X(family) extern const eddy__op_table eddy__##family##_ops;
 EDDY__OP_FAMILY_MAP(X)

@@ -4,6 +4,7 @@
  */
 #include "ops/elements.h"
 #include "ops/ops.h"
+#include "ops/variable.h"
 
 #include <inttypes.h>
 
@@ -53,6 +54,11 @@ static eddy_status run_shapes(eddy_kernel *k)
     for (uint32_t i = 0; i < k->node->n_out; i++)
         EDDY_TRY(put_shape(k, i, (eddy_dtype)k->node->out_dtypes[i]));
     return EDDY_OK;
+}
+
+static eddy_status run_variable_shape(eddy_kernel *k)
+{
+    return eddy__run_on_value(k, EDDY_INVALID, run_shapes);
 }
 
 static eddy_status run_size_32(eddy_kernel *k)
@@ -322,33 +328,42 @@ static eddy_status infer_squeeze(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name                                     \
     }
 #define CHEAP_NO_GRADIENT (EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
     ROW("Shape", "input: T", "output: out_type",
         "T: type, out_type: index = int32", infer_shapes, run_shapes, NULL,
-        CHEAP_NO_GRADIENT),
+        CHEAP_NO_GRADIENT, "The dimensions of a tensor."),
     ROW("ShapeN", "input: N * T", "output: N * out_type",
         "N: int >= 1, T: type, out_type: index = int32", infer_shapes,
-        run_shapes, NULL, CHEAP_NO_GRADIENT),
+        run_shapes, NULL, CHEAP_NO_GRADIENT,
+        "The dimensions of several tensors."),
     ROW("Size", "input: T", "output: out_type",
         "T: type, out_type: index = int32", eddy__infer_scalar, NULL,
-        prepare_size, CHEAP_NO_GRADIENT),
+        prepare_size, CHEAP_NO_GRADIENT, "How many elements a tensor has."),
     ROW("Rank", "input: T", "output: int32", "T: type", eddy__infer_scalar,
-        run_rank, NULL, CHEAP_NO_GRADIENT),
+        run_rank, NULL, CHEAP_NO_GRADIENT, "How many dimensions a tensor has."),
     ROW("Reshape", "tensor: T, shape: Tshape", "output: T",
         "T: type, Tshape: index = int32", infer_reshape, run_reshape,
-        eddy__prepare_movable, EDDY_OP_CHEAP),
+        eddy__prepare_movable, EDDY_OP_CHEAP,
+        "The same elements in another shape."),
     ROW("ExpandDims", "input: T, dim: Tdim", "output: T",
         "T: type, Tdim: index = int32", infer_expand, run_expand,
-        eddy__prepare_movable, EDDY_OP_CHEAP),
+        eddy__prepare_movable, EDDY_OP_CHEAP,
+        "The same elements with one more dimension, of length 1."),
     ROW("Squeeze", "input: T", "output: T",
         "T: type, squeeze_dims: list(int) = []", infer_squeeze, run_squeeze,
-        prepare_squeeze, EDDY_OP_CHEAP),
+        prepare_squeeze, EDDY_OP_CHEAP,
+        "The same elements without dimensions of length 1."),
+    ROW("VariableShape", "input: resource", "output: out_type",
+        "out_type: index = int32", eddy__infer_vector, run_variable_shape, NULL,
+        EDDY_OP_STATEFUL | CHEAP_NO_GRADIENT,
+        "The dimensions of a variable's value."),
 };
 
 const eddy__op_table eddy__shapes_ops = {specs, NULL,

@@ -2,59 +2,15 @@
  * The TensorScatter family: a copy of a tensor, some slices of which are
  * replaced by updates or joined with them, one after the other.
  */
-#include "ops/accumulate.h"
+#include "ops/combine.h"
 #include "ops/elements.h"
 #include "ops/nd_index.h"
-#include "ops/numeric.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
 /* Inputs. */
 enum { TENSOR, INDICES, UPDATES };
-
-/* to[i] = to[i] joined with from[i], i < n. */
-#define JOIN(D, name, e)                                                       \
-    static void name##_##D(unsigned char *to, const unsigned char *from,       \
-                           int64_t n)                                          \
-    {                                                                          \
-        eddy__stored_##D *a = (eddy__stored_##D *)(void *)to;                  \
-        const eddy__stored_##D *b =                                            \
-            (const eddy__stored_##D *)(const void *)from;                      \
-                                                                               \
-        for (int64_t i = 0; i < n; i++) {                                      \
-            const eddy__computed_##D x = eddy__load_##D(a[i]);                 \
-            const eddy__computed_##D y = eddy__load_##D(b[i]);                 \
-                                                                               \
-            a[i] = EDDY__STORE_##D(e);                                         \
-        }                                                                      \
-    }
-
-/* A NaN is neither greater nor less, so what was there stays. */
-#define EXTREMES(D, ...)                                                       \
-    JOIN(D, max, x < y ? y : x)                                                \
-    JOIN(D, min, y < x ? y : x)
-#define WRAPPED_DIFFERENCE(D, ...)                                             \
-    JOIN(D, sub, (eddy__wrapped_##D)x - (eddy__wrapped_##D)y)
-#define DIFFERENCE(D, ...) JOIN(D, sub, x - y)
-
-EDDY__EACH_FLOAT(EXTREMES, )
-EDDY__EACH_SIGNED(EXTREMES, )
-EDDY__EACH_UNSIGNED(EXTREMES, )
-EDDY__EACH_FLOAT(DIFFERENCE, )
-DIFFERENCE(C64, )
-EDDY__EACH_SIGNED(WRAPPED_DIFFERENCE, )
-EDDY__EACH_UNSIGNED(WRAPPED_DIFFERENCE, )
-
-#define ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
-#define REALS(name)                                                            \
-    EDDY__EACH_FLOAT(ENTRY, name)                                              \
-    EDDY__EACH_SIGNED(ENTRY, name) EDDY__EACH_UNSIGNED(ENTRY, name)
-
-static const eddy__adder differences[EDDY_DTYPE_COUNT] = {REALS(sub)
-                                                              ENTRY(C64, sub)};
-static const eddy__adder maxima[EDDY_DTYPE_COUNT] = {REALS(max)};
-static const eddy__adder minima[EDDY_DTYPE_COUNT] = {REALS(min)};
 
 /* ---- the kernel ---- */
 
@@ -91,12 +47,14 @@ static eddy_status copy_tensor(eddy_kernel *k, const eddy_shape *shape,
     return EDDY_OK;
 }
 
-/* `join` NULL: updates replace what was there. */
-static eddy_status scatter(eddy_kernel *k, eddy__adder join)
+static eddy_status scatter(eddy_kernel *k, eddy__combination what)
 {
+    const eddy_dtype dtype = eddy__in_dtype(k, TENSOR);
     const unsigned char *updates = eddy__in_elements(k, UPDATES);
     const eddy_shape shape = *eddy__in_shape(k, TENSOR);
-    const size_t size = eddy__element_size(eddy__in_dtype(k, TENSOR));
+    const size_t size = eddy__element_size(dtype);
+    const eddy__binary_loop loop = eddy__combiner_of(what, dtype);
+    eddy__rows rows = {.step_a = 1, .step_b = 1, .n_rows = 1};
     eddy__nd_index index;
     unsigned char *out;
     size_t bytes;
@@ -105,44 +63,46 @@ static eddy_status scatter(eddy_kernel *k, eddy__adder join)
     index.of = &shape;
     EDDY_TRY(copy_tensor(k, &shape, &out));
     bytes = (size_t)index.slice * size;
+    rows.n = index.slice;
     for (int64_t i = 0; bytes > 0 && i < index.n; i++) {
         const int64_t slice = eddy__nd_index_find(&index, i);
 
         if (slice < 0)
             continue;
-        if (join)
-            join(out + (size_t)slice * bytes, updates + (size_t)i * bytes,
-                 index.slice);
+        rows.out = out + (size_t)slice * bytes;
+        rows.a = rows.out;
+        rows.b = updates + (size_t)i * bytes;
+        if (loop)
+            loop(&rows);
         else
-            memcpy(out + (size_t)slice * bytes, updates + (size_t)i * bytes,
-                   bytes);
+            memcpy(rows.out, rows.b, bytes);
     }
     return eddy__elements_done(k, 0);
 }
 
 static eddy_status run_update(eddy_kernel *k)
 {
-    return scatter(k, NULL);
+    return scatter(k, EDDY__COMBINE_REPLACE);
 }
 
 static eddy_status run_add(eddy_kernel *k)
 {
-    return scatter(k, eddy__adder_of(eddy__in_dtype(k, TENSOR)));
+    return scatter(k, EDDY__COMBINE_ADD);
 }
 
 static eddy_status run_sub(eddy_kernel *k)
 {
-    return scatter(k, differences[eddy__in_dtype(k, TENSOR)]);
+    return scatter(k, EDDY__COMBINE_SUB);
 }
 
 static eddy_status run_max(eddy_kernel *k)
 {
-    return scatter(k, maxima[eddy__in_dtype(k, TENSOR)]);
+    return scatter(k, EDDY__COMBINE_MAX);
 }
 
 static eddy_status run_min(eddy_kernel *k)
 {
-    return scatter(k, minima[eddy__in_dtype(k, TENSOR)]);
+    return scatter(k, EDDY__COMBINE_MIN);
 }
 
 #define ROW(name, dtypes, indices, run, doc)                                   \
