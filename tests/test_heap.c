@@ -103,21 +103,85 @@ START_TEST(a_steady_loop_allocates_nothing)
 }
 END_TEST
 
-START_TEST(large_blocks_are_not_kept)
+START_TEST(large_blocks_are_kept_for_their_like)
 {
     counting_allocator counting;
     eddy__heap heap;
-    size_t size;
-    void *block;
+    size_t size, other;
+    void *block, *little;
 
     start(&counting, &heap);
     block = eddy__heap_allocate(&heap, LARGEST + 1, &size);
     ck_assert_uint_eq(size, LARGEST + EDDY__CACHE_LINE);
     ck_assert_int_eq(read_held(heap.account), (int64_t)size);
     eddy__heap_recycle(&heap, block, size);
+    ck_assert_uint_eq(heap.cached, size);
+    ck_assert_int_eq(read_held(heap.account), (int64_t)size);
+    /* Not for what is larger, or much smaller. */
+    block = eddy__heap_allocate(&heap, size + 1, &other);
+    ck_assert_uint_eq(heap.cached, size);
+    eddy__heap_recycle(&heap, block, other);
+    ck_assert_ptr_eq(eddy__heap_allocate(&heap, size + 1, &other), block);
+    eddy__heap_recycle(&heap, block, other);
+    eddy__heap_trim(&heap);
     ck_assert_uint_eq(heap.cached, 0);
     ck_assert_int_eq(read_held(heap.account), 0);
-    ck_assert_int_eq(atomic_load(&heap.account->peak), (int64_t)size);
+    block = eddy__heap_allocate(&heap, 2 * LARGEST, &size);
+    eddy__heap_recycle(&heap, block, size);
+    little = eddy__heap_allocate(&heap, LARGEST + 1, &other);
+    ck_assert_ptr_ne(little, block);
+    ck_assert_uint_eq(heap.cached, size);
+    block = eddy__heap_allocate(&heap, 2 * LARGEST - LARGEST / 8, &size);
+    ck_assert_uint_eq(size, 2 * LARGEST);
+    ck_assert_uint_eq(heap.cached, 0);
+    eddy__heap_recycle(&heap, block, size);
+    eddy__heap_recycle(&heap, little, other);
+    finish(&counting, &heap);
+}
+END_TEST
+
+/* A tensor that grows leaves blocks behind that nobody will want. */
+START_TEST(no_more_large_bytes_are_kept_than_were_in_use)
+{
+    counting_allocator counting;
+    eddy__heap heap;
+    size_t size;
+
+    start(&counting, &heap);
+    for (size_t i = 2; i < 20; i++) {
+        void *block = eddy__heap_allocate(&heap, i * LARGEST, &size);
+
+        ck_assert_int_le(read_held(heap.account), (int64_t)(2 * size));
+        eddy__heap_recycle(&heap, block, size);
+        ck_assert_uint_le(heap.cached, size);
+        ck_assert_uint_eq(heap.cached, heap.cached_large);
+    }
+    finish(&counting, &heap);
+}
+END_TEST
+
+START_TEST(a_steady_loop_allocates_no_large_blocks)
+{
+    counting_allocator counting;
+    eddy__heap heap;
+    long long calls = 0;
+
+    start(&counting, &heap);
+    for (int i = 0; i < 4; i++) {
+        size_t sizes[EDDY__HEAP_LARGE];
+        void *blocks[EDDY__HEAP_LARGE];
+
+        for (size_t j = 0; j < EDDY__HEAP_LARGE; j++) {
+            blocks[j] = eddy__heap_allocate(&heap, (1 + j % 5) * LARGEST + 8,
+                                            &sizes[j]);
+            memset(blocks[j], i, 64);
+        }
+        for (size_t j = 0; j < EDDY__HEAP_LARGE; j++)
+            eddy__heap_recycle(&heap, blocks[j], sizes[j]);
+        if (i == 0)
+            calls = atomic_load(&counting.calls);
+    }
+    ck_assert_int_eq(atomic_load(&counting.calls), calls);
     finish(&counting, &heap);
 }
 END_TEST
@@ -343,7 +407,9 @@ TCase *heap_tests(void)
     tcase_add_test(tests, blocks_are_aligned_and_large_enough);
     tcase_add_test(tests, every_class_is_used_and_keeps_its_blocks_apart);
     tcase_add_test(tests, a_steady_loop_allocates_nothing);
-    tcase_add_test(tests, large_blocks_are_not_kept);
+    tcase_add_test(tests, large_blocks_are_kept_for_their_like);
+    tcase_add_test(tests, no_more_large_bytes_are_kept_than_were_in_use);
+    tcase_add_test(tests, a_steady_loop_allocates_no_large_blocks);
     tcase_add_test(tests, the_account_counts_cached_blocks_too);
     tcase_add_test(tests, an_account_counts_anew);
     tcase_add_test(tests, the_limit_is_exact);

@@ -1,13 +1,16 @@
 /*
  * Free lists by size.  A block is a number of cache lines: 1 to 4, then four
  * sizes to each doubling, so that at most a fifth of a block is lost.  Blocks
- * above the largest class go straight to the allocator.
+ * above the largest class have the size that was asked for, and are kept in the
+ * order in which they came back: new memory of that size is slow, since the
+ * system hands it out page by page, each cleared.
  */
 #include "runtime/core/heap.h"
 
 #include "runtime/base/memory.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define LINE ((size_t)EDDY__CACHE_LINE)
 
@@ -159,6 +162,27 @@ void eddy__heap_deinit(eddy__heap *heap)
     heap->account = NULL;
 }
 
+/* Takes block `i` out of those that are kept. */
+static eddy__large_block take_large(eddy__heap *heap, unsigned i)
+{
+    const eddy__large_block block = heap->large[i];
+
+    heap->n_large--;
+    memmove(&heap->large[i], &heap->large[i + 1],
+            (heap->n_large - i) * sizeof *heap->large);
+    heap->cached -= block.size;
+    heap->cached_large -= block.size;
+    ASAN_UNPOISON_MEMORY_REGION(block.memory, block.size);
+    return block;
+}
+
+static void drop_oldest(eddy__heap *heap)
+{
+    const eddy__large_block block = take_large(heap, 0);
+
+    eddy__account_free(heap->account, block.memory, block.size);
+}
+
 void eddy__heap_trim(eddy__heap *heap)
 {
     size_t size = LINE;
@@ -176,6 +200,8 @@ void eddy__heap_trim(eddy__heap *heap)
         heap->free[id] = NULL;
         size = classify(size + 1).size;
     }
+    while (heap->n_large > 0)
+        drop_oldest(heap);
     heap->cached = 0;
 }
 
@@ -194,6 +220,59 @@ static void *allocate_anew(eddy__heap *heap, size_t size)
     return memory;
 }
 
+/* The least kept block of which no more than a fifth is lost; NULL: none. */
+static void *reuse_large(eddy__heap *heap, size_t size, size_t *out_size)
+{
+    unsigned best = heap->n_large;
+    eddy__large_block block;
+
+    for (unsigned i = 0; i < heap->n_large; i++) {
+        const size_t kept = heap->large[i].size;
+
+        if (kept >= size && kept - size <= size / 4 &&
+            (best == heap->n_large || kept <= heap->large[best].size))
+            best = i;
+    }
+    if (best == heap->n_large)
+        return NULL;
+    block = take_large(heap, best);
+    *out_size = block.size;
+    return block.memory;
+}
+
+static void *allocate_large(eddy__heap *heap, size_t size, size_t *out_size)
+{
+    void *memory = reuse_large(heap, size, out_size);
+    int_fast64_t held;
+    size_t used;
+
+    if (!memory) {
+        *out_size = (size + LINE - 1) & ~(LINE - 1);
+        memory = allocate_anew(heap, *out_size);
+    }
+    held = atomic_load_explicit(&heap->account->held, memory_order_relaxed);
+    used = (size_t)(held - EDDY__ACCOUNT_BIAS) - heap->cached;
+    if (used > heap->most_used)
+        heap->most_used = used;
+    return memory;
+}
+
+static void keep_large(eddy__heap *heap, void *memory, size_t size)
+{
+    if (size > heap->most_used) {
+        eddy__account_free(heap->account, memory, size);
+        return;
+    }
+    while (heap->n_large == EDDY__HEAP_LARGE ||
+           heap->cached_large > heap->most_used - size)
+        drop_oldest(heap);
+    heap->large[heap->n_large++] =
+        (eddy__large_block){.memory = memory, .size = size};
+    heap->cached += size;
+    heap->cached_large += size;
+    ASAN_POISON_MEMORY_REGION(memory, size);
+}
+
 void *eddy__heap_allocate(eddy__heap *heap, size_t size, size_t *out_size)
 {
     size_class class;
@@ -205,8 +284,10 @@ void *eddy__heap_allocate(eddy__heap *heap, size_t size, size_t *out_size)
             heap->limit_hit = heap->account->limit > 0;
             return NULL;
         }
-        *out_size = size > 0 ? (size + LINE - 1) & ~(LINE - 1) : LINE;
-        return allocate_anew(heap, *out_size);
+        if (size > 0)
+            return allocate_large(heap, size, out_size);
+        *out_size = LINE;
+        return allocate_anew(heap, LINE);
     }
     class = classify(size);
     *out_size = class.size;
@@ -225,7 +306,7 @@ void eddy__heap_recycle(eddy__heap *heap, void *memory, size_t size)
     size_class class;
 
     if (size > LARGEST) {
-        eddy__account_free(heap->account, memory, size);
+        keep_large(heap, memory, size);
         return;
     }
     class = classify(size);

@@ -1,6 +1,8 @@
 /*
  * The memory of a run: blocks from the context's allocator, kept in free lists
- * by size so that a steady loop allocates nothing.
+ * by size so that a steady loop allocates nothing, and the next execution of
+ * the same run little.  Of large blocks no more bytes are kept than were in use
+ * at once, so that a heap holds at most twice what it needs.
  *
  * A heap belongs to whoever drives the run and is not locked.  What it holds is
  * counted in an account, which is atomic because a tensor may be released by
@@ -36,11 +38,23 @@ typedef struct eddy__block {
     struct eddy__block *next;
 } eddy__block;
 
+/* At most so many blocks above the size classes are kept. */
+#define EDDY__HEAP_LARGE 32
+
+typedef struct eddy__large_block {
+    void *memory;
+    size_t size;
+} eddy__large_block;
+
 typedef struct eddy__heap {
     const eddy_allocator *allocator;
     eddy__account *account;
     eddy__block *free[EDDY__HEAP_CLASSES];
-    size_t cached;  /* bytes in the free lists */
+    eddy__large_block large[EDDY__HEAP_LARGE]; /* those kept longest first */
+    unsigned n_large;
+    size_t cached;       /* bytes in the free lists and in `large` */
+    size_t cached_large; /* in `large` alone */
+    size_t most_used;    /* bytes that were held and not cached at once */
     bool limit_hit; /* the last allocation that failed did so for the limit */
 } eddy__heap;
 
