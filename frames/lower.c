@@ -94,6 +94,7 @@ static eddy_status begin(eddy__lowering *l)
     const size_t n = l->graph->n_functions;
 
     EDDY_TRY(eddy_graph_create(l->graph->ctx, &l->out, l->err));
+    l->out->reader = l->graph->reader;
     l->out->producer = l->graph->producer;
     l->out->min_consumer = l->graph->min_consumer;
     l->routines =
@@ -122,6 +123,7 @@ static void deinit(eddy__lowering *l)
 {
     const eddy_allocator *allocator = l->arena.allocator;
 
+    eddy__routines_free(l);
     eddy__map_deinit(&l->suffixes);
     eddy__map_deinit(&l->frames);
     eddy__free(allocator, l->instances, l->instances_capacity,

@@ -129,20 +129,44 @@ static eddy_status add_part(eddy__lowering *l, eddy__call *call,
     return EDDY_OK;
 }
 
-static eddy_status add_attr_part(eddy__lowering *l, eddy__call *call,
-                                 const char *attr_name, size_t i,
-                                 const char *under)
+/* The functions that an attribute names. */
+static eddy_status read_refs(const eddy__lowering *l, const eddy__call *call,
+                             const char *name, eddy__arena *arena,
+                             eddy__function_ref **out_refs, size_t *out_n)
 {
-    const eddy_attr *attr;
-    eddy__function_ref ref = {.n_attrs = 0};
+    const eddy_attr *attr = eddy__node_attr(eddy__call_node(call), name);
+    eddy_status status;
 
-    EDDY_TRY(eddy__lower_attr(l, call, attr_name, EDDY_ATTR_FUNCTION, &attr));
-    if (i >= attr->n)
-        return eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                                EDDY_E_ATTR_VALUE,
-                                "attribute '%s' names no function", attr_name);
-    ref.name = attr->as.strings[i];
-    return add_part(l, call, &ref, under);
+    if (attr && attr->kind == EDDY_ATTR_OPAQUE && l->graph->reader) {
+        status = l->graph->reader->read_refs(l->graph, attr, arena, out_refs,
+                                             out_n, l->err);
+        if (status != EDDY_OK)
+            eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
+        return status;
+    }
+    EDDY_TRY(eddy__lower_attr(l, call, name, EDDY_ATTR_FUNCTION, &attr));
+    *out_refs = eddy__arena_allocate_zeroed(arena, attr->n, sizeof **out_refs);
+    if (!*out_refs)
+        return eddy__fail_memory(l->err);
+    for (size_t i = 0; i < attr->n; i++)
+        (*out_refs)[i].name = attr->as.strings[i];
+    *out_n = attr->n;
+    return EDDY_OK;
+}
+
+/* The part of an attribute that names one function. */
+static eddy_status add_attr_part(eddy__lowering *l, eddy__call *call,
+                                 const char *name, const char *under)
+{
+    eddy__function_ref *refs;
+    size_t n;
+
+    EDDY_TRY(read_refs(l, call, name, &l->arena, &refs, &n));
+    if (n != 1)
+        return eddy__lower_fail(
+            l, call, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+            "attribute '%s' names %zu functions, not one", name, n);
+    return add_part(l, call, refs, under);
 }
 
 static eddy_status make_room(eddy__lowering *l, eddy__call *call,
@@ -176,25 +200,26 @@ static eddy_status check_inputs(const eddy__lowering *l, const eddy__call *call)
 
 static eddy_status add_branches(eddy__lowering *l, eddy__call *call)
 {
-    const eddy_attr *attr;
+    eddy__function_ref *refs;
     char under[32];
+    size_t n;
 
     EDDY_TRY(read_types(l, call, "Tin", &call->in, &call->n_in));
     EDDY_TRY(read_types(l, call, "Tout", &call->out, &call->n_out));
     EDDY_TRY(check_inputs(l, call));
     if (strstr(eddy__call_node(call)->op_name, "Case") == NULL) {
         EDDY_TRY(make_room(l, call, 2));
-        EDDY_TRY(add_attr_part(l, call, "else_branch", 0, "else"));
-        return add_attr_part(l, call, "then_branch", 0, "then");
+        EDDY_TRY(add_attr_part(l, call, "else_branch", "else"));
+        return add_attr_part(l, call, "then_branch", "then");
     }
-    EDDY_TRY(eddy__lower_attr(l, call, "branches", EDDY_ATTR_FUNCTION, &attr));
-    if (attr->n == 0)
+    EDDY_TRY(read_refs(l, call, "branches", &l->arena, &refs, &n));
+    if (n == 0)
         return eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
                                 EDDY_E_ATTR_VALUE, "there are no branches");
-    EDDY_TRY(make_room(l, call, attr->n));
-    for (size_t i = 0; i < attr->n; i++) {
+    EDDY_TRY(make_room(l, call, n));
+    for (size_t i = 0; i < n; i++) {
         (void)snprintf(under, sizeof under, "branch%zu", i);
-        EDDY_TRY(add_attr_part(l, call, "branches", i, under));
+        EDDY_TRY(add_part(l, call, &refs[i], under));
     }
     return EDDY_OK;
 }
@@ -206,8 +231,8 @@ static eddy_status add_loop(eddy__lowering *l, eddy__call *call)
     call->n_out = call->n_in;
     EDDY_TRY(check_inputs(l, call));
     EDDY_TRY(make_room(l, call, 2));
-    EDDY_TRY(add_attr_part(l, call, "cond", 0, "cond"));
-    return add_attr_part(l, call, "body", 0, "body");
+    EDDY_TRY(add_attr_part(l, call, "cond", "cond"));
+    return add_attr_part(l, call, "body", "body");
 }
 
 /* The dtypes of a function that is called by its name. */
@@ -260,7 +285,7 @@ static eddy_status add_called(eddy__lowering *l, eddy__call *call)
     EDDY_TRY(read_types(l, call, "Tout", &call->out, &call->n_out));
     EDDY_TRY(check_inputs(l, call));
     EDDY_TRY(make_room(l, call, 1));
-    return add_attr_part(l, call, "f", 0, "");
+    return add_attr_part(l, call, "f", "");
 }
 
 /* ---- outputs of calls that were read as opaque nodes ---- */
@@ -289,9 +314,21 @@ static bool is_text(eddy_string text, const char *other)
            memcmp(other, text.data, text.length) == 0;
 }
 
+/* Is `text` the name `name`, "_" and the number `index`? */
+static bool is_numbered(const char *text, eddy_string name, uint32_t index)
+{
+    char number[16];
+
+    if (strlen(text) < name.length || memcmp(text, name.data, name.length) != 0)
+        return false;
+    (void)snprintf(number, sizeof number, "_%u", (unsigned)index);
+    return strcmp(text + name.length, number) == 0;
+}
+
 /*
- * The number of the value that an edge names.  Results of one name follow each
- * other; the ops of TensorFlow have the one output `output`.
+ * The number of the value that an edge names.  Where a result is a list, each
+ * of it has a name of its own (interop/function_bind.c).  The ops of TensorFlow
+ * have the one output `output`.
  */
 static uint32_t find_value(const eddy__lowering *l, const eddy__call *call,
                            eddy_string text)
@@ -305,8 +342,9 @@ static uint32_t find_value(const eddy__lowering *l, const eddy__call *call,
     if (!is_called_by_name(l, call))
         return is_text(name, "output") ? index : EDDY__NOT_FOUND;
     for (size_t i = 0; i < f->n_results; i++)
-        if (is_text(name, f->result_names[i]))
-            return (uint32_t)i + index;
+        if ((index == 0 && is_text(name, f->result_names[i])) ||
+            is_numbered(f->result_names[i], name, index))
+            return (uint32_t)i;
     return EDDY__NOT_FOUND;
 }
 
@@ -315,7 +353,8 @@ static eddy_status map_outputs(eddy__lowering *l, eddy__call *call)
     const eddy_attr *names =
         eddy__node_attr(eddy__call_node(call), EDDY__OUTPUT_NAMES);
 
-    if (!names || eddy__call_node(call)->op || !call->host->call)
+    if (!names || names->kind != EDDY_ATTR_STRING ||
+        eddy__call_node(call)->op || !call->host->call)
         return EDDY_OK;
     call->outputs =
         eddy__arena_allocate(&l->arena, names->n, sizeof *call->outputs);

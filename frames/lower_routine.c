@@ -162,9 +162,10 @@ eddy_status eddy__routine_root(eddy__lowering *l)
 
 /* ---- finding one ---- */
 
-static eddy_status make_routine(eddy__lowering *l,
-                                const eddy__function *function,
-                                eddy__routine **out_routine)
+/* Puts a routine of function `id` before those that it has. */
+static eddy_status add_routine(eddy__lowering *l, uint32_t id,
+                               const eddy__function *function,
+                               eddy__routine **out_routine)
 {
     eddy__routine *r = eddy__arena_allocate_zeroed(&l->arena, 1, sizeof *r);
 
@@ -173,9 +174,76 @@ static eddy_status make_routine(eddy__lowering *l,
     r->name = function->name;
     r->graph = function->body;
     r->function = function;
-    EDDY_TRY(look_at(l, r));
+    r->next = l->routines[id];
+    l->routines[id] = r;
     *out_routine = r;
-    return EDDY_OK;
+    return look_at(l, r);
+}
+
+/* The routine of function `id` that was made of the same bytes. */
+static eddy__routine *find_same(const eddy__lowering *l, uint32_t id,
+                                eddy_string bytes)
+{
+    eddy__routine *r = l->routines[id];
+
+    while (r && (r->bytes.length != bytes.length ||
+                 memcmp(r->bytes.data, bytes.data, bytes.length) != 0))
+        r = r->next;
+    return r;
+}
+
+/* Reads the bytes, which are kept, as a function. */
+static eddy_status read_routine(eddy__lowering *l, uint32_t id,
+                                eddy_string bytes, eddy__routine **out_routine)
+{
+    eddy_string copy = {eddy__arena_text(&l->arena, bytes.data, bytes.length),
+                        bytes.length};
+    eddy_graph *library = NULL;
+    const eddy__function *function;
+    eddy_status status;
+
+    if (!copy.data)
+        return eddy__fail_memory(l->err);
+    EDDY_TRY(l->graph->reader->read(l->graph, copy, &library, l->err));
+    function = &library->functions[0];
+    status = function->problem
+                 ? eddy__fail(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+                              "function '%.64s' could not be read: %s",
+                              function->name, function->problem)
+                 : add_routine(l, id, function, out_routine);
+    /* Whatever has been added holds the library. */
+    if (l->routines[id] && l->routines[id]->function == function) {
+        l->routines[id]->library = library;
+        l->routines[id]->bytes = copy;
+    } else {
+        eddy_graph_destroy(library);
+    }
+    return status;
+}
+
+/* A function that had to be kept as bytes, with values for its parameters. */
+static eddy_status bind_routine(eddy__lowering *l, uint32_t id,
+                                const eddy__function_ref *ref,
+                                eddy__routine **out_routine)
+{
+    const eddy__function *function = &l->graph->functions[id];
+    eddy__arena scratch = {.allocator = l->arena.allocator};
+    eddy_string bytes = {.length = 0};
+    eddy_status status;
+
+    if (!l->graph->reader)
+        return eddy__fail(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+                          "function '%.64s' could not be read: %s",
+                          function->name, function->problem);
+    status = l->graph->reader->bind(l->graph, function, ref, &scratch, &bytes,
+                                    l->err);
+    if (status == EDDY_OK) {
+        *out_routine = find_same(l, id, bytes);
+        if (!*out_routine)
+            status = read_routine(l, id, bytes, out_routine);
+    }
+    eddy__arena_destroy(&scratch);
+    return status;
 }
 
 eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
@@ -185,6 +253,7 @@ eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
     const uint32_t id = eddy__map_find(&l->graph->function_names,
                                        ref->name.data, ref->name.length);
     char name[96];
+    eddy_status status = EDDY_OK;
 
     if (id == EDDY__NOT_FOUND) {
         eddy__copy_text(name, sizeof name, ref->name.data, ref->name.length);
@@ -193,13 +262,19 @@ eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
                                 "has %zu",
                                 name, l->graph->n_functions);
     }
-    if (l->graph->functions[id].problem)
-        return eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
-                                "function '%.64s' could not be read: %s",
-                                l->graph->functions[id].name,
-                                l->graph->functions[id].problem);
-    if (!l->routines[id])
-        EDDY_TRY(make_routine(l, &l->graph->functions[id], &l->routines[id]));
     *out_routine = l->routines[id];
-    return EDDY_OK;
+    if (l->graph->functions[id].problem)
+        status = bind_routine(l, id, ref, out_routine);
+    else if (!*out_routine)
+        status = add_routine(l, id, &l->graph->functions[id], out_routine);
+    if (status != EDDY_OK)
+        eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
+    return status;
+}
+
+void eddy__routines_free(eddy__lowering *l)
+{
+    for (size_t i = 0; l->routines && i < l->graph->n_functions; i++)
+        for (eddy__routine *r = l->routines[i]; r; r = r->next)
+            eddy_graph_destroy(r->library);
 }

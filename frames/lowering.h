@@ -33,14 +33,13 @@ typedef enum eddy__part_of_body {
 } eddy__part_of_body;
 
 typedef struct eddy__routine {
-    struct eddy__routine *next; /* of the same function, other attributes */
+    struct eddy__routine *next; /* of the same function, other parameters */
     const char *name;           /* "" is the root graph */
     const eddy_graph *graph;
     const eddy__function *function; /* NULL: the root graph */
-    eddy__function *own;            /* the function, if it was made here */
-    const eddy_attr *attrs;         /* that it was made for */
-    size_t n_attrs;
-    uint8_t *kind;    /* eddy__part_of_body, one a node */
+    eddy_graph *library;            /* that holds the function alone, or NULL */
+    eddy_string bytes;              /* that it was read from */
+    uint8_t *kind;                  /* eddy__part_of_body, one a node */
     uint32_t *number; /* one a node: of the argument, of the call */
     eddy_node *calls; /* n_calls */
     uint32_t n_calls;
@@ -124,7 +123,7 @@ typedef struct eddy__lowering {
     uint64_t max_nodes, base_nodes, base_bytes;
     uint64_t n_slots; /* references that others stand for */
     eddy__routine root;
-    eddy__routine **routines; /* of each function, those that were made */
+    eddy__routine **routines; /* of each function, the last that was made */
     eddy__instance **instances;
     size_t n_instances, instances_capacity;
     eddy__call **calls; /* outer ones before inner ones */
@@ -151,13 +150,6 @@ typedef struct eddy__lowering {
 } eddy__lowering;
 
 /* ---- routines (lower_routine.c) ---- */
-
-/* A function as an attribute names it. */
-typedef struct eddy__function_ref {
-    eddy_string name;
-    const eddy_attr *attrs;
-    size_t n_attrs;
-} eddy__function_ref;
 
 /* What the body of the root graph or of a function needs. */
 eddy_status eddy__routine_root(eddy__lowering *l);

@@ -448,8 +448,8 @@ static eddy_status add_function(draft *d, eddy_graph *graph)
     return eddy__charge_growth(d->loader, graph, &bytes);
 }
 
-static eddy_status read_function(eddy__loader *loader, eddy_graph *graph,
-                                 eddy__message message)
+eddy_status eddy__read_function(eddy__loader *loader, eddy_graph *graph,
+                                eddy__message message)
 {
     const eddy_allocator *allocator = &loader->ctx->allocator;
     draft d = {.loader = loader,
@@ -497,7 +497,7 @@ eddy_status eddy__read_library(eddy__loader *loader, eddy_graph *graph,
     eddy__message part;
 
     while (next_part(&wire, LIBRARY_FUNCTION, &part))
-        EDDY_TRY(read_function(loader, graph, part));
+        EDDY_TRY(eddy__read_function(loader, graph, part));
     wire = eddy__wire_fields(library.bytes, library.length);
     while (next_part(&wire, LIBRARY_GRADIENT, &part))
         EDDY_TRY(read_gradient(loader, graph, part));

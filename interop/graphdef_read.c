@@ -16,9 +16,6 @@ enum {
     NODE_ATTR = 5,
 };
 
-#define FREE_BYTES ((uint64_t)64 << 20)
-#define BYTES_PER_BYTE 16
-
 /* Longest part of an input that a message repeats. */
 #define SHOWN 80
 
@@ -337,6 +334,7 @@ static eddy_status read_graph(eddy__loader *loader, eddy_graph *graph,
     eddy__wire wire = eddy__wire_fields(message.bytes, message.length);
     eddy__wire_field field;
 
+    graph->reader = &eddy__function_bytes;
     EDDY_TRY(eddy__load_nodes(loader, &body));
     while (eddy__wire_next(&wire, &field)) {
         eddy__message part = {field.data, field.length};
@@ -389,7 +387,8 @@ static eddy_status take_options(const eddy_graphdef_options *options,
         memcpy(&taken, options, options->size);
     }
     if (taken.max_bytes == 0)
-        taken.max_bytes = (uint64_t)length * BYTES_PER_BYTE + FREE_BYTES;
+        taken.max_bytes = (uint64_t)length * EDDY__LOAD_BYTES_PER_BYTE +
+                          EDDY__LOAD_FREE_BYTES;
     *out_options = taken;
     return EDDY_OK;
 }

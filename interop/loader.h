@@ -20,6 +20,10 @@
 /* TensorFlow gives references of a dtype its number and this. */
 #define EDDY__TF_REF_OFFSET 100
 
+/* What a load may take unless it is told: so much a byte, and so much more. */
+#define EDDY__LOAD_BYTES_PER_BYTE 16
+#define EDDY__LOAD_FREE_BYTES ((uint64_t)64 << 20)
+
 typedef struct eddy__loader {
     eddy_context *ctx;
     eddy__scratch scratch;
@@ -104,6 +108,13 @@ eddy_status eddy__fail_unknown_input(const eddy__loader *loader,
 
 /* Drops the tensors and the memory of what was read last. */
 void eddy__loader_reset(eddy__loader *loader);
+
+/* Reads a FunctionDef into the library of `graph`. */
+eddy_status eddy__read_function(eddy__loader *loader, eddy_graph *graph,
+                                eddy__message message);
+
+/* What is made of functions that had to be kept as bytes. */
+extern const eddy__function_reader eddy__function_bytes;
 
 /* Reads a FunctionDefLibrary into the library of `graph`. */
 eddy_status eddy__read_library(eddy__loader *loader, eddy_graph *graph,

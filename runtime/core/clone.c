@@ -112,6 +112,7 @@ static eddy_status clone_body(const eddy_graph *graph, eddy_graph **out_graph,
     eddy_graph *copy = NULL;
 
     EDDY_TRY(eddy_graph_create(graph->ctx, &copy, err));
+    copy->reader = graph->reader;
     copy->producer = graph->producer;
     copy->min_consumer = graph->min_consumer;
     if (!clone_nodes(graph, copy)) {

@@ -92,6 +92,31 @@ typedef struct eddy__builder_calls {
     void (*destroy)(struct eddy__builder *builder);
 } eddy__builder_calls;
 
+/* A function as an attribute names it, with values for its parameters. */
+typedef struct eddy__function_ref {
+    eddy_string name;
+    const eddy_attr *attrs;
+    size_t n_attrs;
+} eddy__function_ref;
+
+/*
+ * What can be made of that which a graph keeps as bytes; set by who read the
+ * graph.  The results stand in `arena`, and may point into the graph.
+ */
+typedef struct eddy__function_reader {
+    /* The functions that an attribute of kind OPAQUE names. */
+    eddy_status (*read_refs)(const eddy_graph *graph, const eddy_attr *attr,
+                             eddy__arena *arena, eddy__function_ref **out_refs,
+                             size_t *out_n, eddy_error *err);
+    /* The bytes of a function without parameters: they have their values. */
+    eddy_status (*bind)(const eddy_graph *graph, const eddy__function *function,
+                        const eddy__function_ref *ref, eddy__arena *arena,
+                        eddy_string *out_bytes, eddy_error *err);
+    /* A graph of nothing but a library with the function that these are. */
+    eddy_status (*read)(const eddy_graph *graph, eddy_string bytes,
+                        eddy_graph **out_library, eddy_error *err);
+} eddy__function_reader;
+
 struct eddy_graph {
     eddy_context *ctx;
     struct eddy__builder *builder; /* NULL until a construct is begun */
@@ -105,6 +130,7 @@ struct eddy_graph {
     eddy__function *functions;
     size_t n_functions, functions_capacity;
     eddy__map function_names;
+    const eddy__function_reader *reader; /* NULL: nothing is kept as bytes */
     /* GraphDef versions, kept for writing back. */
     int32_t producer, min_consumer;
 };
