@@ -196,6 +196,7 @@ eddy_status eddy_graph_lower(const eddy_graph *graph,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no graph or nowhere to put the one that is made");
     *out_graph = NULL;
+    EDDY_TRY(eddy__graph_check_closed(graph, err));
     if (options && (options->size == 0 || options->size > sizeof copy))
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "options of %zu bytes, wanted up to %zu",

@@ -11,7 +11,7 @@
 #ifndef EDDY_FRAMES_LOWER_H
 #define EDDY_FRAMES_LOWER_H
 
-#include "eddy/control_flow.h"
+#include "eddy/lower.h"
 #include "frames/selection.h"
 
 /* What is asked of the graph, by its own nodes. */

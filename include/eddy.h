@@ -8,6 +8,7 @@
 #include "eddy/dot.h"
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"
+#include "eddy/lower.h"
 #include "eddy/npy.h"
 #include "eddy/op.h"
 #include "eddy/plan.h"

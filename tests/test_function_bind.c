@@ -1,5 +1,5 @@
 /* Functions with parameters: what a call makes of them. */
-#include "eddy/control_flow.h"
+#include "eddy/lower.h"
 #include "eddy/graphdef.h"
 #include "tests/program.h"
 #include "tests/suites.h"

@@ -1,5 +1,5 @@
 /* Calls of functions, If, Case and While: what they give, and when. */
-#include "eddy/control_flow.h"
+#include "eddy/lower.h"
 #include "tests/functions.h"
 #include "tests/suites.h"
 

@@ -1,5 +1,5 @@
 /* What lowering refuses, and what it costs at most. */
-#include "eddy/control_flow.h"
+#include "eddy/lower.h"
 #include "tests/functions.h"
 #include "tests/suites.h"
 

@@ -1,5 +1,5 @@
 /* The graphs that lowering makes: names, frames, files. */
-#include "eddy/control_flow.h"
+#include "eddy/lower.h"
 #include "eddy/graphdef.h"
 #include "frames/functional.h"
 #include "tests/functions.h"
