@@ -11,14 +11,59 @@
 #define LANES 16
 #define STRIPS 4
 
+/* ---- squares and roots ---- */
+
+#define DEFINE_FLOAT_SQUARE(D, sqrt)                                           \
+    static inline eddy__computed_##D square_##D(const eddy__computed_##D x)    \
+    {                                                                          \
+        return x * x;                                                          \
+    }                                                                          \
+    static inline eddy__computed_##D root_##D(const eddy__computed_##D a)      \
+    {                                                                          \
+        return sqrt(a);                                                        \
+    }
+DEFINE_FLOAT_SQUARE(F16, sqrtf)
+DEFINE_FLOAT_SQUARE(F32, sqrtf)
+DEFINE_FLOAT_SQUARE(F64, sqrt)
+
+/* Squares wrap, as sums do; a sum that became negative has no root: the least
+ * integer of its width or of 32 bits stands for that, cut down to the dtype. */
+#define DEFINE_INTEGER_SQUARE(D, unused)                                       \
+    static inline eddy__wrapped_##D square_##D(const eddy__stored_##D x)       \
+    {                                                                          \
+        return (eddy__wrapped_##D)x * (eddy__wrapped_##D)x;                    \
+    }                                                                          \
+    static inline eddy__wrapped_##D root_##D(const eddy__wrapped_##D a)        \
+    {                                                                          \
+        const double sum = (double)(eddy__stored_##D)a;                        \
+                                                                               \
+        return sum >= 0 ? (eddy__wrapped_##D)sqrt(sum)                         \
+                        : (eddy__wrapped_##D)1                                 \
+                              << (sizeof(eddy__wrapped_##D) * 8 - 1);          \
+    }
+EDDY__EACH_SIGNED(DEFINE_INTEGER_SQUARE, )
+EDDY__EACH_UNSIGNED(DEFINE_INTEGER_SQUARE, )
+
+static inline eddy__complex64 square_C64(const eddy__complex64 x)
+{
+    const float a = crealf(x), b = cimagf(x);
+
+    return eddy__complex(a * a + b * b, 0);
+}
+
+static inline eddy__complex64 root_C64(const eddy__complex64 a)
+{
+    return eddy__complex(sqrtf(crealf(a)), 0);
+}
+
 /* ---- reducers ---- */
 
 /*
  * What folds elements of D into accumulators of type `sum`; FROM converts a
  * loaded element, TO an accumulator before it is finished, COUNT the number of
- * elements.
+ * elements; KEEPS says that the result of one element is that element.
  */
-#define REDUCER(D, name, sum, FROM, TO, COUNT, start, fold, finish)            \
+#define REDUCER(D, name, KEEPS, sum, FROM, TO, COUNT, start, fold, finish)     \
     static inline sum fold_##name##_##D(const sum a, const sum x)              \
     {                                                                          \
         return (sum)(fold);                                                    \
@@ -111,30 +156,37 @@
             out[i] = EDDY__STORE_##D(finish);                                  \
         }                                                                      \
     }                                                                          \
-    static const eddy__reducer reducer_##name##_##D =                          \
-        {                                                                      \
-            sizeof(eddy__stored_##D), sizeof(eddy__stored_##D),                \
-            start_##name##_##D,       runs_##name##_##D,                       \
-            rows_##name##_##D,        join_##name##_##D,                       \
-            finish_##name##_##D};                                              \
+    static const eddy__reducer reducer_##name##_##D = {                        \
+        sizeof(eddy__stored_##D), sizeof(eddy__stored_##D),                    \
+        start_##name##_##D,       runs_##name##_##D,                           \
+        rows_##name##_##D,        join_##name##_##D,                           \
+        finish_##name##_##D,      (KEEPS)};                                    \
     _Static_assert(sizeof(sum) <= EDDY__ACCUMULATOR_MAX, "fits a level");
 
 /* What is accumulated as it is computed. */
 #define AS_COMPUTED(D, name, ...)                                              \
-    REDUCER(D, name, eddy__computed_##D, , eddy__computed_##D,                 \
+    REDUCER(D, name, true, eddy__computed_##D, , eddy__computed_##D,           \
             eddy__computed_##D, __VA_ARGS__)
 #define AS_WRAPPED(D, name, ...)                                               \
-    REDUCER(D, name, eddy__wrapped_##D, (eddy__wrapped_##D),                   \
+    REDUCER(D, name, true, eddy__wrapped_##D, (eddy__wrapped_##D),             \
             eddy__wrapped_##D, int64_t, __VA_ARGS__)
 #define AS_COMPLEX(D, name, ...)                                               \
-    REDUCER(D, name, eddy__computed_##D, , eddy__computed_##D, int64_t,        \
+    REDUCER(D, name, true, eddy__computed_##D, , eddy__computed_##D, int64_t,  \
             __VA_ARGS__)
 /* Sign extended, and a sum of 64 bits wraps. */
 #define AS_INT64(D, name, ...)                                                 \
-    REDUCER(D, name, uint64_t, (uint64_t)(int64_t), int64_t, int64_t,          \
+    REDUCER(D, name, true, uint64_t, (uint64_t)(int64_t), int64_t, int64_t,    \
             __VA_ARGS__)
 #define AS_UINT64(D, name, ...)                                                \
-    REDUCER(D, name, uint64_t, (uint64_t), uint64_t, uint64_t, __VA_ARGS__)
+    REDUCER(D, name, true, uint64_t, (uint64_t), uint64_t, uint64_t,           \
+            __VA_ARGS__)
+
+#define AS_SQUARED(D, name)                                                    \
+    REDUCER(D, name, false, eddy__computed_##D, square_##D,                    \
+            eddy__computed_##D, int64_t, 0, a + x, root_##D(a))
+#define AS_SQUARED_WRAPPED(D, name)                                            \
+    REDUCER(D, name, false, eddy__wrapped_##D, square_##D, eddy__wrapped_##D,  \
+            int64_t, 0, a + x, root_##D(a))
 
 #define LEAST_I8 INT8_MIN
 #define LEAST_I16 INT16_MIN
@@ -168,6 +220,10 @@
     EDDY__EACH_SIGNED(AS_INT64, name, __VA_ARGS__)                             \
     EDDY__EACH_UNSIGNED(AS_UINT64, name, __VA_ARGS__)
 #define COMPLEX(name, ...) AS_COMPLEX(C64, name, __VA_ARGS__)
+#define SQUARED(name)                                                          \
+    EDDY__EACH_FLOAT(AS_SQUARED, name)                                         \
+    EDDY__EACH_SIGNED(AS_SQUARED_WRAPPED, name)                                \
+    EDDY__EACH_UNSIGNED(AS_SQUARED_WRAPPED, name) AS_SQUARED(C64, name)
 #define LOGICAL(name, doc, start, fold) AS_COMPUTED(B, name, start, fold, a)
 #include "ops/reduce.def"
 #undef REDUCE
@@ -176,6 +232,7 @@
 #undef ORDERED
 #undef AVERAGED
 #undef COMPLEX
+#undef SQUARED
 #undef LOGICAL
 
 /* ---- the reducers of each op by dtype ---- */
@@ -197,6 +254,8 @@
 #define ORDERED(name, ...) INTEGERS(name)
 #define AVERAGED(name, ...) INTEGERS(name)
 #define COMPLEX(name, ...) ENTRY(C64, name)
+#define SQUARED(name)                                                          \
+    EDDY__EACH_FLOAT(ENTRY, name) INTEGERS(name) ENTRY(C64, name)
 #define LOGICAL(name, doc, start, fold) REDUCE(name, doc, , ENTRY(B, name))
 #include "ops/reduce.def"
 #undef REDUCE

@@ -332,7 +332,7 @@ static eddy_status run_reduction(eddy_kernel *k)
     out_shape = reduced_shape(shape, axes, s->keeps_dims);
     p = make_plan(shape, axes);
     p.reducer = s->reducer;
-    if (p.count == 1)
+    if (p.count == 1 && s->reducer->keeps_one)
         return eddy__output_reshaped(k, 0, INPUT, &out_shape);
     EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, INPUT), &out_shape, &out));
     if (eddy__shape_count(&out_shape, 1, &n) && n > 0)

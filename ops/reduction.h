@@ -34,6 +34,8 @@ typedef struct eddy__reducer {
     /* Results, each of `count` elements. */
     void (*finish)(void *out, const void *accumulators, int64_t n,
                    int64_t count);
+
+    bool keeps_one; /* the result of one element is that element */
 } eddy__reducer;
 
 /* A shape function and a kernel; the kernel needs what prepare leaves. */

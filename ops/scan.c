@@ -1,15 +1,17 @@
 /*
  * Running sums and products along an axis, and the reversal of a part of it:
- * Cumsum, Cumprod, ReverseSequence.
+ * Cumsum, Cumprod, CumulativeLogsumexp, ReverseSequence.
  */
 #include "ops/box.h"
 #include "ops/elements.h"
+#include "ops/elementwise.h"
 #include "ops/ops.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-/* ---- Cumsum and Cumprod ---- */
+/* ---- Cumsum, Cumprod, CumulativeLogsumexp ---- */
 
 /* `n` rows of `row` elements, `step` elements apart, the first at `first`. */
 typedef struct rows {
@@ -17,24 +19,42 @@ typedef struct rows {
     bool exclusive;
 } rows;
 
-/* Row i is row i - 1 and one row of the input; the sums of the dtype. */
+/*
+ * A row of one element is run through with the sum at hand; else row i is row
+ * i - 1 and one row of the input, element by element.
+ */
 #define DEFINE_SCAN(name, type, one, combine)                                  \
-    static void scan_##name(const rows *r, unsigned char *to,                  \
-                            const unsigned char *from)                         \
+    static void run_##name(const rows *r, type *restrict y,                    \
+                           const type *restrict x)                             \
     {                                                                          \
-        const type *x = (const type *)(const void *)from + r->first;           \
-        type *y = (type *)(void *)to + r->first;                               \
+        type sum = r->exclusive ? (one) : combine((one), x[0]);                \
+        const int64_t ahead = r->exclusive ? 0 : r->step;                      \
                                                                                \
-        for (int64_t j = 0; j < r->row; j++)                                   \
-            y[j] = r->exclusive ? (one) : x[j];                                \
+        y[0] = sum;                                                            \
         for (int64_t i = 1; i < r->n; i++) {                                   \
-            const type *a = y;                                                 \
-            const type *b = r->exclusive ? x : x + r->step;                    \
+            sum = combine(sum, x[ahead]);                                      \
+            x += r->step;                                                      \
+            y += r->step;                                                      \
+            y[0] = sum;                                                        \
+        }                                                                      \
+    }                                                                          \
+    static void scan_##name(const rows *r, void *to, const void *from)         \
+    {                                                                          \
+        const type *x = (const type *)from + r->first;                         \
+        type *y = (type *)to + r->first;                                       \
+                                                                               \
+        if (r->row == 1) {                                                     \
+            run_##name(r, y, x);                                               \
+            return;                                                            \
+        }                                                                      \
+        for (int64_t j = 0; j < r->row; j++)                                   \
+            y[j] = r->exclusive ? (one) : combine((one), x[j]);                \
+        for (int64_t i = 1; i < r->n; i++) {                                   \
+            const type *a = y, *b = r->exclusive ? x : x + r->step;            \
                                                                                \
             y += r->step;                                                      \
             x += r->step;                                                      \
-            for (int64_t j = 0; j < r->row; j++)                               \
-                y[j] = combine(a[j], b[j]);                                    \
+            EDDY__FOR_EACH(j, r->row, y[j] = combine(a[j], b[j]));             \
         }                                                                      \
     }
 
@@ -45,56 +65,68 @@ typedef struct rows {
 #define MULTIPLY8(a, b) ((uint8_t)((a) * (b)))
 #define MULTIPLY16(a, b) ((uint16_t)(1u * (a) * (b)))
 
-/* A complex64 as the kernels here see it. */
-typedef struct complex_number {
-    float real, imaginary;
-} complex_number;
-
-static uint16_t add_half(uint16_t a, uint16_t b)
+/* Every step is rounded, as the outputs are. */
+static inline uint16_t add_half(uint16_t a, uint16_t b)
 {
-    return eddy_float16_from_float(eddy_float16_to_float(a) +
-                                   eddy_float16_to_float(b));
+    return eddy__half_from_float(eddy__half_to_float(a) +
+                                 eddy__half_to_float(b));
 }
 
-static uint16_t multiply_half(uint16_t a, uint16_t b)
+static inline uint16_t multiply_half(uint16_t a, uint16_t b)
 {
-    return eddy_float16_from_float(eddy_float16_to_float(a) *
-                                   eddy_float16_to_float(b));
+    return eddy__half_from_float(eddy__half_to_float(a) *
+                                 eddy__half_to_float(b));
 }
 
-static complex_number add_complex(complex_number a, complex_number b)
+/*
+ * log(e^a + e^b).  As TensorFlow has it, a `b` that is NaN counts as `a` again,
+ * and -infinity is what nothing sums up to.
+ */
+#define DEFINE_LOG_ADD(name, type, exp, log1p)                                 \
+    static inline type name(type a, type b)                                    \
+    {                                                                          \
+        const type least = b < a ? b : a, most = a < b ? b : a;                \
+                                                                               \
+        return isinf(most) && most < 0 ? most                                  \
+                                       : log1p(exp(least - most)) + most;      \
+    }
+DEFINE_LOG_ADD(log_add_float, float, expf, log1pf)
+DEFINE_LOG_ADD(log_add_double, double, exp, log1p)
+
+static inline uint16_t log_add_half(uint16_t a, uint16_t b)
 {
-    return (complex_number){a.real + b.real, a.imaginary + b.imaginary};
+    return eddy__half_from_float(
+        log_add_float(eddy__half_to_float(a), eddy__half_to_float(b)));
 }
 
-static complex_number multiply_complex(complex_number a, complex_number b)
-{
-    return (complex_number){a.real * b.real - a.imaginary * b.imaginary,
-                            a.real * b.imaginary + a.imaginary * b.real};
-}
+#define ZERO_HALF 0
+#define ONE_HALF 0x3c00
+#define LEAST_HALF 0xfc00 /* -infinity */
 
-static const complex_number complex_zero = {0, 0}, complex_one = {1, 0};
+static const eddy__complex64 complex_zero = 0, complex_one = 1;
 
 /* Signed integers go as unsigned ones, which wrap. */
 DEFINE_SCAN(sum_u8, uint8_t, 0, ADD8)
 DEFINE_SCAN(sum_u16, uint16_t, 0, ADD16)
 DEFINE_SCAN(sum_u32, uint32_t, 0, ADD)
 DEFINE_SCAN(sum_u64, uint64_t, 0, ADD)
-DEFINE_SCAN(sum_f16, uint16_t, 0, add_half)
+DEFINE_SCAN(sum_f16, uint16_t, ZERO_HALF, add_half)
 DEFINE_SCAN(sum_f32, float, 0, ADD)
 DEFINE_SCAN(sum_f64, double, 0, ADD)
+DEFINE_SCAN(sum_c64, eddy__complex64, complex_zero, ADD)
 DEFINE_SCAN(product_u8, uint8_t, 1, MULTIPLY8)
 DEFINE_SCAN(product_u16, uint16_t, 1, MULTIPLY16)
 DEFINE_SCAN(product_u32, uint32_t, 1, MULTIPLY)
 DEFINE_SCAN(product_u64, uint64_t, 1, MULTIPLY)
-DEFINE_SCAN(product_f16, uint16_t, 0x3c00, multiply_half)
+DEFINE_SCAN(product_f16, uint16_t, ONE_HALF, multiply_half)
 DEFINE_SCAN(product_f32, float, 1, MULTIPLY)
 DEFINE_SCAN(product_f64, double, 1, MULTIPLY)
-DEFINE_SCAN(sum_c64, complex_number, complex_zero, add_complex)
-DEFINE_SCAN(product_c64, complex_number, complex_one, multiply_complex)
+DEFINE_SCAN(product_c64, eddy__complex64, complex_one, eddy__complex_mul)
+DEFINE_SCAN(log_f16, uint16_t, LEAST_HALF, log_add_half)
+DEFINE_SCAN(log_f32, float, -INFINITY, log_add_float)
+DEFINE_SCAN(log_f64, double, (double)-INFINITY, log_add_double)
 
-typedef void (*scan)(const rows *r, unsigned char *to,
-                     const unsigned char *from);
+typedef void (*scan)(const rows *r, void *to, const void *from);
 
 static const scan sums[EDDY_DTYPE_COUNT] = {
     [EDDY_FLOAT16] = scan_sum_f16, [EDDY_FLOAT32] = scan_sum_f32,
@@ -112,6 +144,12 @@ static const scan products[EDDY_DTYPE_COUNT] = {
     [EDDY_INT64] = scan_product_u64,   [EDDY_UINT8] = scan_product_u8,
     [EDDY_UINT16] = scan_product_u16,  [EDDY_UINT32] = scan_product_u32,
     [EDDY_UINT64] = scan_product_u64,  [EDDY_COMPLEX64] = scan_product_c64,
+};
+
+static const scan logs[EDDY_DTYPE_COUNT] = {
+    [EDDY_FLOAT16] = scan_log_f16,
+    [EDDY_FLOAT32] = scan_log_f32,
+    [EDDY_FLOAT64] = scan_log_f64,
 };
 
 typedef struct direction {
@@ -165,6 +203,11 @@ static eddy_status run_cumsum(eddy_kernel *k)
 static eddy_status run_cumprod(eddy_kernel *k)
 {
     return run_scan(k, products[eddy__in_dtype(k, 0)]);
+}
+
+static eddy_status run_log_sum(eddy_kernel *k)
+{
+    return run_scan(k, logs[eddy__in_dtype(k, 0)]);
 }
 
 /* ---- ReverseSequence ---- */
@@ -265,15 +308,17 @@ static eddy_status run_sequence(eddy_kernel *k)
         sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, 0,    \
             doc, "TensorFlow " name                                            \
     }
-#define SCAN(name, run, doc)                                                   \
+#define SCAN(name, dtypes, run, doc)                                           \
     ROW(name, "x: T, axis: Tidx", "out: T",                                    \
-        "exclusive: bool = false, reverse: bool = false, T: number, "          \
+        "exclusive: bool = false, reverse: bool = false, T: " dtypes ", "      \
         "Tidx: index = int32",                                                 \
         eddy__infer_unchanged, run, prepare_scan, doc)
 
 static const eddy_op_spec specs[] = {
-    SCAN("Cumprod", run_cumprod, "Running products along an axis."),
-    SCAN("Cumsum", run_cumsum, "Running sums along an axis."),
+    SCAN("Cumprod", "number", run_cumprod, "Running products along an axis."),
+    SCAN("Cumsum", "number", run_cumsum, "Running sums along an axis."),
+    SCAN("CumulativeLogsumexp", "float", run_log_sum,
+         "Logarithms of running sums of exponentials along an axis."),
     ROW("ReverseSequence", "input: T, seq_lengths: Tlen", "output: T",
         "seq_dim: int, batch_dim: int = 0, Tlen: index = int64, T: type",
         eddy__infer_unchanged, run_sequence, prepare_sequence,

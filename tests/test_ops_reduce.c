@@ -31,8 +31,8 @@ static eddy_tensor *axes_tensor(harness *h, eddy_dtype dtype, int32_t rank,
 /* ---- the reference: element by element into its place ---- */
 
 typedef struct total {
-    long double sum, product, largest, least;
-    uint64_t wrapped_sum, wrapped_product;
+    long double sum, product, largest, least, squares;
+    uint64_t wrapped_sum, wrapped_product, wrapped_squares;
     bool has_nan;
     int64_t n;
 } total;
@@ -43,6 +43,7 @@ static void add_element(total *t, const eddy_tensor *x, int64_t i)
 
     t->has_nan = t->has_nan || isnan(value);
     t->sum += value;
+    t->squares += value * value;
     t->product *= value;
     t->largest = value > t->largest ? value : t->largest;
     t->least = value < t->least ? value : t->least;
@@ -51,6 +52,7 @@ static void add_element(total *t, const eddy_tensor *x, int64_t i)
         return;
     t->wrapped_sum += numbers_integer_at(x, i);
     t->wrapped_product *= numbers_integer_at(x, i);
+    t->wrapped_squares += numbers_integer_at(x, i) * numbers_integer_at(x, i);
 }
 
 /* Where element `i` goes: the index of the output that keeps its dimensions. */
@@ -76,11 +78,28 @@ static long double want_float(const char *op, const total *t)
            : strcmp(op, "Mean") == 0 ? t->sum / t->n
            : strcmp(op, "Prod") == 0 ? t->product
            : strcmp(op, "Max") == 0  ? t->largest
-                                     : t->least;
+           : strcmp(op, "Min") == 0  ? t->least
+                                     : sqrtl(t->squares);
 }
 
-static uint64_t want_integer(const char *op, const total *t, bool with_sign)
+/*
+ * The root of a sum that wrapped in the dtype; where that went below 0, what
+ * TensorFlow gives on x86.
+ */
+static uint64_t want_root(eddy_dtype dtype, uint64_t squares)
 {
+    const int width = numbers_width(dtype), shift = 64 - width;
+    const uint64_t sum = squares << shift >> shift;
+
+    if (numbers_is_signed(dtype) && sum >> (width - 1) != 0)
+        return (uint64_t)(width > 32 ? INT64_MIN : INT32_MIN);
+    return (uint64_t)sqrtl((long double)sum);
+}
+
+static uint64_t want_integer(const char *op, const total *t, eddy_dtype dtype)
+{
+    const bool with_sign = numbers_is_signed(dtype);
+
     if (strcmp(op, "Sum") == 0)
         return t->wrapped_sum;
     if (strcmp(op, "Prod") == 0)
@@ -88,6 +107,8 @@ static uint64_t want_integer(const char *op, const total *t, bool with_sign)
     if (strcmp(op, "Mean") == 0)
         return with_sign ? (uint64_t)((int64_t)t->wrapped_sum / t->n)
                          : t->wrapped_sum / (uint64_t)t->n;
+    if (strcmp(op, "EuclideanNorm") == 0)
+        return want_root(dtype, t->wrapped_squares);
     return (uint64_t)(int64_t)(strcmp(op, "Max") == 0 ? t->largest : t->least);
 }
 
@@ -118,8 +139,7 @@ static void check(const char *op, const eddy_tensor *x, const eddy_tensor *y,
                           got, want);
         else
             ck_assert_msg(
-                (numbers_integer_at(y, i) ^
-                 want_integer(op, &totals[i], numbers_is_signed(dtype)))
+                (numbers_integer_at(y, i) ^ want_integer(op, &totals[i], dtype))
                         << (64 - numbers_width(dtype)) ==
                     0,
                 "%s %s: got %g", op, eddy_dtype_name(dtype), got);
@@ -184,7 +204,8 @@ static void check_axes(harness *h, const char *op, eddy_tensor *x,
     check(op, x, h->outputs[0], axes);
 }
 
-static const char *const ops[] = {"Sum", "Prod", "Max", "Min", "Mean"};
+static const char *const ops[] = {"Sum", "Prod", "Max",
+                                  "Min", "Mean", "EuclideanNorm"};
 
 START_TEST(every_dtype_agrees_with_the_reference)
 {
@@ -248,6 +269,7 @@ static const struct empty_row {
     {"Max", -INFINITY, -128, 0, NAN},
     {"Min", INFINITY, 127, 65535, NAN},
     {"Mean", NAN, 0, 0, 0},
+    {"EuclideanNorm", 0, 0, 0, 0},
 };
 
 static void check_empty(harness *h, const char *op, eddy_dtype dtype,
@@ -362,6 +384,51 @@ START_TEST(complex_numbers_are_reduced)
 }
 END_TEST
 
+/* TensorFlow 2.21: one element is not what it was, and sums of squares wrap. */
+START_TEST(a_norm_is_no_identity)
+{
+    static const double x[] = {-5, 2, 0, -3};
+    static const double narrow[] = {100, 100, 10, 10};
+    static const float z[] = {3, 4, 0, -2};
+    const float *got;
+    harness h;
+    eddy_tensor *none;
+
+    harness_init(&h, &eddy__reduce_ops);
+    none = harness_numbers(&h, EDDY_INT32, HARNESS_DIMS(0), NULL);
+    for (eddy_dtype d = EDDY_FLOAT16; d <= EDDY_INT64; d++) {
+        ck_assert_int_eq(
+            reduce(&h, "EuclideanNorm",
+                   harness_numbers(&h, d, HARNESS_DIMS(2, 1, 2), x),
+                   harness_scalar(&h, EDDY_INT32, 1), false),
+            EDDY_OK);
+        harness_want(&h, 0, d, HARNESS_DIMS(2, 2));
+        for (int64_t i = 0; i < 4; i++)
+            ck_assert_double_eq(harness_get(h.outputs[0], i), fabs(x[i]));
+        ck_assert_int_eq(
+            reduce(&h, "EuclideanNorm", harness_scalar(&h, d, -7), none, true),
+            EDDY_OK);
+        harness_want(&h, 0, d, 0, NULL);
+        ck_assert_double_eq(harness_get(h.outputs[0], 0), 7);
+    }
+    ck_assert_int_eq(
+        reduce(&h, "EuclideanNorm",
+               harness_tensor(&h, EDDY_COMPLEX64, HARNESS_DIMS(2), z), none,
+               false),
+        EDDY_OK);
+    got = h.outputs[0]->data;
+    ck_assert(got[0] == 5 && got[1] == 0 && got[2] == 2 && got[3] == 0);
+    ck_assert_int_eq(
+        reduce(&h, "EuclideanNorm",
+               harness_numbers(&h, EDDY_INT8, HARNESS_DIMS(2, 2), narrow),
+               harness_scalar(&h, EDDY_INT32, -1), false),
+        EDDY_OK);
+    ck_assert_double_eq(harness_get(h.outputs[0], 0), 5);
+    ck_assert_double_eq(harness_get(h.outputs[0], 1), 0);
+    harness_deinit(&h);
+}
+END_TEST
+
 /* ---- accuracy: 3 million terms, along a row and along a column ---- */
 
 START_TEST(long_sums_stay_accurate)
@@ -439,6 +506,7 @@ TCase *ops_reduce_tests(void)
     tcase_add_test(tc, bools_are_joined);
     tcase_add_loop_test(tc, nan_wins_over_every_number, 0, 50);
     tcase_add_test(tc, complex_numbers_are_reduced);
+    tcase_add_test(tc, a_norm_is_no_identity);
     tcase_add_test(tc, long_sums_stay_accurate);
     tcase_add_test(tc, bad_axes_are_refused);
     return tc;

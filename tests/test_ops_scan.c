@@ -2,6 +2,8 @@
 #include "tests/layout_aid.h"
 #include "tests/suites.h"
 
+#include <math.h>
+
 static harness h;
 
 static void begin(void)
@@ -22,6 +24,15 @@ static void scan(const char *op, eddy_tensor *x, int axis, bool exclusive,
     layout_run(&h, op, LAYOUT_INPUTS(x, layout_int(&h, axis)),
                LAYOUT_ATTRS(eddy_attr_bool("exclusive", &exclusive),
                             eddy_attr_bool("reverse", &reverse)));
+}
+
+static void check_near(eddy_dtype dtype, double got, double want)
+{
+    const double part = dtype == EDDY_FLOAT16 ? 3e-3 : 3e-7;
+
+    ck_assert_msg(got == want || (isnan(got) && isnan(want)) ||
+                      fabs(got - want) <= part * fabs(want),
+                  "%s: got %.9g, want %.9g", eddy_dtype_name(dtype), got, want);
 }
 
 /* The real dtypes in every direction: 1 2 3 / 4 5 6. */
@@ -83,6 +94,63 @@ START_TEST(running_integers_wrap)
     scan("Cumprod", harness_vector(&h, EDDY_UINT16, 65535, 65535, 1), 0, false,
          false);
     layout_want(&h, 0, EDDY_UINT16, 1, &three, LAYOUT_NUMBERS(65535, 1, 1));
+}
+END_TEST
+
+/* A NaN that is added counts as what was there, as in TensorFlow 2.21. */
+START_TEST(logarithms_of_sums_run_along_an_axis)
+{
+    static const struct {
+        double x[6];
+        bool exclusive, reverse;
+        double want[6];
+    } cases[] = {
+        {{1, 2, -INFINITY, 3, INFINITY, 1},
+         false,
+         false,
+         {1, 2.3132617, 2.3132617, 3.4076061, INFINITY, INFINITY}},
+        {{1, 2, -INFINITY, 3, 3, -INFINITY},
+         true,
+         false,
+         {-INFINITY, 1, 2.3132617, 2.3132617, 3.4076061, 3.9175759}},
+        {{-INFINITY, -INFINITY, 1, 2, -INFINITY, 3},
+         true,
+         true,
+         {3.4076061, 3.4076061, 3.3132617, 3, 3, -INFINITY}},
+        {{INFINITY, INFINITY, 1, 1, 1, 1},
+         false,
+         false,
+         {INFINITY, NAN, NAN, NAN, NAN, NAN}},
+        {{1, -INFINITY, NAN, NAN, -INFINITY, 1},
+         false,
+         false,
+         {1, 1, 1.6931472, 2.3862944, 2.3862944, 2.6094379}},
+        {{NAN, 1, 1, 1, 1, 1},
+         false,
+         false,
+         {-INFINITY, 1, 1.6931472, 2.0986123, 2.3862944, 2.6094379}},
+    };
+    static const eddy_shape shapes[] = {{1, {6}}, {2, {6, 1}}, {3, {1, 6, 5}}};
+
+    for (eddy_dtype d = EDDY_FLOAT16; d <= EDDY_FLOAT64; d++) {
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            for (int s = 0; s < 3; s++) {
+                const int inner = s == 2 ? 5 : 1;
+                double values[30];
+
+                for (int i = 0; i < 6 * inner; i++)
+                    values[i] = cases[c].x[i / inner];
+                scan("CumulativeLogsumexp",
+                     harness_numbers(&h, d, shapes[s].rank, shapes[s].dims,
+                                     values),
+                     s == 2 ? 1 : 0, cases[c].exclusive, cases[c].reverse);
+                harness_want(&h, 0, d, shapes[s].rank, shapes[s].dims);
+                for (int i = 0; i < 6 * inner; i++)
+                    check_near(d, harness_get(h.outputs[0], i),
+                               cases[c].want[i / inner]);
+            }
+        }
+    }
 }
 END_TEST
 
@@ -162,6 +230,7 @@ TCase *ops_scan_tests(void)
     tcase_add_loop_test(tests, sums_and_products_run_along_an_axis, 0, 11);
     tcase_add_test(tests, complex_numbers_run_too);
     tcase_add_test(tests, running_integers_wrap);
+    tcase_add_test(tests, logarithms_of_sums_run_along_an_axis);
     tcase_add_test(tests, scans_check_their_axis);
     tcase_add_loop_test(tests, sequences_of_every_dtype_are_reversed, 0,
                         LAYOUT_DTYPES);
