@@ -5,11 +5,11 @@
 #include <math.h>
 
 /*
- * A run is folded in this many lanes, four strips of it at a time: compilers
- * keep lanes in memory, and so go there once for four elements.
+ * A run is folded in lanes, many of them for most of it and few for the rest.
+ * Compilers keep lanes in memory, and so go there once for four elements.
  */
-#define LANES 16
-#define STRIPS 4
+#define LANES 64
+#define FEW_LANES 16
 
 /* ---- squares and roots ---- */
 
@@ -58,6 +58,99 @@ static inline eddy__complex64 root_C64(const eddy__complex64 a)
 
 /* ---- reducers ---- */
 
+#define FOLD_ONE(D, name, FROM, a, x)                                          \
+    fold_##name##_##D(a, FROM(eddy__load_##D(x)))
+
+/* Folds rows of neighbours, `stride` apart, into out[0] to out[n - 1]. */
+#define FOLD_ROWS(D, name, sum, FROM, out, n, in, n_rows, stride)              \
+    do {                                                                       \
+        const int64_t stop_ = (n_rows);                                        \
+        int64_t row_ = 0;                                                      \
+                                                                               \
+        for (; stop_ - row_ >= 4; row_ += 4) {                                 \
+            const eddy__stored_##D *a_ = (in) + row_ * (stride);               \
+            const eddy__stored_##D *b_ = a_ + (stride), *c_ = b_ + (stride);   \
+            const eddy__stored_##D *d_ = c_ + (stride);                        \
+                                                                               \
+            EDDY__FOR_EACH(                                                    \
+                i, n, sum total_ = FOLD_ONE(D, name, FROM, (out)[i], a_[i]);   \
+                total_ = FOLD_ONE(D, name, FROM, total_, b_[i]);               \
+                total_ = FOLD_ONE(D, name, FROM, total_, c_[i]);               \
+                (out)[i] = FOLD_ONE(D, name, FROM, total_, d_[i]));            \
+        }                                                                      \
+        for (; row_ < stop_; row_++) {                                         \
+            const eddy__stored_##D *a_ = (in) + row_ * (stride);               \
+                                                                               \
+            EDDY__FOR_EACH(                                                    \
+                i, n, (out)[i] = FOLD_ONE(D, name, FROM, (out)[i], a_[i]));    \
+        }                                                                      \
+    } while (0)
+
+/* Halves the lanes from `n_lanes` to `n_left`. */
+#define FOLD_LANES(D, name, n_lanes, n_left)                                   \
+    for (int64_t half = (n_lanes) / 2; half >= (n_left); half /= 2)            \
+        for (int64_t i = 0; i < half; i++)                                     \
+    lanes[i] = fold_##name##_##D(lanes[i], lanes[i + half])
+
+/*
+ * The loops, for processors of one kind.  Lanes and rows are folded in the same
+ * order in each, so that the bits are the same.
+ */
+#define REDUCER_LOOPS(target, way, D, name, sum, FROM)                         \
+    target static sum run_##way##_##name##_##D(                                \
+        sum total, const eddy__stored_##D *in, int64_t n)                      \
+    {                                                                          \
+        const bool is_long = n >= 4 * LANES;                                   \
+        sum lanes[LANES];                                                      \
+        int64_t at = 0;                                                        \
+                                                                               \
+        if (n >= FEW_LANES) {                                                  \
+            start_##name##_##D(lanes, is_long ? LANES : FEW_LANES);            \
+            if (is_long) {                                                     \
+                at = n / (4 * LANES) * (4 * LANES);                            \
+                FOLD_ROWS(D, name, sum, FROM, lanes, LANES, in, at / LANES,    \
+                          LANES);                                              \
+                FOLD_LANES(D, name, LANES, FEW_LANES);                         \
+            }                                                                  \
+            FOLD_ROWS(D, name, sum, FROM, lanes, FEW_LANES, in + at,           \
+                      (n - at) / FEW_LANES, FEW_LANES);                        \
+            at += (n - at) / FEW_LANES * FEW_LANES;                            \
+            FOLD_LANES(D, name, FEW_LANES, 1);                                 \
+            total = fold_##name##_##D(total, lanes[0]);                        \
+        }                                                                      \
+        for (; at < n; at++)                                                   \
+            total = FOLD_ONE(D, name, FROM, total, in[at]);                    \
+        return total;                                                          \
+    }                                                                          \
+    target static void runs_##way##_##name##_##D(                              \
+        void *accumulators, int64_t n_runs, const void *from, int64_t n)       \
+    {                                                                          \
+        const eddy__stored_##D *in = from;                                     \
+        sum *out = accumulators;                                               \
+                                                                               \
+        for (int64_t i = 0; i < n_runs; i++)                                   \
+            out[i] = run_##way##_##name##_##D(out[i], in + i * n, n);          \
+    }                                                                          \
+    target static void rows_##way##_##name##_##D(                              \
+        void *accumulators, int64_t n_columns, const void *from,               \
+        int64_t n_rows, int64_t stride)                                        \
+    {                                                                          \
+        const eddy__stored_##D *in = from;                                     \
+        sum *out = accumulators;                                               \
+                                                                               \
+        FOLD_ROWS(D, name, sum, FROM, out, n_columns, in, n_rows, stride);     \
+    }
+
+#define REDUCER_OF(D, name, sum, KEEPS)                                        \
+    {                                                                          \
+        .in_size = sizeof(eddy__stored_##D),                                   \
+        .out_size = sizeof(eddy__stored_##D), .sum_size = sizeof(sum),         \
+        .keeps_one = (KEEPS), .start = start_##name##_##D,                     \
+        .fold_runs = {runs_plain_##name##_##D, runs_wide_##name##_##D},        \
+        .fold_rows = {rows_plain_##name##_##D, rows_wide_##name##_##D},        \
+        .join = join_##name##_##D, .finish = finish_##name##_##D               \
+    }
+
 /*
  * What folds elements of D into accumulators of type `sum`; FROM converts a
  * loaded element, TO an accumulator before it is finished, COUNT the number of
@@ -75,64 +168,8 @@ static inline eddy__complex64 root_C64(const eddy__complex64 a)
         for (int64_t i = 0; i < n_columns; i++)                                \
             out[i] = (sum)(start);                                             \
     }                                                                          \
-    static inline void strips_##name##_##D(                                    \
-        sum *lanes, const eddy__stored_##D *in, const int64_t n_strips)        \
-    {                                                                          \
-        EDDY__INDEPENDENT                                                      \
-        for (int64_t i = 0; i < LANES; i++) {                                  \
-            sum lane = lanes[i];                                               \
-                                                                               \
-            for (int64_t j = 0; j < n_strips; j++)                             \
-                lane = fold_##name##_##D(                                      \
-                    lane, FROM(eddy__load_##D(in[j * LANES + i])));            \
-            lanes[i] = lane;                                                   \
-        }                                                                      \
-    }                                                                          \
-    static sum run_##name##_##D(sum total, const eddy__stored_##D *in,         \
-                                int64_t n_elements)                            \
-    {                                                                          \
-        sum lanes[LANES];                                                      \
-        int64_t at = 0;                                                        \
-                                                                               \
-        if (n_elements >= LANES) {                                             \
-            start_##name##_##D(lanes, LANES);                                  \
-            for (; n_elements - at >= STRIPS * LANES; at += STRIPS * LANES)    \
-                strips_##name##_##D(lanes, in + at, STRIPS);                   \
-            for (; n_elements - at >= LANES; at += LANES)                      \
-                strips_##name##_##D(lanes, in + at, 1);                        \
-            for (int64_t half = LANES / 2; half > 0; half /= 2)                \
-                for (int64_t i = 0; i < half; i++)                             \
-                    lanes[i] = fold_##name##_##D(lanes[i], lanes[i + half]);   \
-            total = fold_##name##_##D(total, lanes[0]);                        \
-        }                                                                      \
-        for (; at < n_elements; at++)                                          \
-            total = fold_##name##_##D(total, FROM(eddy__load_##D(in[at])));    \
-        return total;                                                          \
-    }                                                                          \
-    static void runs_##name##_##D(void *accumulators, int64_t n_runs,          \
-                                  const void *from, int64_t n_elements)        \
-    {                                                                          \
-        const eddy__stored_##D *in = from;                                     \
-        sum *out = accumulators;                                               \
-                                                                               \
-        for (int64_t i = 0; i < n_runs; i++, in += n_elements)                 \
-            out[i] = run_##name##_##D(out[i], in, n_elements);                 \
-    }                                                                          \
-    static void rows_##name##_##D(void *accumulators, int64_t n_columns,       \
-                                  const void *from, int64_t n_rows,            \
-                                  int64_t stride)                              \
-    {                                                                          \
-        sum *out = accumulators;                                               \
-                                                                               \
-        for (int64_t row = 0; row < n_rows; row++) {                           \
-            const eddy__stored_##D *in =                                       \
-                (const eddy__stored_##D *)from + row * stride;                 \
-                                                                               \
-            EDDY__FOR_EACH(i, n_columns,                                       \
-                           out[i] = fold_##name##_##D(                         \
-                               out[i], FROM(eddy__load_##D(in[i]))));          \
-        }                                                                      \
-    }                                                                          \
+    REDUCER_LOOPS(, plain, D, name, sum, FROM)                                 \
+    REDUCER_LOOPS(EDDY__WIDE, wide, D, name, sum, FROM)                        \
     static void join_##name##_##D(void *accumulators, const void *others,      \
                                   int64_t n_columns)                           \
     {                                                                          \
@@ -156,11 +193,8 @@ static inline eddy__complex64 root_C64(const eddy__complex64 a)
             out[i] = EDDY__STORE_##D(finish);                                  \
         }                                                                      \
     }                                                                          \
-    static const eddy__reducer reducer_##name##_##D = {                        \
-        sizeof(eddy__stored_##D), sizeof(eddy__stored_##D),                    \
-        start_##name##_##D,       runs_##name##_##D,                           \
-        rows_##name##_##D,        join_##name##_##D,                           \
-        finish_##name##_##D,      (KEEPS)};                                    \
+    static const eddy__reducer reducer_##name##_##D =                          \
+        REDUCER_OF(D, name, sum, KEEPS);                                       \
     _Static_assert(sizeof(sum) <= EDDY__ACCUMULATOR_MAX, "fits a level");
 
 /* What is accumulated as it is computed. */

@@ -1,15 +1,19 @@
 #include "ops/reduction.h"
 
 #include "ops/elements.h"
+#include "ops/elementwise.h"
 
 #include <inttypes.h>
 
 /* Inputs. */
 enum { INPUT, AXES };
 
-#define CHUNK 1024 /* elements or rows that are folded without joining */
-#define TILE 64    /* columns that are reduced at a time */
-#define LEVELS 48  /* of pairs; more than memory has chunks */
+/* Elements of a run, or rows, that are folded without joining. */
+#define RUN_CHUNK 8192
+#define ROW_CHUNK 1024
+#define TILE 64        /* short runs that are reduced at a time */
+#define MOST_TILE 1024 /* columns that are */
+#define PILE_BYTES ((size_t)24 * 1024)
 
 /* ---- axes and shapes ---- */
 
@@ -95,6 +99,7 @@ typedef struct walk {
  */
 typedef struct plan {
     const eddy__reducer *reducer;
+    int way; /* of its loops */
     bool last_is_reduced;
     int64_t last;
     int64_t n_rows, row_stride;
@@ -124,7 +129,8 @@ static bool walk_next(walk *w)
 /* Takes the dimensions from the last on, joining neighbours of a kind. */
 static plan make_plan(const eddy_shape *shape, unsigned axes)
 {
-    plan p = {.last = 1, .n_rows = 1, .count = 1};
+    plan p = {
+        .way = EDDY__HAS_WIDE() ? 1 : 0, .last = 1, .n_rows = 1, .count = 1};
     int64_t stride = 1;
     bool has_last = false, has_rows = false;
 
@@ -164,27 +170,48 @@ static plan make_plan(const eddy_shape *shape, unsigned axes)
 typedef struct pile {
     const eddy__reducer *reducer;
     int64_t width;     /* accumulators a level */
+    int64_t chunk;     /* elements or rows in one */
     uint64_t n_chunks; /* done */
     int64_t taken;     /* elements or rows folded into the top */
-    int32_t top;
-    uint64_t levels[LEVELS][TILE];
+    size_t top;
+    uint64_t levels[PILE_BYTES / sizeof(uint64_t)];
 } pile;
 
 _Static_assert(sizeof(uint64_t) >= EDDY__ACCUMULATOR_MAX, "levels hold them");
 
-static void pile_init(pile *p, const eddy__reducer *reducer, int64_t width)
+/* How many accumulators a level can have when `count` elements meet in each. */
+static int64_t pile_width(const plan *p)
 {
-    p->reducer = reducer;
+    size_t n_levels = 1;
+    int64_t width;
+
+    for (int64_t chunks = p->count / ROW_CHUNK; chunks > 0; chunks /= 2)
+        n_levels++;
+    width = (int64_t)(PILE_BYTES / (n_levels * p->reducer->sum_size));
+    return width < MOST_TILE ? width : MOST_TILE;
+}
+
+static void *pile_level(pile *p, size_t level)
+{
+    return (unsigned char *)p->levels +
+           level * (size_t)p->width * p->reducer->sum_size;
+}
+
+static void pile_init(pile *p, const plan *of, int64_t width)
+{
+    p->reducer = of->reducer;
     p->width = width;
+    p->chunk = of->last_is_reduced ? RUN_CHUNK : ROW_CHUNK;
     p->n_chunks = 0;
     p->taken = 0;
     p->top = 0;
-    reducer->start(p->levels[0], width);
+    p->reducer->start(p->levels, width);
 }
 
 static void pile_join(pile *p)
 {
-    p->reducer->join(p->levels[p->top - 1], p->levels[p->top], p->width);
+    p->reducer->join(pile_level(p, p->top - 1), pile_level(p, p->top),
+                     p->width);
     p->top--;
 }
 
@@ -192,27 +219,27 @@ static void pile_join(pile *p)
 static void pile_take(pile *p, int64_t n)
 {
     p->taken += n;
-    if (p->taken < CHUNK)
+    if (p->taken < p->chunk)
         return;
     for (uint64_t rest = p->n_chunks; rest & 1; rest >>= 1)
         pile_join(p);
     p->n_chunks++;
     p->taken = 0;
     p->top++;
-    p->reducer->start(p->levels[p->top], p->width);
+    p->reducer->start(pile_level(p, p->top), p->width);
 }
 
 /* How many may be folded before pile_take is to be told. */
 static int64_t pile_room(const pile *p, int64_t n)
 {
-    return n < CHUNK - p->taken ? n : CHUNK - p->taken;
+    return n < p->chunk - p->taken ? n : p->chunk - p->taken;
 }
 
 static void pile_finish(pile *p, void *out, int64_t count)
 {
     while (p->top > 0)
         pile_join(p);
-    p->reducer->finish(out, p->levels[0], p->width, count);
+    p->reducer->finish(out, p->levels, p->width, count);
 }
 
 /* ---- reducing ---- */
@@ -222,8 +249,8 @@ static void fold_run(const plan *p, pile *into, const unsigned char *in)
     for (int64_t at = 0; at < p->last;) {
         const int64_t n = pile_room(into, p->last - at);
 
-        p->reducer->fold_runs(into->levels[into->top], 1,
-                              in + (size_t)at * p->reducer->in_size, n);
+        p->reducer->fold_runs[p->way](pile_level(into, into->top), 1,
+                                      in + (size_t)at * p->reducer->in_size, n);
         at += n;
         pile_take(into, n);
     }
@@ -236,8 +263,8 @@ static void fold_rows(const plan *p, pile *into, const unsigned char *in)
     for (int64_t at = 0; at < p->n_rows;) {
         const int64_t n = pile_room(into, p->n_rows - at);
 
-        p->reducer->fold_rows(into->levels[into->top], into->width,
-                              in + (size_t)at * row, n, p->row_stride);
+        p->reducer->fold_rows[p->way](pile_level(into, into->top), into->width,
+                                      in + (size_t)at * row, n, p->row_stride);
         at += n;
         pile_take(into, n);
     }
@@ -249,7 +276,7 @@ static void reduce_columns(plan *p, pile *into, const unsigned char *in,
 {
     const size_t size = p->reducer->in_size;
 
-    pile_init(into, p->reducer, width);
+    pile_init(into, p, width);
     if (p->count > 0) {
         do {
             const unsigned char *at = in + (size_t)p->reduced.offset * size;
@@ -275,7 +302,7 @@ static void reduce_rows(const plan *p, const unsigned char *in,
         const int64_t n = left < TILE ? left : TILE;
 
         reducer->start(accumulators, n);
-        reducer->fold_runs(accumulators, n, in, p->last);
+        reducer->fold_runs[p->way](accumulators, n, in, p->last);
         reducer->finish(out, accumulators, n, p->count);
         in += (size_t)(n * p->last) * reducer->in_size;
         out += (size_t)n * reducer->out_size;
@@ -287,9 +314,10 @@ static void reduce(plan *p, const unsigned char *in, unsigned char *out)
 {
     const int64_t n_columns = p->last_is_reduced ? 1 : p->last;
     const eddy__reducer *reducer = p->reducer;
+    const int64_t width = pile_width(p);
     pile into;
 
-    if (p->last_is_reduced && p->reduced.rank == 0 && p->last <= CHUNK) {
+    if (p->last_is_reduced && p->reduced.rank == 0 && p->last <= RUN_CHUNK) {
         reduce_rows(p, in, out);
         return;
     }
@@ -297,11 +325,11 @@ static void reduce(plan *p, const unsigned char *in, unsigned char *out)
         const unsigned char *at =
             in + (size_t)p->kept.offset * reducer->in_size;
 
-        for (int64_t column = 0; column < n_columns; column += TILE) {
+        for (int64_t column = 0; column < n_columns; column += width) {
             const int64_t left = n_columns - column;
 
             reduce_columns(p, &into, at + (size_t)column * reducer->in_size,
-                           left < TILE ? left : TILE,
+                           left < width ? left : width,
                            out + (size_t)column * reducer->out_size);
         }
         out += (size_t)n_columns * reducer->out_size;

@@ -13,20 +13,24 @@
 
 #define EDDY__ACCUMULATOR_MAX 8 /* bytes */
 
-/* One op on one dtype. */
+/*
+ * One op on one dtype.  Loops come in two ways, for the baseline processor and
+ * for one with wider vectors, which give the same bits.
+ */
 typedef struct eddy__reducer {
-    size_t in_size, out_size;
+    size_t in_size, out_size, sum_size;
+    bool keeps_one; /* the result of one element is that element */
 
     /* Makes `n` accumulators of nothing. */
     void (*start)(void *accumulators, int64_t n);
 
     /* Folds runs of `n` elements, each behind the other, one an accumulator. */
-    void (*fold_runs)(void *accumulators, int64_t n_runs, const void *in,
-                      int64_t n);
+    void (*fold_runs[2])(void *accumulators, int64_t n_runs, const void *in,
+                         int64_t n);
 
     /* Folds rows, `stride` elements apart, into `n` accumulators. */
-    void (*fold_rows)(void *accumulators, int64_t n, const void *in,
-                      int64_t n_rows, int64_t stride);
+    void (*fold_rows[2])(void *accumulators, int64_t n, const void *in,
+                         int64_t n_rows, int64_t stride);
 
     /* Folds `n` accumulators into others. */
     void (*join)(void *accumulators, const void *others, int64_t n);
@@ -34,8 +38,6 @@ typedef struct eddy__reducer {
     /* Results, each of `count` elements. */
     void (*finish)(void *out, const void *accumulators, int64_t n,
                    int64_t count);
-
-    bool keeps_one; /* the result of one element is that element */
 } eddy__reducer;
 
 /* A shape function and a kernel; the kernel needs what prepare leaves. */
