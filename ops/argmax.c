@@ -4,6 +4,7 @@
  * 0.
  */
 #include "ops/elements.h"
+#include "ops/elementwise.h"
 #include "ops/numeric.h"
 #include "ops/ops.h"
 
@@ -13,7 +14,9 @@
 /* Inputs. */
 enum { INPUT, DIMENSION };
 
-#define TILE 64 /* columns that are searched at a time */
+#define TILE 256  /* columns that are searched at a time */
+#define LANES 16  /* of a row of neighbours */
+#define BLOCK 127 /* rows whose numbers fit in any integer */
 
 /*
  * The rows' elements of `width` neighbouring columns are `stride` apart; sets
@@ -22,28 +25,121 @@ enum { INPUT, DIMENSION };
 typedef void (*search_loop)(const void *in, int64_t n, int64_t stride,
                             int64_t width, int64_t *out_index);
 
-#define SEARCH(D, name, compare, start)                                        \
-    static void name##_##D(const void *from, int64_t n, int64_t stride,        \
-                           int64_t width, int64_t *out_index)                  \
+/* ---- columns: in blocks of rows, whose numbers are as wide as elements ----
+ */
+
+#define SEARCH_COLUMNS(target, way, D, name, compare, start)                   \
+    target static void columns_##way##_##name##_##D(                           \
+        const eddy__stored_##D *in, int64_t n, int64_t stride, int64_t width,  \
+        int64_t *out_index)                                                    \
     {                                                                          \
-        const eddy__stored_##D *in = from;                                     \
         eddy__computed_##D best[TILE];                                         \
                                                                                \
-        for (int64_t i = 0; i < width; i++) {                                  \
+        for (int64_t i = 0; i < width; i++)                                    \
             best[i] = (eddy__computed_##D)(start);                             \
+        for (int64_t i = 0; i < width; i++)                                    \
             out_index[i] = 0;                                                  \
-        }                                                                      \
-        for (int64_t row = 0; row < n; row++, in += stride) {                  \
-            for (int64_t i = 0; i < width; i++) {                              \
-                const eddy__computed_##D x = eddy__load_##D(in[i]);            \
+        for (int64_t from = 0; from < n; from += BLOCK) {                      \
+            const int64_t end = n - from < BLOCK ? n - from : BLOCK;           \
+            eddy__index_##D at[TILE];                                          \
                                                                                \
-                if (x compare best[i]) {                                       \
-                    best[i] = x;                                               \
-                    out_index[i] = row;                                        \
-                }                                                              \
+            for (int64_t i = 0; i < width; i++)                                \
+                at[i] = BLOCK;                                                 \
+            for (int64_t row = 0; row < end; row++) {                          \
+                const eddy__stored_##D *x = in + (from + row) * stride;        \
+                                                                               \
+                EDDY__FOR_EACH(                                                \
+                    i, width,                                                  \
+                    const eddy__computed_##D a = eddy__load_##D(x[i]);         \
+                    const bool is_better = a compare best[i];                  \
+                    best[i] = is_better ? a : best[i];                         \
+                    at[i] = is_better ? (eddy__index_##D)row : at[i]);         \
             }                                                                  \
+            for (int64_t i = 0; i < width; i++)                                \
+                if (at[i] < BLOCK)                                             \
+                    out_index[i] = from + (int64_t)at[i];                      \
         }                                                                      \
     }
+
+/* ---- a row of neighbours: the best value first, and then where it is ---- */
+
+#define SEARCH_ROW(target, way, D, name, compare, start)                       \
+    target static int64_t find_##way##_##name##_##D(                           \
+        const eddy__stored_##D *in, eddy__computed_##D value)                  \
+    {                                                                          \
+        for (int64_t at = 0;; at++)                                            \
+            if (eddy__load_##D(in[at]) == value)                               \
+                return at;                                                     \
+    }                                                                          \
+    /* Passes over strips without `value`, which is in `in`. */                \
+    target static int64_t skip_##way##_##name##_##D(                           \
+        const eddy__stored_##D *in, int64_t n, eddy__computed_##D value)       \
+    {                                                                          \
+        int64_t at = 0;                                                        \
+                                                                               \
+        for (; n - at >= LANES; at += LANES) {                                 \
+            eddy__index_##D hits = 0;                                          \
+                                                                               \
+            for (int64_t i = 0; i < LANES; i++)                                \
+                hits |=                                                        \
+                    (eddy__index_##D)(eddy__load_##D(in[at + i]) == value);    \
+            if (hits)                                                          \
+                break;                                                         \
+        }                                                                      \
+        return at;                                                             \
+    }                                                                          \
+    target static int64_t row_##way##_##name##_##D(const eddy__stored_##D *in, \
+                                                   int64_t n)                  \
+    {                                                                          \
+        eddy__computed_##D best[LANES], top = (eddy__computed_##D)(start);     \
+        int64_t at = 0;                                                        \
+                                                                               \
+        for (int64_t i = 0; i < LANES; i++)                                    \
+            best[i] = top;                                                     \
+        for (; n - at >= LANES; at += LANES) {                                 \
+            EDDY__INDEPENDENT                                                  \
+            for (int64_t i = 0; i < LANES; i++) {                              \
+                const eddy__computed_##D x = eddy__load_##D(in[at + i]);       \
+                                                                               \
+                best[i] = x compare best[i] ? x : best[i];                     \
+            }                                                                  \
+        }                                                                      \
+        for (int64_t i = 0; i < LANES; i++)                                    \
+            top = best[i] compare top ? best[i] : top;                         \
+        for (; at < n; at++)                                                   \
+            if (eddy__load_##D(in[at]) compare top)                            \
+                top = eddy__load_##D(in[at]);                                  \
+        if (!(top compare(eddy__computed_##D)(start)))                         \
+            return 0;                                                          \
+        at = skip_##way##_##name##_##D(in, n, top);                            \
+        return at + find_##way##_##name##_##D(in + at, top);                   \
+    }
+
+#define SEARCH_LOOP(way, D, name)                                              \
+    static void way##_##name##_##D(const void *from, int64_t n,                \
+                                   int64_t stride, int64_t width,              \
+                                   int64_t *out_index)                         \
+    {                                                                          \
+        if (stride == 1)                                                       \
+            *out_index = row_##way##_##name##_##D(from, n);                    \
+        else                                                                   \
+            columns_##way##_##name##_##D(from, n, stride, width, out_index);   \
+    }
+
+#define SEARCH(D, name, compare, start)                                        \
+    SEARCH_COLUMNS(, plain, D, name, compare, start)                           \
+    SEARCH_COLUMNS(EDDY__WIDE, wide, D, name, compare, start)                  \
+    SEARCH_ROW(, plain, D, name, compare, start)                               \
+    SEARCH_ROW(EDDY__WIDE, wide, D, name, compare, start)                      \
+    SEARCH_LOOP(plain, D, name)                                                \
+    SEARCH_LOOP(wide, D, name)
+
+/* As wide as what is compared. */
+typedef uint8_t eddy__index_I8, eddy__index_U8, eddy__index_B;
+typedef uint16_t eddy__index_I16, eddy__index_U16;
+typedef uint32_t eddy__index_I32, eddy__index_U32, eddy__index_F32;
+typedef uint32_t eddy__index_F16;
+typedef uint64_t eddy__index_I64, eddy__index_U64, eddy__index_F64;
 
 #define SEARCHES(name, compare, float_start, bound)                            \
     EDDY__EACH_FLOAT(SEARCH, name, compare, float_start)                       \
@@ -62,7 +158,8 @@ SEARCH(U32, least, <, UINT32_MAX)
 SEARCH(U64, least, <, UINT64_MAX)
 SEARCH(B, least, <, 1)
 
-#define ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
+#define ENTRY(D, name)                                                         \
+    [EDDY__DTYPE_##D] = {plain_##name##_##D, wide_##name##_##D},
 #define ENTRIES(name)                                                          \
     {                                                                          \
         EDDY__EACH_FLOAT(ENTRY, name)                                          \
@@ -70,8 +167,11 @@ SEARCH(B, least, <, 1)
         EDDY__EACH_UNSIGNED(ENTRY, name) ENTRY(B, name)                        \
     }
 
-static const search_loop largest[EDDY_DTYPE_COUNT] = ENTRIES(largest);
-static const search_loop least[EDDY_DTYPE_COUNT] = ENTRIES(least);
+/* Loops by dtype, for the baseline processor and for wider vectors. */
+typedef search_loop search_loops[2];
+
+static const search_loops largest[EDDY_DTYPE_COUNT] = ENTRIES(largest);
+static const search_loops least[EDDY_DTYPE_COUNT] = ENTRIES(least);
 
 /* Narrow dtypes keep the low bits of an index. */
 static void store(eddy_dtype dtype, void *out, int64_t at, const int64_t *index,
@@ -120,13 +220,14 @@ static eddy_shape without(const eddy_shape *shape, int32_t axis)
     return out;
 }
 
-static eddy_status run_search(eddy_kernel *k, const search_loop *loops)
+static eddy_status run_search(eddy_kernel *k, const search_loops *loops)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, INPUT);
     const eddy_dtype to = (eddy_dtype)k->node->out_dtypes[0];
     const eddy_shape *shape = eddy__in_shape(k, INPUT);
     const unsigned char *in = eddy__in_elements(k, INPUT);
     const size_t size = eddy_dtype_size(dtype);
+    const search_loop loop = loops[dtype][EDDY__HAS_WIDE() ? 1 : 0];
     int64_t index[TILE], inner = 1, n, done = 0, left;
     eddy_shape out_shape;
     int32_t axis = 0;
@@ -144,8 +245,8 @@ static eddy_status run_search(eddy_kernel *k, const search_loop *loops)
 
         if (width > TILE)
             width = TILE;
-        loops[dtype](in + (size_t)(done / inner * n * inner + column) * size, n,
-                     inner, width, index);
+        loop(in + (size_t)(done / inner * n * inner + column) * size, n, inner,
+             width, index);
         store(to, out, done, index, width);
         done += width;
         left -= width;

@@ -13,48 +13,84 @@
 
 /* ---- Cumsum, Cumprod, CumulativeLogsumexp ---- */
 
-/* `n` rows of `row` elements, `step` elements apart, the first at `first`. */
+/*
+ * Blocks of `n` rows of `row` elements, `step` elements apart, the first at
+ * `first` of its block.
+ */
 typedef struct rows {
+    int64_t n_blocks, block;
     int64_t n, row, first, step;
     bool exclusive;
 } rows;
 
+/* Blocks that are run through side by side, since none waits for another. */
+#define ABREAST 4
+
 /*
- * A row of one element is run through with the sum at hand; else row i is row
- * i - 1 and one row of the input, element by element.
+ * Rows of one element are run through with the sum at hand; else row i is row i
+ * - 1 and one row of the input, element by element.
  */
 #define DEFINE_SCAN(name, type, one, combine)                                  \
     static void run_##name(const rows *r, type *restrict y,                    \
                            const type *restrict x)                             \
     {                                                                          \
-        type sum = r->exclusive ? (one) : combine((one), x[0]);                \
         const int64_t ahead = r->exclusive ? 0 : r->step;                      \
+        type a = r->exclusive ? (one) : combine((one), x[0]);                  \
                                                                                \
-        y[0] = sum;                                                            \
-        for (int64_t i = 1; i < r->n; i++) {                                   \
-            sum = combine(sum, x[ahead]);                                      \
-            x += r->step;                                                      \
-            y += r->step;                                                      \
-            y[0] = sum;                                                        \
+        y[0] = a;                                                              \
+        for (int64_t i = 1, at = 0; i < r->n; i++, at += r->step) {            \
+            a = combine(a, x[at + ahead]);                                     \
+            y[at + r->step] = a;                                               \
+        }                                                                      \
+    }                                                                          \
+    static void abreast_##name(const rows *r, type *restrict y,                \
+                               const type *restrict x)                         \
+    {                                                                          \
+        const int64_t ahead = r->exclusive ? 0 : r->step;                      \
+        const int64_t n = r->block, n2 = 2 * n, n3 = 3 * n;                    \
+        type a = r->exclusive ? (one) : combine((one), x[0]);                  \
+        type b = r->exclusive ? (one) : combine((one), x[n]);                  \
+        type c = r->exclusive ? (one) : combine((one), x[n2]);                 \
+        type d = r->exclusive ? (one) : combine((one), x[n3]);                 \
+                                                                               \
+        y[0] = a, y[n] = b, y[n2] = c, y[n3] = d;                              \
+        for (int64_t i = 1, at = 0; i < r->n; i++, at += r->step) {            \
+            const type *in = x + at + ahead;                                   \
+            type *out = y + at + r->step;                                      \
+                                                                               \
+            a = combine(a, in[0]);                                             \
+            b = combine(b, in[n]);                                             \
+            c = combine(c, in[n2]);                                            \
+            d = combine(d, in[n3]);                                            \
+            out[0] = a, out[n] = b, out[n2] = c, out[n3] = d;                  \
+        }                                                                      \
+    }                                                                          \
+    static void rows_##name(const rows *r, type *y, const type *x)             \
+    {                                                                          \
+        for (int64_t j = 0; j < r->row; j++)                                   \
+            y[j] = r->exclusive ? (one) : combine((one), x[j]);                \
+        for (int64_t i = 1, at = 0; i < r->n; i++, at += r->step) {            \
+            const type *a = y + at,                                            \
+                       *b = x + at + (r->exclusive ? 0 : r->step);             \
+            type *to = y + at + r->step;                                       \
+                                                                               \
+            EDDY__FOR_EACH(j, r->row, to[j] = combine(a[j], b[j]));            \
         }                                                                      \
     }                                                                          \
     static void scan_##name(const rows *r, void *to, const void *from)         \
     {                                                                          \
         const type *x = (const type *)from + r->first;                         \
         type *y = (type *)to + r->first;                                       \
+        int64_t k = 0;                                                         \
                                                                                \
-        if (r->row == 1) {                                                     \
-            run_##name(r, y, x);                                               \
-            return;                                                            \
-        }                                                                      \
-        for (int64_t j = 0; j < r->row; j++)                                   \
-            y[j] = r->exclusive ? (one) : combine((one), x[j]);                \
-        for (int64_t i = 1; i < r->n; i++) {                                   \
-            const type *a = y, *b = r->exclusive ? x : x + r->step;            \
-                                                                               \
-            y += r->step;                                                      \
-            x += r->step;                                                      \
-            EDDY__FOR_EACH(j, r->row, y[j] = combine(a[j], b[j]));             \
+        if (r->row == 1)                                                       \
+            for (; r->n_blocks - k >= ABREAST; k += ABREAST)                   \
+                abreast_##name(r, y + k * r->block, x + k * r->block);         \
+        for (; k < r->n_blocks; k++) {                                         \
+            if (r->row == 1)                                                   \
+                run_##name(r, y + k * r->block, x + k * r->block);             \
+            else                                                               \
+                rows_##name(r, y + k * r->block, x + k * r->block);            \
         }                                                                      \
     }
 
@@ -172,8 +208,7 @@ static eddy_status run_scan(eddy_kernel *k, scan function)
     const direction *way = eddy__state(k);
     const eddy_shape *of = eddy__in_shape(k, 0);
     eddy_dtype dtype = eddy__in_dtype(k, 0);
-    rows r = {.row = 1, .exclusive = way->exclusive};
-    int64_t outer = 1, block;
+    rows r = {.n_blocks = 1, .row = 1, .exclusive = way->exclusive};
     unsigned char *out;
     int32_t axis;
 
@@ -182,16 +217,14 @@ static eddy_status run_scan(eddy_kernel *k, scan function)
     if (eddy__in_count(k, 0) == 0)
         return EDDY_OK;
     for (int32_t d = 0; d < axis; d++)
-        outer *= of->dims[d];
+        r.n_blocks *= of->dims[d];
     for (int32_t d = axis + 1; d < of->rank; d++)
         r.row *= of->dims[d];
     r.n = of->dims[axis];
-    block = r.n * r.row;
+    r.block = r.n * r.row;
     r.step = way->reverse ? -r.row : r.row;
-    for (int64_t o = 0; o < outer; o++) {
-        r.first = o * block + (way->reverse ? block - r.row : 0);
-        function(&r, out, eddy__in_elements(k, 0));
-    }
+    r.first = way->reverse ? r.block - r.row : 0;
+    function(&r, out, eddy__in_elements(k, 0));
     return EDDY_OK;
 }
 

@@ -62,6 +62,39 @@ START_TEST(sums_and_products_run_along_an_axis)
 }
 END_TEST
 
+/* More rows than are run through side by side, and rows of many elements. */
+START_TEST(many_rows_run_at_once)
+{
+    static const eddy_shape shapes[] = {{2, {11, 7}}, {3, {2, 7, 40}}};
+    double values[560];
+
+    for (int i = 0; i < 560; i++)
+        values[i] = i % 13 - 6;
+    for (int s = 0; s < 2; s++) {
+        const eddy_shape *shape = &shapes[s];
+        const int64_t inner = s == 0 ? 1 : 40;
+        eddy_tensor *x =
+            harness_numbers(&h, EDDY_FLOAT32, shape->rank, shape->dims, values);
+
+        for (int way = 0; way < 4; way++) {
+            const bool exclusive = (way & 1) != 0, reverse = (way & 2) != 0;
+
+            scan("Cumsum", x, 1, exclusive, reverse);
+            for (int64_t i = 0; i < x->count; i++) {
+                const int64_t row = i / inner % 7, first = i - row * inner;
+                double want = 0;
+
+                for (int64_t r = 0; r < 7; r++)
+                    if ((r == row && !exclusive) ||
+                        (reverse ? r > row : r < row))
+                        want += values[first + r * inner];
+                ck_assert_double_eq(harness_get(h.outputs[0], i), want);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(complex_numbers_run_too)
 {
     const float values[] = {1, 2, 0, 1, -3, 0.5f};
@@ -228,6 +261,7 @@ TCase *ops_scan_tests(void)
 
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, sums_and_products_run_along_an_axis, 0, 11);
+    tcase_add_test(tests, many_rows_run_at_once);
     tcase_add_test(tests, complex_numbers_run_too);
     tcase_add_test(tests, running_integers_wrap);
     tcase_add_test(tests, logarithms_of_sums_run_along_an_axis);
