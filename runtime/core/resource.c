@@ -229,3 +229,29 @@ eddy__resource_table_find(eddy__resource_table *table,
         eddy__free(table->allocator, key, 1, key_size);
     return resource || !make ? EDDY_OK : eddy__fail_memory(err);
 }
+
+size_t eddy__resource_table_count(eddy__resource_table *table,
+                                  const eddy__resource_type *type)
+{
+    size_t n = 0;
+
+    uv_mutex_lock(&table->mu);
+    for (size_t i = 0; i < table->n; i++)
+        n += table->items[i].resource->type == type;
+    uv_mutex_unlock(&table->mu);
+    return n;
+}
+
+eddy__resource *eddy__resource_table_at(eddy__resource_table *table,
+                                        const eddy__resource_type *type,
+                                        size_t i)
+{
+    eddy__resource *found = NULL;
+
+    uv_mutex_lock(&table->mu);
+    for (size_t at = 0; at < table->n && !found; at++)
+        if (table->items[at].resource->type == type && i-- == 0)
+            found = eddy__resource_retain(table->items[at].resource);
+    uv_mutex_unlock(&table->mu);
+    return found;
+}

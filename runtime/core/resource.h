@@ -123,6 +123,18 @@ eddy__resource_table_find(eddy__resource_table *table,
                           eddy__resource_maker make, const void *arg,
                           eddy__resource **out_resource, eddy_error *err);
 
+/* How many of `type` there are.  @thread any */
+size_t eddy__resource_table_count(eddy__resource_table *table,
+                                  const eddy__resource_type *type);
+
+/*
+ * A reference to the resource of `type` that was the i-th to be made; NULL past
+ * the end.  @thread any
+ */
+eddy__resource *eddy__resource_table_at(eddy__resource_table *table,
+                                        const eddy__resource_type *type,
+                                        size_t i);
+
 /* Drops the table's references.  @thread any */
 void eddy__resource_table_clear(eddy__resource_table *table);
 
