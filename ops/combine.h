@@ -16,7 +16,7 @@ typedef enum eddy__combination {
 } eddy__combination;
 
 /*
- * out[i] = a[i] op b[i], where `out` may be `a`.  Integers wrap; DIV of
+ * out[i] = a[i] op b[i], where `out` may be `a` or `b`.  Integers wrap; DIV of
  * integers truncates and must not be given a divisor of 0; of equal elements
  * and NaNs, MIN and MAX keep that of `a`.  NULL for REPLACE, and for a dtype
  * that has no such operation.  Rows must not be empty.
