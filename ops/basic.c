@@ -291,36 +291,52 @@ static eddy_status run_ones(eddy_kernel *k)
 #define ONES                                                                   \
     "{float16, float32, float64, int8, int16, int32, int64, uint8, uint16, "   \
     "uint32, uint64, complex64, bool}"
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name, NULL                               \
     }
-#define PASS(name, attrs)                                                      \
+#define PASS(name, attrs, doc)                                                 \
     ROW(name, "input: T", "output: T", attrs, eddy__infer_unchanged,           \
-        run_identity, NULL, EDDY_OP_CHEAP)
+        run_identity, NULL, EDDY_OP_CHEAP, doc)
 
 static const eddy_op_spec specs[] = {
     ROW("Placeholder", "", "output: dtype", "dtype: type, shape: shape = ?",
-        infer_shape_attr, run_placeholder, NULL, EDDY_OP_NOT_DIFFERENTIABLE),
+        infer_shape_attr, run_placeholder, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
+        "a value that every run must be fed"),
     ROW("Const", "", "output: dtype", "value: tensor, dtype: type", infer_const,
-        run_const, prepare_const, EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE),
+        run_const, prepare_const, EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+        "the attribute value"),
     ROW("PlaceholderWithDefault", "input: dtype", "output: dtype",
         "dtype: type, shape: shape", infer_default, run_identity, NULL,
-        EDDY_OP_CHEAP),
-    PASS("Identity", "T: type"),
-    PASS("StopGradient", "T: type"),
-    PASS("PreventGradient", "T: type, message: string = ''"),
+        EDDY_OP_CHEAP, "the input, unless a run feeds another value"),
+    PASS("Identity", "T: type", "the input"),
+    PASS("StopGradient", "T: type", "the input, as a constant to gradients"),
+    PASS("PreventGradient", "T: type, message: string = ''",
+         "the input, of which no gradient may be taken"),
     ROW("IdentityN", "input: T", "output: T", "T: list(type) >= 1", infer_each,
-        run_each, NULL, EDDY_OP_CHEAP),
-    ROW("NoOp", "", "", "", NULL, run_nothing, NULL, EDDY_OP_CHEAP),
+        run_each, NULL, EDDY_OP_CHEAP, "the inputs"),
+    ROW("NoOp", "", "", "", NULL, run_nothing, NULL, EDDY_OP_CHEAP,
+        "nothing; a place for control edges"),
     ROW("EnsureShape", "input: T", "output: T", "shape: shape, T: type",
-        infer_ensured, run_ensured, prepare_ensured, EDDY_OP_CHEAP),
+        infer_ensured, run_ensured, prepare_ensured, EDDY_OP_CHEAP,
+        "the input, whose shape is checked"),
     ROW("CheckNumerics", "tensor: T", "output: T", "T: float, message: string",
-        eddy__infer_unchanged, run_numerics, NULL, EDDY_OP_STATEFUL),
+        eddy__infer_unchanged, run_numerics, NULL, EDDY_OP_STATEFUL,
+        "the input, which must have no NaN and no infinity"),
+    ROW("CheckNumericsV2", "tensor: T", "output: T",
+        "T: float, message: string", eddy__infer_unchanged, run_numerics, NULL,
+        EDDY_OP_STATEFUL, "the input, which must have no NaN and no infinity"),
+    PASS("Snapshot", "T: {number, bool}", "the input as it is now"),
+    PASS("GuaranteeConst", "T: type",
+         "the input, which the caller says never changes"),
+    ROW("DeepCopy", "x: T", "y: T", "T: type", eddy__infer_unchanged,
+        run_identity, NULL, EDDY_OP_CHEAP | EDDY_OP_STATEFUL,
+        "a copy of x that nothing changes"),
     ROW("ZerosLike", "x: T", "y: T", "T: type", eddy__infer_unchanged,
-        run_zeros, prepare_zeros, 0),
+        run_zeros, prepare_zeros, 0, "zeros of the shape of x"),
     ROW("OnesLike", "x: T", "y: T", "T: " ONES, eddy__infer_unchanged, run_ones,
-        NULL, 0),
+        NULL, 0, "ones of the shape of x"),
 };
 
 static const eddy__role roles[sizeof specs / sizeof *specs] = {

@@ -115,18 +115,21 @@ static eddy_status run_gradient_args(eddy_kernel *k)
     return put_summed(k, &p, 1);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name, NULL                               \
     }
 #define CHEAP_NO_GRADIENT (EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
     ROW("BroadcastArgs", "s0: T, s1: T", "r0: T", "T: index = int32",
-        eddy__infer_vector, run_args, NULL, CHEAP_NO_GRADIENT),
+        eddy__infer_vector, run_args, NULL, CHEAP_NO_GRADIENT,
+        "the shape that two shapes broadcast to"),
     ROW("BroadcastGradientArgs", "s0: T, s1: T", "r0: T, r1: T",
         "T: index = int32", eddy__infer_vector, run_gradient_args, NULL,
-        CHEAP_NO_GRADIENT),
+        CHEAP_NO_GRADIENT,
+        "which dimensions of each input broadcasting repeats"),
 };
 
 const eddy__op_table eddy__broadcast_args_ops = {specs, NULL,

@@ -374,9 +374,30 @@ static eddy_status run_one_hot(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+/* ---- Empty ---- */
+
+/* TensorFlow leaves elements open without `init`; here they are always 0. */
+static eddy_status run_empty(eddy_kernel *k)
+{
+    const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
+    const eddy_view argument = eddy__in_view(k, 0);
+    unsigned char *out;
+    eddy_shape shape;
+
+    EDDY_TRY(eddy__shape_from_view(k, &argument, 0, &shape));
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
+    if (eddy__value_is_tensor(eddy__out(k, 0)) &&
+        eddy__out(k, 0)->as.tensor->count > 0)
+        memset(out, 0,
+               (size_t)eddy__out(k, 0)->as.tensor->count *
+                   eddy__element_size(dtype));
+    return eddy__elements_done(k, 0);
+}
+
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name, NULL                               \
     }
 #define RANGE                                                                  \
     "{float16, float32, float64, int8, int16, int32, int64, uint16, uint32}"
@@ -384,17 +405,22 @@ static eddy_status run_one_hot(eddy_kernel *k)
 static const eddy_op_spec specs[] = {
     ROW("Fill", "dims: index_type, value: T", "output: T",
         "T: type, index_type: index = int32", infer_fill, run_fill,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0, "a tensor full of one value"),
+    ROW("Empty", "shape: int32", "output: dtype",
+        "dtype: type, init: bool = false", infer_fill, run_empty,
+        eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
+        "a tensor of some shape; all zeros"),
     ROW("Range", "start: Tidx, limit: Tidx, delta: Tidx", "output: Tidx",
-        "Tidx: " RANGE " = int32", infer_range, NULL, prepare_range, 0),
+        "Tidx: " RANGE " = int32", infer_range, NULL, prepare_range, 0,
+        "numbers from start on, delta apart, before limit"),
     ROW("LinSpace", "start: T, stop: T, num: Tidx", "output: T",
         "T: {float32, float64}, Tidx: index = int32", infer_space, NULL,
-        prepare_space, 0),
+        prepare_space, 0, "num numbers from start to stop, equally far apart"),
     ROW("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T",
         "output: T",
         "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
-        infer_one_hot, run_one_hot, prepare_one_hot,
-        EDDY_OP_NOT_DIFFERENTIABLE),
+        infer_one_hot, run_one_hot, prepare_one_hot, EDDY_OP_NOT_DIFFERENTIABLE,
+        "on_value where the new dimension equals an index, else off_value"),
 };
 
 const eddy__op_table eddy__fill_ops = {specs, NULL,

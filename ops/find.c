@@ -129,7 +129,9 @@ static const eddy_op_spec specs[] = {
     {sizeof(eddy_op_spec), "Where", "input: T", "index: int64",
      "T: {float16, float32, float64, int8, int16, int32, int64, uint8, "
      "uint16, uint32, uint64, complex64, bool} = bool",
-     infer_where, run_where, NULL, EDDY_OP_NOT_DIFFERENTIABLE},
+     infer_where, run_where, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
+     "the coordinates of elements that are not zero, in order",
+     "TensorFlow Where", NULL},
 };
 
 const eddy__op_table eddy__find_ops = {specs, NULL,

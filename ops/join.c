@@ -472,31 +472,35 @@ static eddy_status infer_split_v(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name, NULL                               \
     }
 
 static const eddy_op_spec specs[] = {
     ROW("Concat", "concat_dim: int32, values: N * T", "output: T",
         "N: int >= 2, T: type", infer_concat, run_concat, eddy__prepare_movable,
-        0),
+        0, "the inputs one behind the other along a dimension"),
     ROW("ConcatV2", "values: N * T, axis: Tidx", "output: T",
         "N: int >= 2, T: type, Tidx: index = int32", infer_concat_v2,
-        run_concat_v2, eddy__prepare_movable, 0),
+        run_concat_v2, eddy__prepare_movable, 0,
+        "the inputs one behind the other along a dimension"),
     ROW("Pack", "values: N * T", "output: T",
         "N: int >= 1, T: type, axis: int = 0", infer_pack, run_pack,
-        prepare_axis, 0),
+        prepare_axis, 0, "the inputs along a new dimension"),
     ROW("Unpack", "value: T", "output: num * T",
         "num: int >= 0, T: type, axis: int = 0", infer_unpack, run_unpack,
-        prepare_axis, 0),
+        prepare_axis, 0,
+        "the parts of the input along a dimension, without it"),
     ROW("Split", "split_dim: int32, value: T", "output: num_split * T",
         "num_split: int >= 1, T: type", infer_split, run_split,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0, "equal parts of the input along a dimension"),
     ROW("SplitV", "value: T, size_splits: Tlen, split_dim: int32",
         "output: num_split * T",
         "num_split: int >= 1, T: type, Tlen: {int8, int32, int64} = int64",
-        infer_split_v, run_split_v, eddy__prepare_movable, 0),
+        infer_split_v, run_split_v, eddy__prepare_movable, 0,
+        "parts of given sizes along a dimension"),
 };
 
 const eddy__op_table eddy__join_ops = {specs, NULL,

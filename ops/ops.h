@@ -11,6 +11,7 @@
     X(avg_pool)                                                                \
     X(basic)                                                                   \
     X(batch_matmul)                                                            \
+    X(batch_norm)                                                              \
     X(bias)                                                                    \
     X(binary)                                                                  \
     X(broadcast_args)                                                          \

@@ -395,30 +395,34 @@ static eddy_status prepare_invert(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags)                  \
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
     {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, flags \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name, NULL                               \
     }
 
 static const eddy_op_spec specs[] = {
     ROW("Transpose", "x: T, perm: Tperm", "y: T",
         "T: type, Tperm: index = int32", infer_transpose, run_transpose,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0,
+        "the input with its dimensions in another order"),
     ROW("ReverseV2", "tensor: T, axis: Tidx", "output: T",
         "Tidx: index = int32, T: type", eddy__infer_unchanged, run_reverse,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0, "the input backwards along some dimensions"),
     ROW("Roll", "input: T, shift: Tshift, axis: Taxis", "output: T",
         "T: type, Tshift: index, Taxis: index", eddy__infer_unchanged, run_roll,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0,
+        "the input moved on along dimensions, end to start"),
     ROW("Tile", "input: T, multiples: Tmultiples", "output: T",
         "T: type, Tmultiples: index = int32", infer_tile, run_tile,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0, "the input repeated along each dimension"),
     ROW("BroadcastTo", "input: T, shape: Tidx", "output: T",
         "T: type, Tidx: index = int32", infer_broadcast_to, run_broadcast,
-        eddy__prepare_movable, 0),
+        eddy__prepare_movable, 0,
+        "the input repeated to a shape it broadcasts to"),
     ROW("InvertPermutation", "x: T", "y: T", "T: index = int32",
-        eddy__infer_unchanged, NULL, prepare_invert,
-        EDDY_OP_NOT_DIFFERENTIABLE),
+        eddy__infer_unchanged, NULL, prepare_invert, EDDY_OP_NOT_DIFFERENTIABLE,
+        "the permutation that undoes x"),
 };
 
 const eddy__op_table eddy__permute_ops = {specs, NULL,

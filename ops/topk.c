@@ -215,7 +215,9 @@ static const eddy_op_spec specs[] = {
      "values: T, indices: index_type",
      "sorted: bool = true, T: real, Tk: {int16, int32, int64} = int32, "
      "index_type: {int16, int32, int64} = int32",
-     infer_topk, run_topk, NULL, EDDY_OP_HEAVY},
+     infer_topk, run_topk, NULL, EDDY_OP_HEAVY,
+     "the k greatest elements of each row, and where they are",
+     "TensorFlow TopKV2", NULL},
 };
 
 const eddy__op_table eddy__topk_ops = {specs, NULL,

@@ -72,12 +72,14 @@ END_TEST
 
 START_TEST(identities_pass_every_dtype)
 {
-    static const char *const ops[] = {"Identity", "StopGradient",
-                                      "PreventGradient"};
+    static const char *const ops[] = {"Identity",        "StopGradient",
+                                      "PreventGradient", "GuaranteeConst",
+                                      "DeepCopy",        "Snapshot"};
     eddy_dtype dtype = layout_dtype(_i);
     eddy_tensor *x = layout_range(&h, dtype, 0, 2, matrix);
 
-    for (int i = 0; i < 3; i++) {
+    /* Snapshot has no strings. */
+    for (int i = 0; i < (dtype == EDDY_STRING ? 5 : 6); i++) {
         layout_run(&h, ops[i], LAYOUT_INPUTS(x), NULL, 0);
         layout_want(&h, 0, dtype, 2, matrix, LAYOUT_NUMBERS(0, 1, 2, 3, 4, 5));
         ck_assert_ptr_eq(h.outputs[0]->data, x->data);
@@ -159,15 +161,17 @@ START_TEST(ensure_shape_lets_through_what_fits)
 }
 END_TEST
 
+static const char *numerics_op = "CheckNumerics";
+
 static eddy_status check_numerics(eddy_tensor *x)
 {
     const eddy_string text = {"blew up", 7};
     const eddy_attr attr = eddy_attr_string("message", &text);
 
-    return harness_run_attrs(&h, "CheckNumerics", LAYOUT_INPUTS(x), &attr, 1);
+    return harness_run_attrs(&h, numerics_op, LAYOUT_INPUTS(x), &attr, 1);
 }
 
-/* _i is one of the three floating point dtypes. */
+/* _i: which of the three floating point dtypes, and of the two ops. */
 START_TEST(check_numerics_finds_nans_and_infinities)
 {
     static const struct {
@@ -180,8 +184,9 @@ START_TEST(check_numerics_finds_nans_and_infinities)
          "blew up : Tensor had Inf and NaN values"},
     };
     const int64_t three = 3;
-    eddy_dtype dtype = layout_dtype(_i);
+    eddy_dtype dtype = layout_dtype(_i % 3);
 
+    numerics_op = _i < 3 ? "CheckNumerics" : "CheckNumericsV2";
     for (int i = 0; i < 3; i++) {
         harness_want_error(&h,
                            check_numerics(harness_numbers(&h, dtype, 1, &three,
@@ -253,7 +258,7 @@ TCase *ops_basic_tests(void)
     tcase_add_loop_test(tests, identities_pass_handles, 0, 3);
     tcase_add_test(tests, no_op_does_nothing);
     tcase_add_test(tests, ensure_shape_lets_through_what_fits);
-    tcase_add_loop_test(tests, check_numerics_finds_nans_and_infinities, 0, 3);
+    tcase_add_loop_test(tests, check_numerics_finds_nans_and_infinities, 0, 6);
     tcase_add_loop_test(tests, zeros_like_empties_every_dtype, 0,
                         LAYOUT_DTYPES);
     tcase_add_loop_test(tests, ones_like_fills_numbers, 0, LAYOUT_DTYPES - 1);

@@ -32,6 +32,27 @@ START_TEST(fill_repeats_a_value_of_every_dtype)
 }
 END_TEST
 
+START_TEST(empty_is_full_of_zeros)
+{
+    const int64_t dims[] = {2, 3};
+    const eddy_dtype dtype = layout_dtype(_i);
+    const eddy_attr attr = eddy_attr_type("dtype", &dtype);
+
+    layout_run(&h, "Empty",
+               LAYOUT_INPUTS(layout_ints(&h, 2, LAYOUT_NUMBERS(2, 3))), &attr,
+               1);
+    layout_want(&h, 0, dtype, 2, dims, LAYOUT_NUMBERS(0, 0, 0, 0, 0, 0));
+    layout_run(&h, "Empty", LAYOUT_INPUTS(layout_ints(&h, 0, NULL)), &attr, 1);
+    layout_want(&h, 0, dtype, 0, NULL, LAYOUT_NUMBERS(0));
+    harness_want_error(
+        &h,
+        harness_run_attrs(&h, "Empty",
+                          LAYOUT_INPUTS(layout_ints(&h, 1, LAYOUT_NUMBERS(-1))),
+                          &attr, 1),
+        EDDY_INVALID_ARGUMENT, EDDY_E_DIM);
+}
+END_TEST
+
 START_TEST(fill_goes_on_for_long)
 {
     const int64_t n = 100003;
@@ -250,6 +271,7 @@ TCase *ops_fill_tests(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, fill_repeats_a_value_of_every_dtype, 0,
                         LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, empty_is_full_of_zeros, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, fill_goes_on_for_long);
     tcase_add_test(tests, fill_checks_its_arguments);
     tcase_add_loop_test(tests, range_counts_in_every_dtype, 0, 9);
