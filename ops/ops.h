@@ -51,6 +51,9 @@
     X(stack)                                                                   \
     X(tensor_array)                                                            \
     X(tensor_array_bulk)                                                       \
+    X(tensor_list)                                                             \
+    X(tensor_list_bulk)                                                        \
+    X(tensor_list_concat)                                                      \
     X(tensor_scatter)                                                          \
     X(to_bool)                                                                 \
     X(topk)                                                                    \
