@@ -10,6 +10,7 @@
 
 #include "ops/elements.h"
 #include "ops/elementwise.h"
+#include "ops/list_math.h"
 #include "ops/ops.h"
 
 #define GROUP 8
@@ -198,9 +199,19 @@ static eddy_status infer(eddy_infer *infer)
     return EDDY_OK;
 }
 
+/* A variant is a list. */
+static eddy_status prepare(eddy_infer *infer)
+{
+    if (eddy_infer_output_dtype(infer, 0) == EDDY_VARIANT)
+        eddy_infer_set_kernel(infer, eddy__run_add_lists);
+    return EDDY_OK;
+}
+
 static const eddy_op_spec specs[] = {
     {sizeof(eddy_op_spec), "AddN", "inputs: N * T", "sum: T",
-     "N: int >= 1, T: number", infer, run_add, NULL, 0},
+     "N: int >= 1, T: {number, variant}", infer, run_add, prepare, 0,
+     "The sum of all inputs, or of the items of all lists.", "TensorFlow AddN",
+     NULL},
 };
 
 const eddy__op_table eddy__addn_ops = {

@@ -3,6 +3,7 @@
  * through unchanged, and the two constant fillers ZerosLike and OnesLike.
  */
 #include "ops/elements.h"
+#include "ops/list_math.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -229,6 +230,10 @@ static eddy_status run_empty_strings(eddy_kernel *k)
 
 static eddy_status prepare_zeros(eddy_infer *infer)
 {
+    if (eddy_infer_output_dtype(infer, 0) == EDDY_VARIANT) {
+        eddy_infer_set_kernel(infer, eddy__run_list_zeros);
+        return EDDY_OK;
+    }
     EDDY_TRY(eddy__prepare_movable(infer));
     if (eddy_infer_output_dtype(infer, 0) == EDDY_STRING)
         eddy_infer_set_kernel(infer, run_empty_strings);

@@ -37,6 +37,7 @@
     X(matmul)                                                                  \
     X(max_pool)                                                                \
     X(optimizer)                                                               \
+    X(optional)                                                                \
     X(pad)                                                                     \
     X(permute)                                                                 \
     X(random)                                                                  \

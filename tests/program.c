@@ -174,21 +174,19 @@ static void store(eddy_dtype dtype, void *element, double value)
     }
 }
 
-/* Word `i` of those between commas; they start again when they are used up. */
-static eddy_string word_at(const char *words, int64_t i)
+/* Steps over a word; after the last of those between commas is the first. */
+static eddy_string next_word(const char *words, const char **at)
 {
-    const char *word = words;
+    const eddy_string word = {*at, strcspn(*at, ",")};
 
-    for (; i > 0; i--) {
-        word += strcspn(word, ",");
-        word = *word == ',' ? word + 1 : words;
-    }
-    return (eddy_string){word, strcspn(word, ",")};
+    *at = word.data[word.length] == ',' ? word.data + word.length + 1 : words;
+    return word;
 }
 
 static eddy_tensor *make_numbers(const program *p, eddy_dtype dtype,
                                  const eddy_shape *shape, const char *words)
 {
+    const char *at = words;
     eddy_tensor *tensor;
     eddy_error err;
 
@@ -198,13 +196,14 @@ static eddy_tensor *make_numbers(const program *p, eddy_dtype dtype,
         store(dtype,
               (char *)eddy_tensor_mutable_data(tensor) +
                   (size_t)i * eddy_dtype_size(dtype),
-              atof(word_at(words, i).data));
+              atof(next_word(words, &at).data));
     return tensor;
 }
 
 static eddy_tensor *make_strings(const program *p, const eddy_shape *shape,
                                  const char *words)
 {
+    const char *at = words;
     eddy_string strings[64];
     eddy_tensor *tensor;
     eddy_error err;
@@ -214,7 +213,7 @@ static eddy_tensor *make_strings(const program *p, const eddy_shape *shape,
         n *= shape->dims[d];
     ck_assert_int_le(n, 64);
     for (int64_t i = 0; i < n; i++)
-        strings[i] = word_at(words, i);
+        strings[i] = next_word(words, &at);
     ck_assert_int_eq(eddy_tensor_from_strings(p->ctx, shape, strings, (size_t)n,
                                               &tensor, &err),
                      EDDY_OK);

@@ -1,0 +1,191 @@
+/*
+ * Items may be lists in turn, to any depth, so pairs of lists that are still to
+ * be worked on wait in an array.
+ */
+#include "ops/list_math.h"
+
+#include "ops/addn.h"
+#include "ops/tensor_list.h"
+#include "runtime/base/memory.h"
+
+#include <inttypes.h>
+
+/* `to`, the kernel's own, is to become what it is to be with `from`. */
+typedef struct pair {
+    eddy__list *to;
+    const eddy__list *from;
+} pair;
+
+typedef struct pairs {
+    const eddy_allocator *allocator;
+    pair *items;
+    size_t n, capacity;
+} pairs;
+
+static eddy_status fail_memory(eddy_kernel *k)
+{
+    return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                       "no memory for lists within lists");
+}
+
+static eddy_status add_pair(eddy_kernel *k, pairs *todo, eddy__list *to,
+                            const eddy__list *from)
+{
+    void *items = todo->items;
+    const bool ok = eddy__grow(todo->allocator, &items, &todo->capacity,
+                               todo->n + 1, sizeof *todo->items);
+
+    todo->items = items;
+    if (!ok)
+        return fail_memory(k);
+    todo->items[todo->n++] = (pair){.to = to, .from = from};
+    return EDDY_OK;
+}
+
+/* Works on a pair, and adds to `todo` the pairs of lists within. */
+typedef eddy_status (*work)(eddy_kernel *k, pairs *todo, pair p);
+
+static eddy_status work_all(eddy_kernel *k, work do_pair, eddy__list *to,
+                            const eddy__list *from)
+{
+    pairs todo = {.allocator = k->allocator};
+    eddy_status status = add_pair(k, &todo, to, from);
+
+    while (status == EDDY_OK && todo.n > 0)
+        status = do_pair(k, &todo, todo.items[--todo.n]);
+    eddy__free(todo.allocator, todo.items, todo.capacity, sizeof *todo.items);
+    return status;
+}
+
+/* ---- sums ---- */
+
+/*
+ * Lists of handles are refused before anything is done with them: only the
+ * driver may drop a handle, and a sum may be made elsewhere.
+ */
+static eddy_status check_lists(eddy_kernel *k, const eddy__list *a,
+                               const eddy__list *b)
+{
+    const eddy_dtype dtype = (eddy_dtype)a->dtype;
+
+    if (a->dtype != b->dtype)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                           "a list of %s and a list of %s have no sum",
+                           eddy_dtype_name(dtype),
+                           eddy_dtype_name((eddy_dtype)b->dtype));
+    if (!eddy__can_add(dtype) && dtype != EDDY_VARIANT)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                           "lists of %s have no sum", eddy_dtype_name(dtype));
+    if (a->count != b->count)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "lists of %" PRId64 " and %" PRId64
+                           " items have no sum",
+                           a->count, b->count);
+    if (!eddy__shape_compatible(&a->shape, &b->shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "lists of items of shape %s and of shape %s have no "
+                           "sum",
+                           eddy__shape_print(&a->shape).text,
+                           eddy__shape_print(&b->shape).text);
+    return EDDY_OK;
+}
+
+static eddy_status add_values(eddy_kernel *k, eddy__value *to,
+                              const eddy__value *from)
+{
+    const eddy_shape *a = eddy__item_shape(to), *b = eddy__item_shape(from);
+
+    if (!eddy__shape_equal(a, b))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "items of shape %s and of shape %s have no sum",
+                           eddy__shape_print(a).text,
+                           eddy__shape_print(b).text);
+    return eddy__add_to(k, to, from);
+}
+
+/* The list in `to` becomes the kernel's own, to be added to later. */
+static eddy_status add_inner(eddy_kernel *k, pairs *todo, eddy__value *to,
+                             const eddy__list *from)
+{
+    EDDY_TRY(check_lists(k, to->as.list, from));
+    if (!eddy__list_own(k->heap, k->account, &to->as.list, 0))
+        return fail_memory(k);
+    return add_pair(k, todo, to->as.list, from);
+}
+
+static eddy_status add_list(eddy_kernel *k, pairs *todo, pair p)
+{
+    EDDY_TRY(check_lists(k, p.to, p.from));
+    (void)eddy__shape_merge(&p.to->shape, &p.from->shape, &p.to->shape);
+    p.to->max_count = INT64_MAX;
+    for (int64_t i = 0; i < p.to->count; i++) {
+        eddy__value *to = &p.to->items[i];
+        const eddy__value *from = eddy__list_get(p.from, i);
+
+        if (from->kind == EDDY__NONE)
+            continue;
+        if (to->kind == EDDY__NONE)
+            *to = eddy__value_copy(from);
+        else if (to->kind == EDDY__LIST)
+            EDDY_TRY(add_inner(k, todo, to, from->as.list));
+        else
+            EDDY_TRY(add_values(k, to, from));
+    }
+    return EDDY_OK;
+}
+
+eddy_status eddy__run_add_lists(eddy_kernel *k)
+{
+    eddy__list *sum;
+
+    if (k->node->n_in == 1) {
+        eddy__output_forward(k, 0, 0);
+        return EDDY_OK;
+    }
+    EDDY_TRY(check_lists(k, eddy__in_list(k, 0), eddy__in_list(k, 1)));
+    EDDY_TRY(eddy__output_list_reusing(k, 0, 0, 0, &sum));
+    for (uint32_t i = 1; i < k->node->n_in; i++) {
+        /* The same slot may have been input 0, of which that is a copy. */
+        EDDY_TRY(work_all(k, add_list, sum, eddy__in_list(k, i)));
+    }
+    return EDDY_OK;
+}
+
+/* ---- zeros ---- */
+
+static eddy_status zero_list(eddy_kernel *k, pairs *todo, pair p)
+{
+    for (int64_t i = 0; i < p.from->count; i++) {
+        const eddy__value *from = eddy__list_get(p.from, i);
+        eddy__value *to = &p.to->items[i];
+        const eddy__list *inner = from->as.list;
+
+        if (from->kind == EDDY__NONE)
+            continue;
+        if (from->kind != EDDY__LIST) {
+            EDDY_TRY(eddy__zero_item(k, (eddy_dtype)p.from->dtype,
+                                     eddy__item_shape(from), to));
+            continue;
+        }
+        to->as.list = eddy__list_create(k->heap, k->account, k->allocator,
+                                        (eddy_dtype)inner->dtype, &inner->shape,
+                                        inner->count);
+        if (!to->as.list)
+            return fail_memory(k);
+        to->kind = EDDY__LIST;
+        to->dtype = EDDY_VARIANT;
+        EDDY_TRY(add_pair(k, todo, to->as.list, inner));
+    }
+    return EDDY_OK;
+}
+
+eddy_status eddy__run_list_zeros(eddy_kernel *k)
+{
+    const eddy__list *from;
+    eddy__list *zeros;
+
+    EDDY_TRY(eddy__in_any_list(k, 0, &from));
+    EDDY_TRY(eddy__output_list(k, 0, (eddy_dtype)from->dtype, &from->shape,
+                               from->count, &zeros));
+    return work_all(k, zero_list, zeros, from);
+}
