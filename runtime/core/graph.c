@@ -288,6 +288,8 @@ eddy_status eddy_graph_set_input(eddy_graph *graph, eddy_node node,
                                  eddy_error *err)
 {
     EDDY_TRY(check_node(graph, node, err));
+    if (graph->builder)
+        return graph->calls->set_input(graph, node, index, from, err);
     return eddy__graph_connect(graph, node, index, from, err);
 }
 
