@@ -232,11 +232,10 @@ static eddy_status rename_frame(eddy__lowering *l, const eddy__instance *in,
     return EDDY_OK;
 }
 
-/* Attributes that name nodes of the body, or have no meaning outside of it. */
+/* Colocation is with a node of the body, by its name there. */
 static bool is_dropped(const eddy__instance *in, const eddy_attr *attr)
 {
-    return in->call && (strcmp(attr->name, "_class") == 0 ||
-                        strcmp(attr->name, EDDY__OUTPUT_NAMES) == 0);
+    return in->call && strcmp(attr->name, "_class") == 0;
 }
 
 /*

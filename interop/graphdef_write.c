@@ -190,11 +190,25 @@ eddy_status eddy__write_node(eddy__scratch *scratch, const eddy_graph *graph,
     return EDDY_OK;
 }
 
+/*
+ * Was the node taken out of a function, where edges name the outputs of an op
+ * that is not known?  Which numbers those have can't be said.
+ */
+static eddy_status check_outputs(const output *out, const eddy__node *node)
+{
+    if (node->op || !eddy__node_attr(node, EDDY__OUTPUT_NAMES))
+        return EDDY_OK;
+    return eddy__fail_at(out->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, node,
+                         "op is not registered, and its outputs, read in a "
+                         "function, have names but no numbers");
+}
+
 static eddy_status put_nodes(output *out)
 {
     for (size_t i = 0; i < out->graph->n_nodes; i++) {
         Eddy__Pb__NodeDef *node = NULL;
 
+        EDDY_TRY(check_outputs(out, &out->graph->nodes[i]));
         EDDY_TRY(eddy__write_node(&out->scratch, out->graph, (eddy_node)i,
                                   write_input, &node, out->err));
         EDDY_TRY(put_message(out, KEY_NODE, &node->base));

@@ -130,6 +130,51 @@ START_TEST(a_function_that_cannot_be_read_is_named)
 }
 END_TEST
 
+/* Frames and branches are those of the graph as it runs. */
+START_TEST(loops_of_functions_are_frames)
+{
+    command_result r =
+        command_run("inspect",
+                    "tests/conformance/tf/functional/if_in_function_in_while/"
+                    "graph.pb",
+                    NULL);
+
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    check_contains(&r, "         1  StatelessWhile\n");
+    check_contains(&r, "unsupported ops: none\n");
+    check_contains(&r, "\n    while: ");
+    check_contains(&r, "      predicate: while/cond/Less loop_cond "
+                       "while/LoopCond\n");
+    check_contains(&r, "      invariant: enter while/Enter_1\n");
+    check_contains(&r, "  predicate while/body/PartitionedCall/Greater in "
+                       "while: 2 Switches");
+    command_result_free(&r);
+}
+END_TEST
+
+/* The function calls itself. */
+START_TEST(functions_that_cannot_be_called_are_an_error)
+{
+    command_result r;
+
+    put_node(1, "a", "f");
+    wire_begin(&w, 2);
+    wire_begin(&w, 1);
+    wire_begin(&w, 1);
+    wire_text(&w, 1, "f");
+    wire_number(&w, 17, 1);
+    wire_end(&w);
+    put_node(3, "b", "f");
+    wire_end(&w);
+    wire_end(&w);
+    r = inspect();
+    ck_assert_int_eq(r.status, 1);
+    check_contains(&r, "ops:\n");
+    ck_assert_msg(strstr(r.err, "f -> f") != NULL, "%s", r.err);
+    command_result_free(&r);
+}
+END_TEST
+
 TCase *command_inspect_tests(void)
 {
     TCase *tc = tcase_create("command_inspect");
@@ -138,5 +183,7 @@ TCase *command_inspect_tests(void)
     tcase_add_test(tc, missing_ops_are_one_list_over_graph_and_functions);
     tcase_add_test(tc, ops_that_are_all_there_are_no_list);
     tcase_add_test(tc, a_function_that_cannot_be_read_is_named);
+    tcase_add_test(tc, loops_of_functions_are_frames);
+    tcase_add_test(tc, functions_that_cannot_be_called_are_an_error);
     return tc;
 }

@@ -1,6 +1,6 @@
 /* Functions with parameters: what a call makes of them. */
-#include "eddy/lower.h"
 #include "eddy/graphdef.h"
+#include "eddy/lower.h"
 #include "tests/program.h"
 #include "tests/suites.h"
 #include "tests/wire_writer.h"
@@ -464,6 +464,41 @@ START_TEST(what_stands_for_nothing_is_refused)
 }
 END_TEST
 
+/* An edge in a function names the output of an op that nobody knows. */
+START_TEST(outputs_without_numbers_are_not_saved)
+{
+    eddy_graph *lowered = NULL;
+    void *bytes = NULL;
+    size_t length = 0;
+
+    begin_function("f");
+    put_arg(2, "x", "T", NULL, NULL);
+    put_arg(3, "z", "T", NULL, NULL);
+    put_parameter("T", "type", 0);
+    wire_end(&w);
+    wire_begin_node(&w, 3, "wonder", "Wonder");
+    wire_input(&w, "x");
+    wire_end(&w);
+    put_binary("add", "AddV2", "wonder:second:0", "x");
+    put_return("z", "add:z:0");
+    end_function();
+    put_sources();
+    PUT_CALL("a", "f", "x");
+    wire_type(&w, "T", FLOAT32);
+    wire_end(&w);
+    read_graph();
+    ck_assert_int_eq(eddy_graph_lower(p.graph, NULL, &lowered, &p.err),
+                     EDDY_OK);
+    program_want(&p, eddy_graphdef_write(lowered, &bytes, &length, &p.err),
+                 EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP);
+    ck_assert_str_eq(p.err.node, "a/wonder");
+    eddy_graph_destroy(lowered);
+    program_want(&p, program_try_plan(&p, NULL, "a"), EDDY_NOT_FOUND,
+                 EDDY_E_UNKNOWN_OP);
+    ck_assert_str_eq(p.err.node, "a/wonder");
+}
+END_TEST
+
 START_TEST(memory_may_run_short)
 {
     eddy_graph *lowered = NULL;
@@ -504,6 +539,7 @@ TCase *function_bind_tests(void)
     tcase_add_test(tc, the_body_must_make_sense_of_the_value);
     tcase_add_test(tc, the_call_must_give_what_the_function_takes);
     tcase_add_test(tc, what_stands_for_nothing_is_refused);
+    tcase_add_test(tc, outputs_without_numbers_are_not_saved);
     tcase_add_test(tc, memory_may_run_short);
     return tc;
 }

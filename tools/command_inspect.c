@@ -5,6 +5,7 @@
 #include "tools/program.h"
 
 #include "eddy/dot.h"
+#include "eddy/lower.h"
 
 static bool write_text(void *user, const char *text, size_t length)
 {
@@ -25,37 +26,66 @@ static eddy__exit print_dot(const eddy_graph *graph,
     return EDDY__EXIT_FAILED;
 }
 
-static eddy__exit print_structure(const eddy_graph *graph,
-                                  const eddy_analysis *analysis)
+/* What can be fed and fetched are nodes of the graph as it came. */
+static eddy__exit print_ends(const eddy_graph *graph, eddy_error *err)
 {
-    eddy__exit result = eddy__inspect_ends(graph, analysis);
+    eddy_analysis *analysis = NULL;
+    eddy__exit result = EDDY__EXIT_FAILED;
 
-    if (result == EDDY__EXIT_DONE)
-        result = eddy__inspect_frames(graph, analysis);
-    if (result == EDDY__EXIT_DONE)
-        result = eddy__inspect_branches(graph, analysis);
+    if (eddy_analysis_create(graph, &analysis, err) == EDDY_OK)
+        result = eddy__inspect_ends(graph, analysis);
+    eddy_analysis_destroy(analysis);
     return result;
 }
 
-/* A graph whose frames make no sense still has ops to list. */
+/* Frames and branches are those of `graph`, in which nothing takes a function.
+ */
+static eddy__exit print_structure(const eddy_graph *graph,
+                                  const eddy__options *options, eddy_error *err)
+{
+    eddy_analysis *analysis = NULL;
+    eddy__exit result = EDDY__EXIT_FAILED;
+
+    if (eddy_analysis_create(graph, &analysis, err) != EDDY_OK)
+        return result;
+    if (options->dot) {
+        result = print_dot(graph, analysis);
+    } else {
+        result = eddy__inspect_frames(graph, analysis);
+        if (result == EDDY__EXIT_DONE)
+            result = eddy__inspect_branches(graph, analysis);
+    }
+    eddy_analysis_destroy(analysis);
+    return result;
+}
+
+/*
+ * A graph whose frames make no sense, or whose functions can't be called, still
+ * has ops to list.
+ */
 static eddy__exit inspect(const eddy__program *program,
                           const eddy__options *options)
 {
+    const eddy_graph *graph = program->graph;
     eddy_error err = {.code = EDDY_OK};
-    eddy_analysis *analysis = NULL;
+    eddy_graph *lowered = NULL;
     eddy__exit result = EDDY__EXIT_DONE;
 
     if (!options->dot)
-        result = eddy__inspect_ops(program->ctx, program->graph);
-    if (result != EDDY__EXIT_DONE)
-        return result;
-    if (eddy_analysis_create(program->graph, &analysis, &err) != EDDY_OK) {
-        eddy__complain_error(options->paths.items[0], &err);
-        return EDDY__EXIT_FAILED;
+        result = eddy__inspect_ops(program->ctx, graph);
+    if (result == EDDY__EXIT_DONE && !options->dot)
+        result = print_ends(graph, &err);
+    if (result == EDDY__EXIT_DONE &&
+        eddy_graph_function_name(graph, 0) != NULL) {
+        if (eddy_graph_lower(graph, NULL, &lowered, &err) != EDDY_OK)
+            result = EDDY__EXIT_FAILED;
+        graph = lowered;
     }
-    result = options->dot ? print_dot(program->graph, analysis)
-                          : print_structure(program->graph, analysis);
-    eddy_analysis_destroy(analysis);
+    if (result == EDDY__EXIT_DONE)
+        result = print_structure(graph, options, &err);
+    if (err.code != EDDY_OK)
+        eddy__complain_error(options->paths.items[0], &err);
+    eddy_graph_destroy(lowered);
     return result;
 }
 

@@ -37,6 +37,10 @@ typedef struct eddy_lower_options {
  * order of its control edges; one iteration of a While after the other.  A call
  * that is dead does nothing.
  *
+ * A node of an unknown op is copied out of a function like any other, but such
+ * a graph can't be saved if something reads the node: its outputs have no
+ * numbers.
+ *
  * eddy_plan_create does the same to what it needs.  `options` may be NULL.
  * Errors, with the node: NOT_FOUND for an unknown function, INVALID_ARGUMENT
  * for one that takes or gives something else (EDDY_E_FUNCTION) or calls itself
