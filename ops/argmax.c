@@ -29,32 +29,37 @@ typedef void (*search_loop)(const void *in, int64_t n, int64_t stride,
  */
 
 #define SEARCH_COLUMNS(target, way, D, name, compare, start)                   \
+    /* Compares row `number` of a block. */                                    \
+    target static void step_##way##_##name##_##D(                              \
+        const eddy__stored_##D *x, eddy__index_##D number, int64_t width,      \
+        eddy__computed_##D *best, eddy__index_##D *at)                         \
+    {                                                                          \
+        EDDY__FOR_EACH(i, width,                                               \
+                       const eddy__computed_##D a = eddy__load_##D(x[i]);      \
+                       const bool is_better = a compare best[i];               \
+                       best[i] = is_better ? a : best[i];                      \
+                       at[i] = is_better ? number : at[i]);                    \
+    }                                                                          \
     target static void columns_##way##_##name##_##D(                           \
         const eddy__stored_##D *in, int64_t n, int64_t stride, int64_t width,  \
         int64_t *out_index)                                                    \
     {                                                                          \
         eddy__computed_##D best[TILE];                                         \
+        eddy__index_##D at[TILE];                                              \
                                                                                \
-        for (int64_t i = 0; i < width; i++)                                    \
+        for (int64_t i = 0; i < width; i++) {                                  \
             best[i] = (eddy__computed_##D)(start);                             \
-        for (int64_t i = 0; i < width; i++)                                    \
             out_index[i] = 0;                                                  \
+        }                                                                      \
         for (int64_t from = 0; from < n; from += BLOCK) {                      \
             const int64_t end = n - from < BLOCK ? n - from : BLOCK;           \
-            eddy__index_##D at[TILE];                                          \
                                                                                \
             for (int64_t i = 0; i < width; i++)                                \
                 at[i] = BLOCK;                                                 \
-            for (int64_t row = 0; row < end; row++) {                          \
-                const eddy__stored_##D *x = in + (from + row) * stride;        \
-                                                                               \
-                EDDY__FOR_EACH(                                                \
-                    i, width,                                                  \
-                    const eddy__computed_##D a = eddy__load_##D(x[i]);         \
-                    const bool is_better = a compare best[i];                  \
-                    best[i] = is_better ? a : best[i];                         \
-                    at[i] = is_better ? (eddy__index_##D)row : at[i]);         \
-            }                                                                  \
+            for (int64_t row = 0; row < end; row++)                            \
+                step_##way##_##name##_##D(in + (from + row) * stride,          \
+                                          (eddy__index_##D)row, width, best,   \
+                                          at);                                 \
             for (int64_t i = 0; i < width; i++)                                \
                 if (at[i] < BLOCK)                                             \
                     out_index[i] = from + (int64_t)at[i];                      \

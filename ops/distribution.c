@@ -60,7 +60,7 @@ static inline void uniform_double(const uint32_t *words,
                                   const eddy__interval *interval, double *out)
 {
     (void)interval;
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++)
         out[i] = eddy__uniform_double(words[2 * i], words[2 * i + 1]);
 }
 

@@ -65,17 +65,18 @@ typedef struct rows {
             out[0] = a, out[n] = b, out[n2] = c, out[n3] = d;                  \
         }                                                                      \
     }                                                                          \
+    static void row_##name(type *to, const type *a, const type *b, int64_t n)  \
+    {                                                                          \
+        EDDY__FOR_EACH(j, n, to[j] = combine(a[j], b[j]));                     \
+    }                                                                          \
     static void rows_##name(const rows *r, type *y, const type *x)             \
     {                                                                          \
+        const int64_t ahead = r->exclusive ? 0 : r->step;                      \
+                                                                               \
         for (int64_t j = 0; j < r->row; j++)                                   \
             y[j] = r->exclusive ? (one) : combine((one), x[j]);                \
-        for (int64_t i = 1, at = 0; i < r->n; i++, at += r->step) {            \
-            const type *a = y + at,                                            \
-                       *b = x + at + (r->exclusive ? 0 : r->step);             \
-            type *to = y + at + r->step;                                       \
-                                                                               \
-            EDDY__FOR_EACH(j, r->row, to[j] = combine(a[j], b[j]));            \
-        }                                                                      \
+        for (int64_t i = 1, at = 0; i < r->n; i++, at += r->step)              \
+            row_##name(y + at + r->step, y + at, x + at + ahead, r->row);      \
     }                                                                          \
     static void scan_##name(const rows *r, void *to, const void *from)         \
     {                                                                          \
