@@ -66,7 +66,8 @@ ONEDNN ?= $(if $(shell echo '\#include <dnnl.h>' | \
 	$(CC) -E -x c - >/dev/null 2>&1 && echo yes),1,0)
 ifeq ($(ONEDNN),1)
 DEFINES += -DEDDY_ONEDNN=1
-ONEDNN_LIBS := -ldnnl
+# Its threads are OpenMP's, whose number ops/onednn.c sets.
+ONEDNN_LIBS := -ldnnl -lgomp
 endif
 INTERNAL := -I. -Iinclude -I$(BUILD)/gen $(DEFINES) $(DEP_CFLAGS)
 COMPILE = $(CC) $(EDDY_CFLAGS) $(CPPFLAGS) -MMD -MP

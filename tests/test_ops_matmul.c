@@ -3,6 +3,7 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static eddy_status multiply(harness *h, eddy_tensor *a, eddy_tensor *b,
@@ -80,6 +81,68 @@ START_TEST(every_dtype_and_transpose_agrees_with_the_reference)
         for (unsigned transposes = 0; transposes < 4; transposes++)
             if (has_kernel(d))
                 check(&h, d, row->m, row->n, row->k, transposes);
+    harness_deinit(&h);
+}
+END_TEST
+
+/* Shapes on both sides of every choice between libraries. */
+static const struct size_row choices[] = {
+    {24, 24, 24},  {26, 26, 26},  {16, 70, 64},   {2, 100, 90}, {16, 128, 300},
+    {33, 130, 64}, {9, 512, 300}, {16, 512, 256}, {7, 512, 65}, {20, 1024, 5},
+};
+
+static void fill(float *x, int64_t n, unsigned seed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(seed >> 24) / 16 - 8;
+    }
+}
+
+static eddy_tensor *filled(harness *h, int64_t rows, int64_t columns,
+                           unsigned seed)
+{
+    float *x = malloc((size_t)(rows * columns) * sizeof *x);
+    eddy_tensor *t;
+
+    ck_assert_ptr_nonnull(x);
+    fill(x, rows * columns, seed);
+    t = harness_tensor(h, EDDY_FLOAT32, HARNESS_DIMS(rows, columns), x);
+    free(x);
+    return t;
+}
+
+static double product_at(const eddy_tensor *a, const eddy_tensor *b, bool ta,
+                         bool tb, int64_t row, int64_t column)
+{
+    const float *x = a->data, *y = b->data;
+    const int64_t k = a->shape.dims[!ta];
+    double sum = 0;
+
+    for (int64_t i = 0; i < k; i++)
+        sum += (double)x[ta ? i * a->shape.dims[1] + row : row * k + i] *
+               (double)y[tb ? column * k + i : i * b->shape.dims[1] + column];
+    return sum;
+}
+
+/* Sixteenths times sixteenths are summed without rounding, by any library. */
+START_TEST(every_library_gives_the_exact_sums)
+{
+    const struct size_row *r = &choices[_i / 4];
+    const bool ta = _i & 1, tb = (_i & 2) != 0;
+    eddy_tensor *a, *b;
+    const float *got;
+    harness h;
+
+    harness_init(&h, &eddy__matmul_ops);
+    a = filled(&h, ta ? r->k : r->m, ta ? r->m : r->k, 1);
+    b = filled(&h, tb ? r->n : r->k, tb ? r->k : r->n, 2);
+    ck_assert_int_eq(multiply(&h, a, b, ta, tb), EDDY_OK);
+    harness_want(&h, 0, EDDY_FLOAT32, HARNESS_DIMS(r->m, r->n));
+    got = h.outputs[0]->data;
+    for (int64_t i = 0; i < r->m * r->n; i++)
+        ck_assert_double_eq((double)got[i],
+                            product_at(a, b, ta, tb, i / r->n, i % r->n));
     harness_deinit(&h);
 }
 END_TEST
@@ -201,6 +264,8 @@ TCase *ops_matmul_tests(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, every_dtype_and_transpose_agrees_with_the_reference,
                         0, sizeof sizes / sizeof sizes[0]);
+    tcase_add_loop_test(tc, every_library_gives_the_exact_sums, 0,
+                        4 * sizeof choices / sizeof choices[0]);
     tcase_add_test(tc, complex_products_keep_imaginary_parts);
     tcase_add_test(tc, integers_wrap);
     tcase_add_test(tc, nan_is_not_lost);
