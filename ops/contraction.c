@@ -137,17 +137,22 @@ static void copy_labelled(const eddy__labelled *from, const eddy__labelled *to,
         eddy__box_copy(&box, data, from->data);
 }
 
+/* For whom the work is done. */
+typedef struct job {
+    eddy_kernel *kernel;
+    eddy_dtype dtype;
+} job;
+
 /* Makes `t` dense by copying it, unless it is. */
-static eddy_status pack(eddy_kernel *k, eddy_dtype dtype, eddy__labelled *t,
-                        eddy_tensor **scratch)
+static eddy_status pack(const job *j, eddy__labelled *t, eddy_tensor **scratch)
 {
     const eddy__labelled from = *t;
 
     if (is_dense(t, 0))
         return EDDY_OK;
-    EDDY_TRY(eddy__scratch(k, dtype, count_of(t), scratch));
+    EDDY_TRY(eddy__scratch(j->kernel, j->dtype, count_of(t), scratch));
     make_dense(t);
-    copy_labelled(&from, t, eddy_dtype_size(dtype), (*scratch)->data);
+    copy_labelled(&from, t, eddy_dtype_size(j->dtype), (*scratch)->data);
     t->data = (*scratch)->data;
     return EDDY_OK;
 }
@@ -202,8 +207,8 @@ static sum_fn sum_of(eddy_dtype dtype)
  * Sums `t` over the labels that are not in `kept`; what is left is dense in
  * `*scratch`, or in `data` if that is not NULL, in the order given.
  */
-static eddy_status reduce(eddy_kernel *k, eddy_dtype dtype, eddy__labelled *t,
-                          uint32_t kept, const sequence *order, void *data,
+static eddy_status reduce(const job *j, eddy__labelled *t, uint32_t kept,
+                          const sequence *order, void *data,
                           eddy_tensor **scratch)
 {
     eddy__labelled rows = {.data = t->data}, all;
@@ -217,18 +222,18 @@ static eddy_status reduce(eddy_kernel *k, eddy_dtype dtype, eddy__labelled *t,
     all = rows;
     append_from(&all, t, ~kept, &own);
     n = count_of(&rows);
-    EDDY_TRY(pack(k, dtype, &all, &packed));
+    EDDY_TRY(pack(j, &all, &packed));
     if (!data) {
-        status = eddy__scratch(k, dtype, n, scratch);
+        status = eddy__scratch(j->kernel, j->dtype, n, scratch);
         data = status == EDDY_OK ? (*scratch)->data : NULL;
     }
     if (status == EDDY_OK) {
-        sum_of(dtype)(data, all.data, n, n > 0 ? count_of(&all) / n : 0);
+        sum_of(j->dtype)(data, all.data, n, n > 0 ? count_of(&all) / n : 0);
         make_dense(&rows);
         rows.data = data;
         *t = rows;
     }
-    eddy__scratch_free(k, packed);
+    eddy__scratch_free(j->kernel, packed);
     return status;
 }
 
@@ -248,16 +253,16 @@ static void deliver(const eddy__labelled *result, const target *to, size_t size)
         copy_labelled(result, &to->dims, size, to->data);
 }
 
-static eddy_status contract_one(eddy_kernel *k, eddy_dtype dtype,
-                                eddy__labelled *a, const target *to)
+static eddy_status contract_one(const job *j, eddy__labelled *a,
+                                const target *to)
 {
     eddy_tensor *scratch = NULL;
 
     if (label_set(a) != to->set)
-        EDDY_TRY(reduce(k, dtype, a, to->set, &to->order,
+        EDDY_TRY(reduce(j, a, to->set, &to->order,
                         to->is_dense ? to->data : NULL, &scratch));
-    deliver(a, to, eddy_dtype_size(dtype));
-    eddy__scratch_free(k, scratch);
+    deliver(a, to, eddy_dtype_size(j->dtype));
+    eddy__scratch_free(j->kernel, scratch);
     return EDDY_OK;
 }
 
@@ -303,9 +308,9 @@ static eddy__labelled arranged(const eddy__labelled *t, const roles *r,
 }
 
 /* As it stands, if it is matrices or their transposes; else as a copy. */
-static eddy_status lay_out(eddy_kernel *k, eddy_dtype dtype,
-                           const eddy__labelled *t, const roles *r,
-                           uint32_t rows, uint32_t columns, factor *f)
+static eddy_status lay_out(const job *j, const eddy__labelled *t,
+                           const roles *r, uint32_t rows, uint32_t columns,
+                           factor *f)
 {
     const eddy__labelled turned = arranged(t, r, columns, rows);
 
@@ -317,7 +322,7 @@ static eddy_status lay_out(eddy_kernel *k, eddy_dtype dtype,
         return EDDY_OK;
     f->is_transposed = is_dense(&turned, f->n_batch);
     if (!f->is_transposed)
-        return pack(k, dtype, &f->dims, &f->scratch);
+        return pack(j, &f->dims, &f->scratch);
     f->dims = turned;
     return EDDY_OK;
 }
@@ -374,9 +379,8 @@ static bool same_order(const eddy__labelled *a, const eddy__labelled *b)
     return memcmp(a->labels, b->labels, (size_t)a->rank) == 0;
 }
 
-static eddy_status multiply_to(eddy_kernel *k, eddy_dtype dtype,
-                               const eddy__labelled *a, const eddy__labelled *b,
-                               const target *to)
+static eddy_status multiply_to(const job *j, const eddy__labelled *a,
+                               const eddy__labelled *b, const target *to)
 {
     const roles r = roles_of(a, b, to);
     eddy__labelled dims = product_dims(&r, to);
@@ -385,46 +389,45 @@ static eddy_status multiply_to(eddy_kernel *k, eddy_dtype dtype,
     eddy_tensor *scratch = NULL;
     eddy_status status;
 
-    status = lay_out(k, dtype, a, &r, r.free_a, r.inner, &left);
+    status = lay_out(j, a, &r, r.free_a, r.inner, &left);
     if (status == EDDY_OK)
-        status = lay_out(k, dtype, b, &r, r.inner, r.free_b, &right);
+        status = lay_out(j, b, &r, r.inner, r.free_b, &right);
     if (status == EDDY_OK && !in_place)
-        status = eddy__scratch(k, dtype, count_of(&dims), &scratch);
+        status = eddy__scratch(j->kernel, j->dtype, count_of(&dims), &scratch);
     if (status == EDDY_OK) {
         void *data = in_place ? to->data : scratch->data;
 
-        multiply(dtype, &left, &right, &r, data);
+        multiply(j->dtype, &left, &right, &r, data);
         dims.data = data;
-        deliver(&dims, to, eddy_dtype_size(dtype));
+        deliver(&dims, to, eddy_dtype_size(j->dtype));
     }
-    eddy__scratch_free(k, scratch);
-    eddy__scratch_free(k, right.scratch);
-    eddy__scratch_free(k, left.scratch);
+    eddy__scratch_free(j->kernel, scratch);
+    eddy__scratch_free(j->kernel, right.scratch);
+    eddy__scratch_free(j->kernel, left.scratch);
     return status;
 }
 
 /* Sums away the labels that only `t` has. */
-static eddy_status drop_own(eddy_kernel *k, eddy_dtype dtype, eddy__labelled *t,
-                            uint32_t others, eddy_tensor **scratch)
+static eddy_status drop_own(const job *j, eddy__labelled *t, uint32_t others,
+                            eddy_tensor **scratch)
 {
     sequence order = {.n = 0};
 
     if ((label_set(t) & ~others) == 0)
         return EDDY_OK;
     append_labels(&order, t, others);
-    return reduce(k, dtype, t, others, &order, NULL, scratch);
+    return reduce(j, t, others, &order, NULL, scratch);
 }
 
-static eddy_status contract_two(eddy_kernel *k, eddy_dtype dtype,
-                                eddy__labelled *a, eddy__labelled *b,
-                                const target *to)
+static eddy_status contract_two(const job *j, eddy__labelled *a,
+                                eddy__labelled *b, const target *to)
 {
     const uint32_t in_a = label_set(a), in_b = label_set(b);
     eddy_tensor *sum_a = NULL, *sum_b = NULL;
-    eddy_status status = drop_own(k, dtype, a, in_b | to->set, &sum_a);
+    eddy_status status = drop_own(j, a, in_b | to->set, &sum_a);
 
     if (status == EDDY_OK)
-        status = drop_own(k, dtype, b, in_a | to->set, &sum_b);
+        status = drop_own(j, b, in_a | to->set, &sum_b);
     if (status == EDDY_OK) {
         const roles r = roles_of(a, b, to), turned = roles_of(b, a, to);
         const eddy__labelled dims = product_dims(&r, to);
@@ -433,12 +436,12 @@ static eddy_status contract_two(eddy_kernel *k, eddy_dtype dtype,
         /* The transposed product of the transposed factors may fit better. */
         if (!same_order(&dims, &to->dims) &&
             same_order(&turned_dims, &to->dims))
-            status = multiply_to(k, dtype, b, a, to);
+            status = multiply_to(j, b, a, to);
         else
-            status = multiply_to(k, dtype, a, b, to);
+            status = multiply_to(j, a, b, to);
     }
-    eddy__scratch_free(k, sum_b);
-    eddy__scratch_free(k, sum_a);
+    eddy__scratch_free(j->kernel, sum_b);
+    eddy__scratch_free(j->kernel, sum_a);
     return status;
 }
 
@@ -450,6 +453,7 @@ eddy_status eddy__contract(eddy_kernel *k, eddy_dtype dtype,
 {
     target to = {.dims = diagonal_of(out), .set = label_set(out), .data = data};
     eddy__labelled a = diagonal_of(&operands[0]), b;
+    const job j = {k, dtype};
     const int64_t count = count_of(out);
 
     if (count == 0)
@@ -459,7 +463,7 @@ eddy_status eddy__contract(eddy_kernel *k, eddy_dtype dtype,
     if (to.dims.rank < out->rank)
         memset(data, 0, (size_t)count * eddy_dtype_size(dtype));
     if (n == 1)
-        return contract_one(k, dtype, &a, &to);
+        return contract_one(&j, &a, &to);
     b = diagonal_of(&operands[1]);
-    return contract_two(k, dtype, &a, &b, &to);
+    return contract_two(&j, &a, &b, &to);
 }

@@ -128,39 +128,50 @@ static void take_upper(const eddy__matrices *m, const unsigned char *from,
     }
 }
 
-static void factor_all(const eddy__matrices *m, int32_t columns,
-                       const eddy__lapack_work *work, const workspace *memory,
+static void factor_all(const eddy__matrices *m, const eddy__lapack_qr *qr,
+                       const eddy__lapack_work *work, void *upper,
                        unsigned char *q, unsigned char *r)
 {
-    const int64_t rows = m->rows, n = m->columns;
+    const int64_t rows = m->rows, n = m->columns, columns = qr->columns;
 
     for (int64_t i = 0; i < m->count; i++) {
         eddy__matrix_load(m->dtype, m->data + (size_t)(i * rows * n) * m->size,
-                          rows, n, EDDY__TURN_TRANSPOSE, memory->a->data);
-        eddy__lapack_qr(m->work, m->rows, m->columns, memory->a->data,
-                        memory->b->data, work);
-        take_upper(m, memory->a->data, (size_t)rows, (size_t)columns,
-                   memory->c->data);
-        eddy__matrix_store(m->dtype, memory->c->data, n, columns,
-                           EDDY__TURN_TRANSPOSE,
+                          rows, n, EDDY__TURN_TRANSPOSE, qr->a);
+        eddy__lapack_qr_find(m->work, qr, work);
+        take_upper(m, qr->a, (size_t)rows, (size_t)columns, upper);
+        eddy__matrix_store(m->dtype, upper, n, columns, EDDY__TURN_TRANSPOSE,
                            r + (size_t)(i * columns * n) * m->size);
-        eddy__lapack_qr_form(m->work, m->rows, columns,
-                             least(m->rows, m->columns), memory->a->data,
-                             memory->b->data, work);
-        eddy__matrix_store(m->dtype, memory->a->data, columns, rows,
-                           EDDY__TURN_TRANSPOSE,
+        eddy__lapack_qr_form(m->work, qr, work);
+        eddy__matrix_store(m->dtype, qr->a, columns, rows, EDDY__TURN_TRANSPOSE,
                            q + (size_t)(i * rows * columns) * m->size);
     }
+}
+
+static eddy_status factor(eddy_kernel *k, const eddy__matrices *m,
+                          int32_t columns, void *q, void *r)
+{
+    const int64_t wide = columns > m->columns ? columns : m->columns;
+    const int64_t counts[4] = {m->rows * wide, least(m->rows, m->columns),
+                               (int64_t)columns * m->columns, 0};
+    eddy__lapack_qr qr = {.m = m->rows, .n = m->columns, .columns = columns};
+    eddy__lapack_work work;
+    workspace memory;
+
+    eddy__lapack_qr_work(m->work, &qr, &work);
+    EDDY_TRY(reserve(k, m->work, &work, counts, &memory));
+    qr.a = memory.a->data;
+    qr.scales = memory.b->data;
+    factor_all(m, &qr, &work, memory.c->data, q, r);
+    release(k, &memory);
+    return EDDY_OK;
 }
 
 static eddy_status run_qr(eddy_kernel *k)
 {
     const bool is_full = *(const bool *)eddy__state(k);
-    eddy__lapack_work work;
     int32_t columns;
     eddy__matrices m;
     eddy_shape batch, q_shape, r_shape;
-    workspace memory;
     void *q, *r;
 
     EDDY_TRY(eddy__in_matrices(k, 0, false, &m));
@@ -172,20 +183,9 @@ static eddy_status run_qr(eddy_kernel *k)
     EDDY_TRY(eddy__output(k, 1, m.dtype, &r_shape, &r));
     if (m.count == 0)
         return EDDY_OK;
-    if (m.rows == 0 || m.columns == 0) {
-        fill_identities(&m, m.rows, columns, q);
-        return EDDY_OK;
-    }
-    eddy__lapack_qr_work(m.work, m.rows, m.columns, columns, &work);
-    {
-        const int64_t wide = columns > m.columns ? columns : m.columns;
-        const int64_t counts[4] = {m.rows * wide, least(m.rows, m.columns),
-                                   (int64_t)columns * m.columns, 0};
-
-        EDDY_TRY(reserve(k, m.work, &work, counts, &memory));
-    }
-    factor_all(&m, columns, &work, &memory, q, r);
-    release(k, &memory);
+    if (m.rows > 0 && m.columns > 0)
+        return factor(k, &m, columns, q, r);
+    fill_identities(&m, m.rows, columns, q);
     return EDDY_OK;
 }
 

@@ -278,7 +278,7 @@ static eddy_status run_einsum(eddy_kernel *k)
     const eddy_shape *inputs[MAX_INPUTS] = {NULL, NULL};
     eddy__labelled operands[MAX_INPUTS], out;
     uint8_t labels[EDDY_MAX_RANK] = {0};
-    eddy_shape shape;
+    eddy_shape shape = {.rank = 0};
     refusal why;
     meaning m;
     void *data;
@@ -321,8 +321,8 @@ static eddy_status read_attr(eddy_infer *infer, equation *e)
 static eddy_status infer_einsum(eddy_infer *infer)
 {
     const eddy_shape *inputs[MAX_INPUTS] = {NULL, NULL};
+    equation e = {.n_inputs = 0};
     eddy_shape shape;
-    equation e;
     refusal why;
     meaning m;
 

@@ -73,21 +73,20 @@ void cgesdd_(const char *job, const integer *m, const integer *n,
 
 /* ---- linear equations ---- */
 
-void eddy__lapack_lu(eddy_dtype dtype, int32_t n, void *a, int32_t *pivots)
+void eddy__lapack_lu_find(eddy_dtype dtype, const eddy__lapack_lu *lu)
 {
     integer info;
 
-    BY_DTYPE(dtype, getrf_, &n, &n, a, &n, pivots, &info);
+    BY_DTYPE(dtype, getrf_, &lu->n, &lu->n, lu->a, &lu->n, lu->pivots, &info);
 }
 
-void eddy__lapack_lu_solve(eddy_dtype dtype, bool adjoint, int32_t n,
-                           int32_t n_right, const void *lu,
-                           const int32_t *pivots, void *b)
+void eddy__lapack_lu_solve(eddy_dtype dtype, const eddy__lapack_lu *lu,
+                           bool adjoint, int32_t n_right, void *b)
 {
     integer info;
 
-    BY_DTYPE(dtype, getrs_, adjoint ? "C" : "N", &n, &n_right, lu, &n, pivots,
-             b, &n, &info, 1);
+    BY_DTYPE(dtype, getrs_, adjoint ? "C" : "N", &lu->n, &n_right, lu->a,
+             &lu->n, lu->pivots, b, &lu->n, &info, 1);
 }
 
 bool eddy__lapack_cholesky(eddy_dtype dtype, int32_t n, void *a)
@@ -98,23 +97,23 @@ bool eddy__lapack_cholesky(eddy_dtype dtype, int32_t n, void *a)
     return info == 0;
 }
 
-void eddy__lapack_triangular(eddy_dtype dtype, bool upper, bool adjoint,
-                             int32_t n, int32_t n_left, const void *a, void *b)
+void eddy__lapack_triangular(eddy_dtype dtype, const eddy__lapack_triangle *t,
+                             int32_t n_left, void *b)
 {
-    const char *uplo = upper ? "U" : "L", *trans = adjoint ? "C" : "N";
+    const char *uplo = t->upper ? "U" : "L", *trans = t->adjoint ? "C" : "N";
     const double one_F64 = 1;
     const float one_F32 = 1;
     const eddy__complex64 one_C64 = 1;
 
     if (dtype == EDDY_FLOAT32)
-        strsm_("R", uplo, trans, "N", &n_left, &n, &one_F32, a, &n, b, &n_left,
-               1, 1, 1, 1);
+        strsm_("R", uplo, trans, "N", &n_left, &t->n, &one_F32, t->a, &t->n, b,
+               &n_left, 1, 1, 1, 1);
     else if (dtype == EDDY_FLOAT64)
-        dtrsm_("R", uplo, trans, "N", &n_left, &n, &one_F64, a, &n, b, &n_left,
-               1, 1, 1, 1);
+        dtrsm_("R", uplo, trans, "N", &n_left, &t->n, &one_F64, t->a, &t->n, b,
+               &n_left, 1, 1, 1, 1);
     else
-        ctrsm_("R", uplo, trans, "N", &n_left, &n, &one_C64, a, &n, b, &n_left,
-               1, 1, 1, 1);
+        ctrsm_("R", uplo, trans, "N", &n_left, &t->n, &one_C64, t->a, &t->n, b,
+               &n_left, 1, 1, 1, 1);
 }
 
 /* ---- sizes of memory ---- */
@@ -147,52 +146,61 @@ static integer clamped(int64_t n)
 
 /* ---- Q R ---- */
 
-static void form(eddy_dtype dtype, int32_t m, int32_t columns, int32_t n,
-                 void *a, const void *scales, void *work, integer lwork)
+static integer reflections(const eddy__lapack_qr *q)
 {
+    return q->m < q->n ? q->m : q->n;
+}
+
+static void find(eddy_dtype dtype, const eddy__lapack_qr *q, void *work,
+                 integer lwork)
+{
+    integer info;
+
+    BY_DTYPE(dtype, geqrf_, &q->m, &q->n, q->a, &q->m, q->scales, work, &lwork,
+             &info);
+}
+
+static void form(eddy_dtype dtype, const eddy__lapack_qr *q, void *work,
+                 integer lwork)
+{
+    const integer n = reflections(q);
     integer info;
 
     if (dtype == EDDY_FLOAT32)
-        sorgqr_(&m, &columns, &n, a, &m, scales, work, &lwork, &info);
+        sorgqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
+                &info);
     else if (dtype == EDDY_FLOAT64)
-        dorgqr_(&m, &columns, &n, a, &m, scales, work, &lwork, &info);
+        dorgqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
+                &info);
     else
-        cungqr_(&m, &columns, &n, a, &m, scales, work, &lwork, &info);
+        cungqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
+                &info);
 }
 
-void eddy__lapack_qr_work(eddy_dtype dtype, int32_t m, int32_t n,
-                          int32_t columns, eddy__lapack_work *out_work)
+void eddy__lapack_qr_work(eddy_dtype dtype, const eddy__lapack_qr *qr,
+                          eddy__lapack_work *out_work)
 {
-    const int32_t least = m < n ? m : n;
-    answer find = {.f64 = 0}, make = {.f64 = 0}, none;
+    answer found = {.f64 = 0}, formed = {.f64 = 0};
     int64_t a, b;
-    integer info;
 
-    BY_DTYPE(dtype, geqrf_, &m, &n, (void *)&none, &m, (void *)&none,
-             (void *)&find, &query, &info);
-    form(dtype, m, columns, least, &none, &none, &make, query);
-    a = size_of(dtype, &find);
-    b = size_of(dtype, &make);
+    find(dtype, qr, &found, query);
+    form(dtype, qr, &formed, query);
+    a = size_of(dtype, &found);
+    b = size_of(dtype, &formed);
     *out_work = (eddy__lapack_work){
         .n_elements = a > b ? a : b, .n_reals = 1, .n_integers = 1};
 }
 
-void eddy__lapack_qr(eddy_dtype dtype, int32_t m, int32_t n, void *a,
-                     void *scales, const eddy__lapack_work *work)
-{
-    const integer lwork = clamped(work->n_elements);
-    integer info;
-
-    BY_DTYPE(dtype, geqrf_, &m, &n, a, &m, scales, work->elements, &lwork,
-             &info);
-}
-
-void eddy__lapack_qr_form(eddy_dtype dtype, int32_t m, int32_t columns,
-                          int32_t n, void *a, const void *scales,
+void eddy__lapack_qr_find(eddy_dtype dtype, const eddy__lapack_qr *qr,
                           const eddy__lapack_work *work)
 {
-    form(dtype, m, columns, n, a, scales, work->elements,
-         clamped(work->n_elements));
+    find(dtype, qr, work->elements, clamped(work->n_elements));
+}
+
+void eddy__lapack_qr_form(eddy_dtype dtype, const eddy__lapack_qr *qr,
+                          const eddy__lapack_work *work)
+{
+    form(dtype, qr, work->elements, clamped(work->n_elements));
 }
 
 /* ---- eigenvalues ---- */

@@ -10,13 +10,19 @@
 
 #include "eddy/tensor.h"
 
-/* P L U of an n by n matrix.  A pivot of 0 is no failure. */
-void eddy__lapack_lu(eddy_dtype dtype, int32_t n, void *a, int32_t *pivots);
+/* An n by n matrix and memory for n pivots. */
+typedef struct eddy__lapack_lu {
+    int32_t n;
+    void *a;
+    int32_t *pivots;
+} eddy__lapack_lu;
 
-/* Solves a x = b for n_right columns, or the adjoint of a, from P L U. */
-void eddy__lapack_lu_solve(eddy_dtype dtype, bool adjoint, int32_t n,
-                           int32_t n_right, const void *lu,
-                           const int32_t *pivots, void *b);
+/* Turns the matrix into P L U.  A pivot of 0 is no failure. */
+void eddy__lapack_lu_find(eddy_dtype dtype, const eddy__lapack_lu *lu);
+
+/* From P L U, solves a x = b for n_right columns, or a^H x = b. */
+void eddy__lapack_lu_solve(eddy_dtype dtype, const eddy__lapack_lu *lu,
+                           bool adjoint, int32_t n_right, void *b);
 
 /*
  * The upper triangle U of a = U^H U, from that of `a`; the lower one is left
@@ -24,12 +30,16 @@ void eddy__lapack_lu_solve(eddy_dtype dtype, bool adjoint, int32_t n,
  */
 bool eddy__lapack_cholesky(eddy_dtype dtype, int32_t n, void *a);
 
-/*
- * Solves x op(a) = b for x, which has n_left rows and n columns; `a` is upper
- * or lower triangular, op(a) is `a` or its adjoint.
- */
-void eddy__lapack_triangular(eddy_dtype dtype, bool upper, bool adjoint,
-                             int32_t n, int32_t n_left, const void *a, void *b);
+/* An n by n matrix of which one triangle is used, or its adjoint. */
+typedef struct eddy__lapack_triangle {
+    int32_t n;
+    bool upper, adjoint;
+    const void *a;
+} eddy__lapack_triangle;
+
+/* Solves x a = b for x, which has n_left rows and n columns. */
+void eddy__lapack_triangular(eddy_dtype dtype, const eddy__lapack_triangle *t,
+                             int32_t n_left, void *b);
 
 /*
  * What follows needs memory to work in: `elements` of the dtype, `reals` of its
@@ -42,17 +52,24 @@ typedef struct eddy__lapack_work {
 } eddy__lapack_work;
 
 /*
- * Q R of an m by n matrix `a`, with min(m, n) reflections: R is left in the
- * upper triangle of `a`, the reflections are in the rest and in `scales`.
+ * Q R of an m by n matrix `a`, with room for m rows of n or of `columns`
+ * elements, by min(m, n) reflections, each with a scale.
  */
-void eddy__lapack_qr_work(eddy_dtype dtype, int32_t m, int32_t n,
-                          int32_t columns, eddy__lapack_work *out_work);
-void eddy__lapack_qr(eddy_dtype dtype, int32_t m, int32_t n, void *a,
-                     void *scales, const eddy__lapack_work *work);
+typedef struct eddy__lapack_qr {
+    int32_t m, n, columns;
+    void *a, *scales;
+} eddy__lapack_qr;
 
-/* The first `columns` columns of Q, from `n` reflections in `a`. */
-void eddy__lapack_qr_form(eddy_dtype dtype, int32_t m, int32_t columns,
-                          int32_t n, void *a, const void *scales,
+void eddy__lapack_qr_work(eddy_dtype dtype, const eddy__lapack_qr *qr,
+                          eddy__lapack_work *out_work);
+
+/* Leaves R in the upper triangle of `a`, and in the rest what Q follows from.
+ */
+void eddy__lapack_qr_find(eddy_dtype dtype, const eddy__lapack_qr *qr,
+                          const eddy__lapack_work *work);
+
+/* Then makes the first `columns` columns of Q of `a`. */
+void eddy__lapack_qr_form(eddy_dtype dtype, const eddy__lapack_qr *qr,
                           const eddy__lapack_work *work);
 
 /*

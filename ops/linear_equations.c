@@ -11,16 +11,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Memory for P L U of one matrix and for the right-hand side. */
+/* P L U of one matrix, and memory for it and for the right-hand side. */
 typedef struct elimination {
-    eddy_tensor *lu, *pivots, *right;
+    eddy__lapack_lu lu;
+    eddy_tensor *matrix, *pivots, *right;
 } elimination;
 
 static void end(eddy_kernel *k, elimination *e)
 {
     eddy__scratch_free(k, e->right);
     eddy__scratch_free(k, e->pivots);
-    eddy__scratch_free(k, e->lu);
+    eddy__scratch_free(k, e->matrix);
 }
 
 static eddy_status begin(eddy_kernel *k, const eddy__matrices *m, int64_t right,
@@ -29,15 +30,19 @@ static eddy_status begin(eddy_kernel *k, const eddy__matrices *m, int64_t right,
     const int64_t n = m->rows;
     eddy_status status;
 
-    *e = (elimination){NULL, NULL, NULL};
-    status = eddy__scratch(k, m->work, n * n, &e->lu);
+    *e = (elimination){.lu = {.n = m->rows}};
+    status = eddy__scratch(k, m->work, n * n, &e->matrix);
     if (status == EDDY_OK)
         status = eddy__scratch(k, EDDY_INT32, n, &e->pivots);
     if (status == EDDY_OK)
         status = eddy__scratch(k, m->work, n * right, &e->right);
-    if (status != EDDY_OK)
+    if (status != EDDY_OK) {
         end(k, e);
-    return status;
+        return status;
+    }
+    e->lu.a = e->matrix->data;
+    e->lu.pivots = e->pivots->data;
+    return EDDY_OK;
 }
 
 static void eliminate(const eddy__matrices *m, int64_t i, eddy__turn turn,
@@ -46,15 +51,15 @@ static void eliminate(const eddy__matrices *m, int64_t i, eddy__turn turn,
     const int64_t n = m->rows;
 
     eddy__matrix_load(m->dtype, m->data + (size_t)(i * n * n) * m->size, n, n,
-                      turn, e->lu->data);
-    eddy__lapack_lu(m->work, m->rows, e->lu->data, e->pivots->data);
+                      turn, e->lu.a);
+    eddy__lapack_lu_find(m->work, &e->lu);
 }
 
 /* A pivot that is a NaN is none. */
 static bool is_invertible(const eddy__matrices *m, const elimination *e)
 {
     for (int64_t i = 0; i < m->rows; i++)
-        if (!(cabs(eddy__number_at(m->work, e->lu->data, i * m->rows + i)) > 0))
+        if (!(cabs(eddy__number_at(m->work, e->lu.a, i * m->rows + i)) > 0))
             return false;
     return true;
 }
@@ -89,8 +94,7 @@ static eddy_status invert_all(eddy_kernel *k, const eddy__matrices *m,
         if (!is_invertible(m, e))
             return fail_singular(k, i);
         set_identity(m, e->right->data);
-        eddy__lapack_lu_solve(m->work, false, m->rows, m->rows, e->lu->data,
-                              e->pivots->data, e->right->data);
+        eddy__lapack_lu_solve(m->work, &e->lu, false, m->rows, e->right->data);
         eddy__matrix_store(m->dtype, e->right->data, n, n, EDDY__TURN_TRANSPOSE,
                            out + (size_t)(i * n * n) * m->size);
     }
@@ -170,8 +174,8 @@ static eddy_status solve_all(eddy_kernel *k, const eddy__matrices *m,
             return fail_singular(k, i);
         eddy__matrix_load(m->dtype, right->data + at, n, columns,
                           EDDY__TURN_TRANSPOSE, e->right->data);
-        eddy__lapack_lu_solve(m->work, is_adjoint, m->rows, right->columns,
-                              e->lu->data, e->pivots->data, e->right->data);
+        eddy__lapack_lu_solve(m->work, &e->lu, is_adjoint, right->columns,
+                              e->right->data);
         eddy__matrix_store(m->dtype, e->right->data, columns, n,
                            EDDY__TURN_TRANSPOSE, out + at);
     }
@@ -237,7 +241,7 @@ static double _Complex sign_of(double _Complex x)
 static double _Complex determinant(const eddy__matrices *m, elimination *e,
                                    int64_t i, double *out_log)
 {
-    const int32_t *pivots = e->pivots->data;
+    const int32_t *pivots = e->lu.pivots;
     double _Complex sign = 1;
 
     *out_log = 0;
@@ -246,7 +250,7 @@ static double _Complex determinant(const eddy__matrices *m, elimination *e,
     eliminate(m, i, EDDY__TURN_TRANSPOSE, e);
     for (int64_t j = 0; j < m->rows; j++) {
         const double _Complex pivot =
-            eddy__number_at(m->work, e->lu->data, j * m->rows + j);
+            eddy__number_at(m->work, e->lu.a, j * m->rows + j);
 
         sign *= sign_of(pivot);
         if (pivots[j] != j + 1)

@@ -21,9 +21,10 @@ static inline eddy_status eddy__scratch(eddy_kernel *k, eddy_dtype dtype,
         eddy__tensor_create(k->heap, k->account, k->allocator, dtype, &shape);
     if (*out_scratch)
         return EDDY_OK;
-    return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
-                       "no memory for %" PRId64 " elements of %s to work with",
-                       n, eddy_dtype_name(dtype));
+    (void)eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                      "no memory for %" PRId64 " elements of %s to work with",
+                      n, eddy_dtype_name(dtype));
+    return EDDY_RESOURCE_EXHAUSTED;
 }
 
 /* Accepts NULL. */

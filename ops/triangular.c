@@ -143,6 +143,8 @@ static void backpropagate(const eddy__matrices *l, const unsigned char *factor,
                              .a = scratch[0],
                              .b = scratch[1],
                              .out = scratch[2]};
+    const eddy__lapack_triangle triangle = {
+        .n = l->rows, .upper = true, .adjoint = true, .a = scratch[0]};
 
     copy_lower(l, factor, scratch[0]);
     copy_lower(l, gradient, scratch[1]);
@@ -150,12 +152,10 @@ static void backpropagate(const eddy__matrices *l, const unsigned char *factor,
     halve_lower(l, scratch[2]);
     eddy__matrix_store(l->dtype, scratch[2], n, n, EDDY__TURN_TRANSPOSE,
                        scratch[1]);
-    eddy__lapack_triangular(l->dtype, true, true, l->rows, l->rows, scratch[0],
-                            scratch[1]);
+    eddy__lapack_triangular(l->dtype, &triangle, l->rows, scratch[1]);
     eddy__matrix_store(l->dtype, scratch[1], n, n, EDDY__TURN_TRANSPOSE,
                        scratch[2]);
-    eddy__lapack_triangular(l->dtype, true, true, l->rows, l->rows, scratch[0],
-                            scratch[2]);
+    eddy__lapack_triangular(l->dtype, &triangle, l->rows, scratch[2]);
     mean_with_transpose(l, scratch[2], out);
 }
 
@@ -237,15 +237,20 @@ static bool solution_shape(const eddy_shape *matrix, const eddy_shape *right,
     return true;
 }
 
-/* Which matrix of `of` meets in matrix `i` of the broadcast batch. */
+/*
+ * Which matrix of `of` meets in matrix `i` of the broadcast batch, which has no
+ * dimension of 0 then.
+ */
 static size_t batch_index(const eddy_shape *of, const eddy_shape *batch,
                           int64_t i)
 {
     int64_t at = 0, step = 1;
 
     for (int32_t d = batch->rank - 1, own = of->rank - 3; own >= 0; d--) {
-        at += of->dims[own] == 1 ? 0 : i % batch->dims[d] * step;
-        i /= batch->dims[d];
+        const int64_t dim = batch->dims[d] > 0 ? batch->dims[d] : 1;
+
+        at += of->dims[own] == 1 ? 0 : i % dim * step;
+        i /= dim;
         step *= of->dims[own--];
     }
     return (size_t)at;
@@ -256,7 +261,7 @@ static eddy_status run_triangular(eddy_kernel *k)
     const state *s = eddy__state(k);
     const eddy_shape *matrix = eddy__in_shape(k, 0);
     const eddy_shape *right = eddy__in_shape(k, 1);
-    eddy_shape batch, shape;
+    eddy_shape batch = {.rank = 0}, shape;
     eddy__matrices m, r;
     int64_t count = 1;
     size_t bytes;
@@ -276,13 +281,16 @@ static eddy_status run_triangular(eddy_kernel *k)
     bytes = (size_t)r.rows * (size_t)r.columns * r.size;
     for (int64_t i = 0; i < count; i++) {
         unsigned char *x = (unsigned char *)data + (size_t)i * bytes;
+        const eddy__lapack_triangle triangle = {
+            .n = m.rows,
+            .upper = s->is_lower,
+            .adjoint = s->is_adjoint,
+            .a = m.data + batch_index(matrix, &batch, i) * (size_t)m.rows *
+                              (size_t)m.rows * m.size,
+        };
 
         memcpy(x, r.data + batch_index(right, &batch, i) * bytes, bytes);
-        eddy__lapack_triangular(
-            m.dtype, s->is_lower, s->is_adjoint, m.rows, r.columns,
-            m.data + batch_index(matrix, &batch, i) * (size_t)m.rows *
-                         (size_t)m.rows * m.size,
-            x);
+        eddy__lapack_triangular(m.dtype, &triangle, r.columns, x);
     }
     return EDDY_OK;
 }
