@@ -123,14 +123,7 @@ eddy_status eddy__want_around(const eddy__builder *b, uint32_t level,
 /* Is it a reference to a variable, which enters as one? */
 static bool is_reference(const eddy_graph *graph, eddy_output output)
 {
-    const eddy__op *op = graph->nodes[output.node].op;
-
-    if (!op || output.index >= op->n_outputs)
-        return false;
-    for (uint32_t i = 0; i < output.index; i++)
-        if (op->outputs[i].number_attr >= 0 || op->outputs[i].list_attr >= 0)
-            return false;
-    return op->outputs[output.index].is_ref;
+    return eddy__node_gives_reference(&graph->nodes[output.node], output.index);
 }
 
 static eddy_status enter_loop(eddy__builder *b, uint32_t level,

@@ -191,6 +191,37 @@ eddy_string eddy__node_string(const eddy__node *node, const char *name)
     return eddy__node_attr(node, name)->as.strings[0];
 }
 
+/* Is the edge, counted over the lists of a signature, a reference? */
+static bool is_reference(const eddy__node *node, const eddy__arg *args,
+                         uint32_t n_args, uint32_t edge)
+{
+    size_t first = 0;
+
+    for (uint32_t i = 0; i < n_args; i++) {
+        const eddy__arg *arg = &args[i];
+
+        if (arg->number_attr >= 0)
+            first += (size_t)node->attrs[arg->number_attr].as.ints[0];
+        else
+            first += arg->list_attr >= 0 ? node->attrs[arg->list_attr].n : 1;
+        if (edge < first)
+            return arg->is_ref;
+    }
+    return false;
+}
+
+bool eddy__node_reads_reference(const eddy__node *node, uint32_t i)
+{
+    return node->op && node->op->has_references &&
+           is_reference(node, node->op->inputs, node->op->n_inputs, i);
+}
+
+bool eddy__node_gives_reference(const eddy__node *node, uint32_t i)
+{
+    return node->op && node->op->has_references &&
+           is_reference(node, node->op->outputs, node->op->n_outputs, i);
+}
+
 eddy_status eddy__fail_at(eddy_error *err, eddy_status code, eddy_detail detail,
                           const eddy__node *node, const char *format, ...)
 {

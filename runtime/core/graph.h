@@ -206,6 +206,10 @@ static inline eddy__role eddy__node_role(const eddy__node *node)
     return node->op ? node->op->role : EDDY__ROLE_NONE;
 }
 
+/* Is input `i`, or output `i`, a reference to a variable? */
+bool eddy__node_reads_reference(const eddy__node *node, uint32_t i);
+bool eddy__node_gives_reference(const eddy__node *node, uint32_t i);
+
 /* A deep copy, functions included; tensors are shared. */
 eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
                               eddy_error *err);

@@ -156,6 +156,14 @@ static bool copy_info(eddy__registry *registry, const eddy_op_spec *spec,
            list_types(registry, op, info);
 }
 
+static bool has_references(const eddy__arg *args, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (args[i].is_ref)
+            return true;
+    return false;
+}
+
 /* Adds an op that was checked; `flags` stand in place of those of `spec`. */
 static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
                        eddy__role role, uint32_t flags, eddy_error *err)
@@ -173,6 +181,8 @@ static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
     if (!copy_text(registry, spec->name, &op->name))
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__signature_parse(&registry->arena, spec, op, err));
+    op->has_references = has_references(op->inputs, op->n_inputs) ||
+                         has_references(op->outputs, op->n_outputs);
     if (!copy_info(registry, spec, op) || !reserve(registry) ||
         !eddy__map_set(&registry->names, op->name, (uint32_t)registry->n_ops))
         return eddy__fail_memory(err);

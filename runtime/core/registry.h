@@ -71,7 +71,8 @@ typedef struct eddy__attr_def {
 typedef struct eddy__op {
     const char *name;
     eddy__role role;
-    uint32_t flags; /* eddy_op_flags */
+    uint32_t flags;      /* eddy_op_flags */
+    bool has_references; /* among its inputs and outputs */
     uint32_t n_inputs, n_outputs, n_attrs;
     const eddy__arg *inputs, *outputs;
     const eddy__attr_def *attrs;

@@ -2,6 +2,7 @@
 #include "runtime/plan/plan.h"
 
 #include "frames/lower.h"
+#include "frames/references.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 
@@ -366,6 +367,41 @@ static eddy_status analyse(eddy__plan_build *b, eddy__arena *scratch)
     return status;
 }
 
+/*
+ * Goes on with a graph in which references are handles; its fetches alone are
+ * other outputs.
+ */
+static eddy_status dereference(eddy__plan_build *b, eddy__arena *scratch)
+{
+    eddy_plan_options options = *b->options;
+    eddy__selection selection = {.graph = NULL};
+    eddy_output *fetches = eddy__arena_copy(scratch, options.fetches,
+                                            options.n_fetches, sizeof *fetches);
+    eddy_graph *graph;
+    eddy_status status;
+
+    if (!fetches)
+        return eddy__fail_memory(b->err);
+    EDDY_TRY(refuse_unknown_ops(b->selection, b->err));
+    EDDY_TRY(eddy__lower_references(b->selection, fetches, options.n_fetches,
+                                    &graph, b->err));
+    options.fetches = fetches;
+    selection.graph = graph;
+    b->options = &options;
+    b->selection = &selection;
+    status = select_nodes(b, &selection, scratch);
+    if (status == EDDY_OK)
+        status = analyse(b, scratch);
+    eddy_graph_destroy(graph);
+    return status;
+}
+
+static eddy_status go_on(eddy__plan_build *b, eddy__arena *scratch)
+{
+    return eddy__has_references(b->selection) ? dereference(b, scratch)
+                                              : analyse(b, scratch);
+}
+
 /* Nodes that lowering may add: some of them are pruned afterwards. */
 static uint64_t most_lowered(const eddy_plan_options *options)
 {
@@ -405,7 +441,7 @@ static eddy_status lower_and_analyse(eddy__plan_build *b, eddy__arena *scratch)
     b->selection = &selection;
     status = select_nodes(b, &selection, scratch);
     if (status == EDDY_OK)
-        status = analyse(b, scratch);
+        status = go_on(b, scratch);
     eddy_graph_destroy(lowered.graph);
     return status;
 }
@@ -434,7 +470,7 @@ static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
     build.feed_shapes = feed_shapes;
     EDDY_TRY(select_nodes(&build, &selection, scratch));
     return eddy__needs_lowering(&selection) ? lower_and_analyse(&build, scratch)
-                                            : analyse(&build, scratch);
+                                            : go_on(&build, scratch);
 }
 
 eddy_status eddy_plan_create(const eddy_graph *graph,
