@@ -1,0 +1,383 @@
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <string.h>
+
+static program p;
+
+static void begin(void)
+{
+    program_init(&p, 0);
+    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
+                     EDDY_OK);
+}
+
+static void end(void)
+{
+    eddy_session_release(p.run_options.session);
+    program_deinit(&p);
+}
+
+static eddy_status attempt(const char *what)
+{
+    const eddy_status status = program_try_plan(&p, NULL, what);
+
+    return status == EDDY_OK ? program_execute(&p) : status;
+}
+
+static void run(const char *what)
+{
+    program_plan(&p, NULL, what);
+    program_run(&p);
+}
+
+/* Runs `what` and compares its first fetch, a scalar. */
+static void want(const char *what, double value)
+{
+    const eddy_tensor *t;
+
+    run(what);
+    t = eddy_run_fetch(p.run, 0);
+    ck_assert_int_eq(eddy_tensor_count(t), 1);
+    if (eddy_tensor_dtype(t) == EDDY_FLOAT32)
+        ck_assert_float_eq(program_fetch_float(&p, 0), (float)value);
+    else
+        ck_assert_int_eq(program_fetch_int(&p, 0), (int64_t)value);
+}
+
+static void refuse(const char *what, eddy_status code, eddy_detail detail)
+{
+    program_want(&p, attempt(what), code, detail);
+}
+
+#define VARIABLE                                                               \
+    "v VariableV2 dtype=float32 shape=()\n"                                    \
+    "one float32=1\n"                                                          \
+    "ten float32=10\n"                                                         \
+    "init Assign v one\n"
+
+START_TEST(a_reference_is_read_where_a_value_is_wanted)
+{
+    program_build(&p, VARIABLE "has IsVariableInitialized v\n"
+                               "y Add v ten\n"
+                               "id RefIdentity v\n"
+                               "z Neg id\n");
+    want("has", 0);
+    want("init", 1);
+    want("has", 1);
+    want("v", 1);
+    want("y", 11);
+    want("id", 1);
+    want("z", -1);
+}
+END_TEST
+
+START_TEST(an_uninitialized_reference_is_named)
+{
+    program_build(&p, VARIABLE "y Neg v\n"
+                               "add AssignAdd v ten\n"
+                               "count VariableV2 dtype=int32 shape=()\n"
+                               "up CountUpTo count limit=3\n");
+    refuse("v", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
+    ck_assert_ptr_nonnull(strstr(p.err.message, "'v'"));
+    refuse("y", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
+    refuse("add", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
+    refuse("up", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
+}
+END_TEST
+
+START_TEST(updates_hand_the_reference_on)
+{
+    program_build(&p, VARIABLE "add AssignAdd init ten\n"
+                               "sub AssignSub add one\n"
+                               "y Mul sub ten\n");
+    want("sub", 10);
+    want("y", 100);
+    want("v", 10);
+}
+END_TEST
+
+/*
+ * The consumer reads when all of its inputs are there: so both of its inputs
+ * see the addition, as in TensorFlow.
+ */
+START_TEST(a_reference_is_read_when_the_consumer_starts)
+{
+    program_build(&p, VARIABLE "add AssignAdd v ten\n"
+                               "late Identity add\n"
+                               "y Add v late\n");
+    run("^init");
+    want("y", 22);
+    want("v", 11);
+}
+END_TEST
+
+START_TEST(control_edges_come_before_the_read)
+{
+    program_build(&p, VARIABLE "add AssignAdd v ten\n"
+                               "y Identity v ^add\n");
+    run("^init");
+    want("y", 11);
+    want("y", 21);
+}
+END_TEST
+
+START_TEST(assignments_are_checked)
+{
+    program_build(&p, "v VariableV2 dtype=float32 shape=[2]\n"
+                      "two float32[2]=1\n"
+                      "three float32[3]=2\n"
+                      "set Assign v two\n"
+                      "bad Assign v three\n"
+                      "loose Assign v three validate_shape=false\n"
+                      "add AssignAdd v two\n"
+                      "w VariableV2 dtype=int32 shape=() shared_name='v'\n"
+                      "any VariableV2 dtype=float32 shape=? shared_name='u'\n"
+                      "set_any Assign any three\n"
+                      "value Assign two three\n");
+    refuse("^bad", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    run("^set");
+    refuse("^bad", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    run("^loose");
+    refuse("^add", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    run("v");
+    ck_assert_int_eq(eddy_tensor_count(eddy_run_fetch(p.run, 0)), 3);
+    refuse("w", EDDY_INTERNAL, EDDY_E_DTYPE);
+    run("^set_any");
+    refuse("^value", EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE);
+}
+END_TEST
+
+START_TEST(a_reference_may_be_fed)
+{
+    const float values[] = {5};
+
+    program_build(&p, "v VariableV2 dtype=float32 shape=[1]\n"
+                      "y Neg v\n"
+                      "one float32[1]=1\n"
+                      "add AssignAdd v one\n");
+    program_plan(&p, "v", "y v");
+    program_feed_floats(&p, 0, values, 1);
+    program_run(&p);
+    ck_assert_float_eq(program_fetch_float(&p, 0), -5);
+    ck_assert_float_eq(program_fetch_float(&p, 1), 5);
+    program_want(&p, program_try_plan(&p, "v", "add"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_INPUT_DTYPE);
+}
+END_TEST
+
+START_TEST(rows_and_slices_are_updated)
+{
+    const float values[] = {6, 5, 18};
+    const eddy_tensor *t;
+
+    program_build(&p, "v VariableV2 dtype=float32 shape=[3]\n"
+                      "start float32[3]=1,2,3\n"
+                      "rows int32[2]=0,2\n"
+                      "beyond int32[2]=0,3\n"
+                      "more float32[2]=10,20\n"
+                      "at int32[1,1]=1\n"
+                      "five float32[1]=5\n"
+                      "scalar float32=5\n"
+                      "init Assign v start\n"
+                      "a ScatterAdd init rows more\n"
+                      "b ScatterNdUpdate a at five\n"
+                      "c ScatterSub b rows scalar\n"
+                      "bad ScatterUpdate v beyond more\n");
+    run("c");
+    t = eddy_run_fetch(p.run, 0);
+    for (int i = 0; i < 3; i++)
+        ck_assert_float_eq(((const float *)eddy_tensor_data(t))[i], values[i]);
+    refuse("bad", EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+}
+END_TEST
+
+START_TEST(a_reference_is_chosen)
+{
+    program_build(&p, VARIABLE "w VariableV2 dtype=float32 shape=()\n"
+                               "init_w Assign w ten\n"
+                               "i ?int32\n"
+                               "one_of RefSelect i v w\n"
+                               "y Neg one_of\n");
+    run("^init ^init_w");
+    for (int i = 0; i < 3; i++) {
+        const eddy_shape scalar = {.rank = 0};
+        const int32_t index = i;
+        eddy_tensor *t = program_tensor(&p, EDDY_INT32, &scalar, &index);
+
+        program_plan(&p, "i", "y");
+        program_make_run(&p);
+        ck_assert_int_eq(eddy_run_feed(p.run, 0, t, &p.err), EDDY_OK);
+        eddy_tensor_release(t);
+        if (i < 2) {
+            program_run(&p);
+            ck_assert_float_eq(program_fetch_float(&p, 0), i ? -10 : -1);
+        } else {
+            program_want(&p, program_execute(&p), EDDY_INVALID_ARGUMENT,
+                         EDDY_E_INDEX);
+        }
+    }
+}
+END_TEST
+
+/* TensorFlow's cond on a variable: a RefSwitch, and a value in each branch. */
+START_TEST(references_pass_through_branches)
+{
+    program_build(&p, VARIABLE "pred ?bool\n"
+                               "s RefSwitch init pred\n"
+                               "no Neg s\n"
+                               "up AssignAdd s:1 ten\n"
+                               "yes Identity up\n"
+                               "y Merge no yes\n"
+                               "r RefMerge s up\n"
+                               "z Neg r\n");
+    for (int i = 0; i < 2; i++) {
+        const eddy_shape scalar = {.rank = 0};
+        const bool pred = i == 1;
+        eddy_tensor *t = program_tensor(&p, EDDY_BOOL, &scalar, &pred);
+
+        program_plan(&p, "pred", "y z r");
+        program_make_run(&p);
+        ck_assert_int_eq(eddy_run_feed(p.run, 0, t, &p.err), EDDY_OK);
+        eddy_tensor_release(t);
+        program_run(&p);
+        ck_assert_float_eq(program_fetch_float(&p, 0), i ? 11 : -1);
+        ck_assert_float_eq(program_fetch_float(&p, 1), i ? -11 : -1);
+        ck_assert_float_eq(program_fetch_float(&p, 2), i ? 11 : 1);
+    }
+}
+END_TEST
+
+/* A Merge of a reference and a value takes whichever lives. */
+START_TEST(a_merge_reads_the_reference_that_lives)
+{
+    program_build(&p, VARIABLE "yes bool=1\n"
+                               "s RefSwitch init yes\n"
+                               "t Switch ten yes\n"
+                               "y Merge s:1 t\n"
+                               "z Merge t:1 s\n");
+    want("y", 1);
+    want("z", 10);
+}
+END_TEST
+
+/* The variable is an invariant of the loop, and its own loop variable. */
+START_TEST(references_go_round_loops)
+{
+    program_build(&p, "v VariableV2 dtype=int64 shape=()\n"
+                      "zero int64=0\none int64=1\nn int64=100\n"
+                      "init Assign v zero\n"
+                      "lent RefEnter@w! init\n"
+                      "v0 RefEnter@w init\n"
+                      "i0 Enter@w zero\n"
+                      "one_in Enter@w! one\n"
+                      "n_in Enter@w! n\n"
+                      "v1 RefMerge v0 v3\n"
+                      "i1 Merge i0 i3\n"
+                      "less Less v1 n_in ^i1\n"
+                      "cond LoopCond less\n"
+                      "sv RefSwitch v1 cond\n"
+                      "si Switch i1 cond\n"
+                      "i2 Add si:1 one_in\n"
+                      "v2 AssignAdd sv:1 one_in ^i2\n"
+                      "same Equal lent i2 ^v2\n"
+                      "check Assert same i2\n"
+                      "v3 RefNextIteration v2 ^check\n"
+                      "i3 NextIteration i2 ^check\n"
+                      "x RefExit sv\n"
+                      "y Exit si\n");
+    want("x", 100);
+    want("y", 100);
+    want("v", 100);
+}
+END_TEST
+
+START_TEST(a_temporary_variable_is_gone_when_destroyed)
+{
+    program_build(&p, "v TemporaryVariable dtype=float32 shape=()\n"
+                      "one float32=1\n"
+                      "set Assign v one\n"
+                      "add AssignAdd set one\n"
+                      "y DestroyTemporaryVariable add var_name='v'\n"
+                      "z Identity v ^y\n");
+    want("y", 2);
+    want("y", 2);
+    refuse("z", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
+}
+END_TEST
+
+START_TEST(both_kinds_of_one_name_are_one_variable)
+{
+    program_build(&p, VARIABLE
+                  "h VarHandleOp dtype=float32 shape=() shared_name='v'\n"
+                  "add AssignAddVariableOp h ten ^init\n"
+                  "y Identity v ^add\n");
+    want("y", 11);
+}
+END_TEST
+
+START_TEST(a_count_hands_out_numbers)
+{
+    program_build(&p, "v VariableV2 dtype=int64 shape=()\n"
+                      "zero int64=0\n"
+                      "init Assign v zero\n"
+                      "count CountUpTo v limit=2\n");
+    run("^init");
+    want("count", 0);
+    want("count", 1);
+    refuse("count", EDDY_OUT_OF_RANGE, EDDY_E_VALUE);
+}
+END_TEST
+
+/* Nodes that are not needed may be as they like. */
+START_TEST(what_is_pruned_is_not_rewritten)
+{
+    program_build(&p, VARIABLE "bad Assign ten one\n"
+                               "y Neg v\n");
+    run("^init");
+    want("y", -1);
+}
+END_TEST
+
+START_TEST(a_plan_with_references_is_made_or_not)
+{
+    bool done = false;
+
+    program_build(&p, VARIABLE "y Add v ten\nadd AssignAdd v ten ^y\n");
+    for (int64_t n = 0; !done; n++) {
+        eddy_status status;
+
+        counting_allocator_allow(&p.counting, n);
+        status = program_try_plan(&p, NULL, "y init v");
+        counting_allocator_allow(&p.counting, -1);
+        done = status == EDDY_OK;
+        ck_assert(done || status == EDDY_RESOURCE_EXHAUSTED);
+        ck_assert_int_lt(n, 1000);
+    }
+}
+END_TEST
+
+TCase *references_tests(void)
+{
+    TCase *tc = tcase_create("references");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, a_reference_is_read_where_a_value_is_wanted);
+    tcase_add_test(tc, an_uninitialized_reference_is_named);
+    tcase_add_test(tc, updates_hand_the_reference_on);
+    tcase_add_test(tc, a_reference_is_read_when_the_consumer_starts);
+    tcase_add_test(tc, control_edges_come_before_the_read);
+    tcase_add_test(tc, assignments_are_checked);
+    tcase_add_test(tc, a_reference_may_be_fed);
+    tcase_add_test(tc, rows_and_slices_are_updated);
+    tcase_add_test(tc, a_reference_is_chosen);
+    tcase_add_test(tc, references_pass_through_branches);
+    tcase_add_test(tc, a_merge_reads_the_reference_that_lives);
+    tcase_add_test(tc, references_go_round_loops);
+    tcase_add_test(tc, a_temporary_variable_is_gone_when_destroyed);
+    tcase_add_test(tc, both_kinds_of_one_name_are_one_variable);
+    tcase_add_test(tc, a_count_hands_out_numbers);
+    tcase_add_test(tc, what_is_pruned_is_not_rewritten);
+    tcase_add_test(tc, a_plan_with_references_is_made_or_not);
+    return tc;
+}
