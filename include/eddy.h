@@ -6,6 +6,7 @@
 #include "eddy/context.h"
 #include "eddy/control_flow.h"
 #include "eddy/dot.h"
+#include "eddy/gradients.h"
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"
 #include "eddy/lower.h"

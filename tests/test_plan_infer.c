@@ -1,5 +1,5 @@
 /* Shapes over a whole graph. */
-#include "runtime/plan/infer.h"
+#include "frames/infer.h"
 #include "tests/suites.h"
 #include "tests/text_graph.h"
 

@@ -1,25 +1,15 @@
 #include "tools/verify_case.h"
 
 #include "tools/case_walk.h"
-#include "tools/compare.h"
+#include "tools/recorded_case.h"
 #include "tools/request.h"
 #include "tools/verify_error.h"
 
 #include "eddy/graphdef.h"
-#include "eddy/npy.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct recorded_case {
-    eddy_context *ctx;
-    const char *path;
-    const eddy__options *options;
-    FILE *report;
-    eddy_graph *graph; /* NULL if it did not load; then why: */
-    eddy_error load_error;
-} recorded_case;
 
 /* One of its runs, while it is under way. */
 typedef struct recorded_run {
@@ -32,34 +22,10 @@ typedef struct recorded_run {
 } recorded_run;
 
 /* Begins a line of the report about a run. */
-static FILE *begin_line(const recorded_case *c, const recorded_run *r)
+static FILE *begin_line(const eddy__recorded_case *c, const recorded_run *r)
 {
     fprintf(c->report, "    runs[%zu]: ", r->number);
     return c->report;
-}
-
-static bool are_texts(const json_t *list)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (!json_is_string(json_array_get(list, i)))
-            return false;
-    }
-    return json_is_array(list);
-}
-
-static bool are_named_texts(json_t *object)
-{
-    const char *name;
-    json_t *value;
-
-    if (!json_is_object(object))
-        return false;
-    json_object_foreach(object, name, value)
-    {
-        if (!json_is_string(value))
-            return false;
-    }
-    return true;
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -82,36 +48,24 @@ static bool is_well_formed(const json_t *run)
 {
     const json_t *error = json_object_get(run, "error");
 
-    if (!are_named_texts(json_object_get(run, "feeds")) ||
-        !are_texts(json_object_get(run, "fetches")) ||
-        !are_texts(json_object_get(run, "targets")))
+    if (!eddy__json_are_named_texts(json_object_get(run, "feeds")) ||
+        !eddy__json_are_texts(json_object_get(run, "fetches")) ||
+        !eddy__json_are_texts(json_object_get(run, "targets")))
         return false;
     if (error != NULL)
         return text_of(error, "class") != NULL &&
                text_of(error, "text") != NULL;
-    return are_texts(json_object_get(run, "expect")) &&
+    return eddy__json_are_texts(json_object_get(run, "expect")) &&
            length_of(run, "expect") == length_of(run, "fetches") &&
            json_is_number(json_object_get(run, "rtol")) &&
            json_is_number(json_object_get(run, "atol"));
-}
-
-static eddy_status load_tensor(const recorded_case *c, const char *name,
-                               eddy_tensor **out_tensor, eddy_error *err)
-{
-    char *path = eddy__join_path(c->path, name);
-    eddy_status status = path == NULL
-                             ? eddy__raise_memory(err)
-                             : eddy_npy_load(c->ctx, path, out_tensor, err);
-
-    free(path);
-    return status;
 }
 
 /*
  * Makes room for the request and loads the values to feed.  What fails here is
  * the case's fault, and never the error that it expects.
  */
-static eddy_status load_request(const recorded_case *c, recorded_run *r)
+static eddy_status load_request(const eddy__recorded_case *c, recorded_run *r)
 {
     json_t *feeds = json_object_get(r->recorded, "feeds");
     eddy_status status = eddy__request_init(
@@ -121,12 +75,13 @@ static eddy_status load_request(const recorded_case *c, recorded_run *r)
 
     for (void *at = json_object_iter(feeds); at != NULL && status == EDDY_OK;
          at = json_object_iter_next(feeds, at))
-        status = load_tensor(c, json_string_value(json_object_iter_value(at)),
-                             &r->request.values[i++], &r->err);
+        status = eddy__recorded_tensor(
+            c, json_string_value(json_object_iter_value(at)),
+            &r->request.values[i++], &r->err);
     return status;
 }
 
-static eddy_status look_up(const recorded_case *c, recorded_run *r)
+static eddy_status look_up(const eddy__recorded_case *c, recorded_run *r)
 {
     json_t *feeds = json_object_get(r->recorded, "feeds");
     eddy__request *request = &r->request;
@@ -148,7 +103,7 @@ static eddy_status look_up(const recorded_case *c, recorded_run *r)
 }
 
 /* Does what the run says; the error is in r->err. */
-static eddy_status attempt(const recorded_case *c, recorded_run *r)
+static eddy_status attempt(const eddy__recorded_case *c, recorded_run *r)
 {
     eddy_status status;
 
@@ -168,7 +123,7 @@ static eddy_status attempt(const recorded_case *c, recorded_run *r)
     return status;
 }
 
-static bool judge_error(const recorded_case *c, const recorded_run *r,
+static bool judge_error(const eddy__recorded_case *c, const recorded_run *r,
                         eddy_status status)
 {
     const json_t *error = json_object_get(r->recorded, "error");
@@ -186,37 +141,7 @@ static bool judge_error(const recorded_case *c, const recorded_run *r,
     return false;
 }
 
-static bool judge_fetch(const recorded_case *c, const recorded_run *r, size_t i)
-{
-    const char *file = text_at(r->recorded, "expect", i);
-    eddy_tensor *want = NULL;
-    eddy_error err = {.code = EDDY_OK};
-    char *difference = NULL;
-    size_t length;
-    FILE *stream = open_memstream(&difference, &length);
-    bool is_equal = false;
-
-    if (stream == NULL)
-        eddy__raise_memory(&err);
-    else if (load_tensor(c, file, &want, &err) == EDDY_OK)
-        is_equal = eddy__compare(
-            eddy_run_fetch(r->run, i), want,
-            json_number_value(json_object_get(r->recorded, "rtol")),
-            json_number_value(json_object_get(r->recorded, "atol")), stream);
-    if (err.code != EDDY_OK && stream != NULL)
-        eddy__write_error(stream, &err);
-    if (stream != NULL && fclose(stream) != 0)
-        is_equal = false;
-    if (!is_equal)
-        fprintf(begin_line(c, r), "%s (%s): %s\n",
-                text_at(r->recorded, "fetches", i), file,
-                difference != NULL ? difference : "out of memory");
-    eddy_tensor_release(want);
-    free(difference);
-    return is_equal;
-}
-
-static bool judge(const recorded_case *c, const recorded_run *r,
+static bool judge(const eddy__recorded_case *c, const recorded_run *r,
                   eddy_status status)
 {
     bool is_right = true;
@@ -228,12 +153,21 @@ static bool judge(const recorded_case *c, const recorded_run *r,
         fputc('\n', c->report);
         return false;
     }
-    for (size_t i = 0; i < r->request.n_fetches; i++)
-        is_right = judge_fetch(c, r, i) && is_right;
+    for (size_t i = 0; i < r->request.n_fetches; i++) {
+        char label[256];
+
+        snprintf(label, sizeof label, "runs[%zu]: %s", r->number,
+                 text_at(r->recorded, "fetches", i));
+        is_right = eddy__recorded_compare(c, label, eddy_run_fetch(r->run, i),
+                                          text_at(r->recorded, "expect", i),
+                                          r->recorded) &&
+                   is_right;
+    }
     return is_right;
 }
 
-static bool verify_run(const recorded_case *c, json_t *recorded, size_t number)
+static bool verify_run(const eddy__recorded_case *c, json_t *recorded,
+                       size_t number)
 {
     recorded_run r = {.recorded = recorded, .number = number};
     bool is_right = false;
@@ -260,7 +194,24 @@ static bool has_gradients(const json_t *root)
            json_array_size(json_object_get(root, "more_gradients")) > 0;
 }
 
-static eddy__outcome verify_json(recorded_case *c, const json_t *root)
+static bool verify_gradients(const eddy__recorded_case *c, const json_t *root)
+{
+    json_t *more = json_object_get(root, "more_gradients");
+    json_t *first = json_object_get(root, "gradients");
+    bool is_right =
+        first == NULL || eddy__verify_gradient(c, "gradients", first);
+
+    for (size_t i = 0; i < json_array_size(more); i++) {
+        char label[48];
+
+        snprintf(label, sizeof label, "more_gradients[%zu]", i);
+        is_right = eddy__verify_gradient(c, label, json_array_get(more, i)) &&
+                   is_right;
+    }
+    return is_right;
+}
+
+static eddy__outcome verify_json(eddy__recorded_case *c, const json_t *root)
 {
     const json_t *runs = json_object_get(root, "runs");
     const bool forward = c->options->forward;
@@ -274,10 +225,8 @@ static eddy__outcome verify_json(recorded_case *c, const json_t *root)
         if (!verify_run(c, json_array_get(runs, i), i))
             outcome = EDDY__CASE_FAILED;
     }
-    if (has_gradients(root) && !forward) {
-        fputs("    gradients are not supported by this build\n", c->report);
-        return EDDY__CASE_FAILED;
-    }
+    if (has_gradients(root) && !forward)
+        return verify_gradients(c, root) ? outcome : EDDY__CASE_FAILED;
     if (json_array_size(runs) > 0)
         return outcome;
     if (has_gradients(root))
@@ -286,7 +235,7 @@ static eddy__outcome verify_json(recorded_case *c, const json_t *root)
     return EDDY__CASE_FAILED;
 }
 
-static json_t *load_json(const recorded_case *c)
+static json_t *load_json(const eddy__recorded_case *c)
 {
     char *path = eddy__join_path(c->path, "case.json");
     json_error_t problem;
@@ -305,7 +254,7 @@ static json_t *load_json(const recorded_case *c)
 }
 
 /* Loads the graph if it can; a failure may be what the runs expect. */
-static bool load_graph(recorded_case *c)
+static bool load_graph(eddy__recorded_case *c)
 {
     char *path = eddy__join_path(c->path, "graph.pb");
 
@@ -325,7 +274,7 @@ static bool load_graph(recorded_case *c)
 eddy__outcome eddy__verify_case(eddy_context *ctx, const char *path,
                                 const eddy__options *options, FILE *report)
 {
-    recorded_case c = {
+    eddy__recorded_case c = {
         .ctx = ctx, .path = path, .options = options, .report = report};
     eddy__outcome outcome = EDDY__CASE_FAILED;
     json_t *root;

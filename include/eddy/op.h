@@ -68,6 +68,15 @@ typedef eddy_status (*eddy_infer_fn)(eddy_infer *infer);
  */
 typedef eddy_status (*eddy_prepare_fn)(eddy_infer *infer);
 
+/* One node that is being differentiated; see eddy/gradients.h. */
+typedef struct eddy_gradient eddy_gradient;
+
+/*
+ * Adds the nodes that compute the gradients of the inputs from those of the
+ * outputs; returns EDDY_OK or what eddy_gradient_fail gave.
+ */
+typedef eddy_status (*eddy_gradient_fn)(eddy_gradient *g);
+
 typedef struct eddy_op_spec {
     size_t size;        /* sizeof(eddy_op_spec) */
     const char *name;   /* a letter, then letters, digits, '_', '>' or '.' */
@@ -79,9 +88,10 @@ typedef struct eddy_op_spec {
     eddy_prepare_fn prepare; /* may be NULL if `kernel` is given */
     uint32_t flags;          /* eddy_op_flags */
     /* For people, on one line each; may be NULL. */
-    const char *doc;    /* what the op computes */
-    const char *source; /* whose definition that is */
-    void *user;         /* for the kernel: eddy_kernel_user */
+    const char *doc;           /* what the op computes */
+    const char *source;        /* whose definition that is */
+    void *user;                /* for the kernel: eddy_kernel_user */
+    eddy_gradient_fn gradient; /* NULL: there is none */
 } eddy_op_spec;
 
 /*

@@ -82,6 +82,7 @@ typedef enum eddy_status {
     X(ATTR_VALUE, "an attribute with a value that is not allowed")             \
     X(ATTR_DUPLICATE, "an attribute is given twice")                           \
     X(DTYPE, "a dtype that is unknown or not allowed")                         \
+    X(NO_GRADIENT, "an op or a loop without a gradient")                       \
     X(NO_KERNEL, "an op without a kernel for these dtypes")                    \
     X(DIM, "a negative or impossible dimension")                               \
     X(RANK, "a rank that is not supported")                                    \

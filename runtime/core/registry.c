@@ -178,6 +178,7 @@ static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
     op->kernel = spec->kernel;
     op->prepare = spec->prepare;
     op->user = spec->user;
+    op->gradient = spec->gradient;
     if (!copy_text(registry, spec->name, &op->name))
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__signature_parse(&registry->arena, spec, op, err));

@@ -81,6 +81,7 @@ typedef struct eddy__op {
     eddy_prepare_fn prepare;
     eddy_op_info info; /* for people; its `name` and `flags` are set too */
     void *user;
+    eddy_gradient_fn gradient;
 } eddy__op;
 
 typedef struct eddy__registry {

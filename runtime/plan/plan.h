@@ -16,7 +16,7 @@
 #include "frames/liveness.h"
 #include "runtime/core/graph.h"
 #include "runtime/core/kernel.h"
-#include "runtime/plan/infer.h"
+#include "frames/infer.h"
 
 typedef enum eddy__step_kind {
     EDDY__STEP_SCALAR, /* a kernel of eddy's own, scalars in and out */

@@ -11,7 +11,7 @@
  * a change runs down a loop once and comes back over its back edge in the next
  * sweep, so that a node with many inputs is not visited for each of them.
  */
-#include "runtime/plan/infer.h"
+#include "frames/infer.h"
 
 #include "frames/flow.h"
 #include "runtime/base/status.h"

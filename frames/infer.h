@@ -11,8 +11,8 @@
  * node never gets a live input of these shapes (the branch is not taken, the
  * loop makes no trip), so its outputs are unknown and its kernel will say.
  */
-#ifndef EDDY_PLAN_INFER_H
-#define EDDY_PLAN_INFER_H
+#ifndef EDDY_FRAMES_INFER_H
+#define EDDY_FRAMES_INFER_H
 
 #include "frames/analysis.h"
 #include "runtime/core/infer.h"

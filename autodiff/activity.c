@@ -1,0 +1,175 @@
+/*
+ * Which nodes the walk visits: those through which some y depends on some x.
+ *
+ * Dependence follows data edges of dtypes that have gradients, and tapes from
+ * their push to their pop.  It does not follow the back edge of the home frame:
+ * what is differentiated there is one iteration.
+ */
+#include "autodiff/walk.h"
+
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+bool eddy__dtype_has_gradient(eddy_dtype dtype)
+{
+    return dtype == EDDY_FLOAT16 || dtype == EDDY_FLOAT32 ||
+           dtype == EDDY_FLOAT64 || dtype == EDDY_COMPLEX64 ||
+           dtype == EDDY_VARIANT;
+}
+
+static bool is_one_of(eddy_output output, const eddy_output *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].node == output.node && list[i].index == output.index)
+            return true;
+    return false;
+}
+
+static bool ends_dependence(const eddy__node *node)
+{
+    return !node->op || (node->op->flags & EDDY_OP_NOT_DIFFERENTIABLE) ||
+           strcmp(node->op_name, "StopGradient") == 0;
+}
+
+/* Is it the edge over which the home frame's next iteration starts? */
+static bool is_home_merge(const eddy__walk *w, eddy_node node)
+{
+    return w->flow.role[node] == EDDY__ROLE_MERGE && w->home != 0 &&
+           w->analysis->node_frame[node] == w->home &&
+           eddy__is_node(w->flow.source[w->flow.first_in[node]]) &&
+           w->flow.role[w->flow.source[w->flow.first_in[node]]] ==
+               EDDY__ROLE_ENTER;
+}
+
+static bool may_carry(const eddy__walk *w, eddy_output from)
+{
+    return eddy__dtype_has_gradient(eddy_graph_output_dtype(w->graph, from));
+}
+
+bool eddy__is_active_edge(const eddy__walk *w, eddy_output from)
+{
+    return (w->state[from.node] & (EDDY__REACHED | EDDY__IS_X)) &&
+           may_carry(w, from);
+}
+
+/* ---- forward from the xs ---- */
+
+typedef struct marking {
+    eddy__walk *w;
+    const eddy_output *xs;
+    size_t n_xs;
+    eddy_node *list; /* nodes marked, of which `n` */
+    size_t n;
+} marking;
+
+static void reach(marking *m, eddy_node node)
+{
+    if (m->w->state[node] & (EDDY__REACHED | EDDY__STOPPED))
+        return;
+    m->w->state[node] |= EDDY__REACHED;
+    m->list[m->n++] = node;
+}
+
+static void reach_readers(marking *m, eddy_node node, bool as_x)
+{
+    const eddy__flow *flow = &m->w->flow;
+
+    for (size_t e = flow->first_out[node]; e < flow->first_out[node + 1]; e++) {
+        const eddy__edge edge = flow->edge[e];
+        const eddy__node *reader = eddy__flow_node(flow, edge.to);
+
+        if (edge.input == EDDY__CONTROL || ends_dependence(reader) ||
+            is_home_merge(m->w, edge.to) ||
+            !may_carry(m->w, reader->inputs[edge.input]) ||
+            (as_x && !is_one_of(reader->inputs[edge.input], m->xs, m->n_xs)))
+            continue;
+        reach(m, edge.to);
+    }
+}
+
+static void reach_pop(marking *m, eddy_node node)
+{
+    const eddy__tape *tape = eddy__tape_of(&m->w->tapes, node);
+
+    if (tape && tape->push == node && tape->pop != EDDY_NO_NODE)
+        reach(m, tape->pop);
+}
+
+static void mark_reached(marking *m)
+{
+    for (size_t i = 0; i < m->n_xs; i++) {
+        m->w->state[m->xs[i].node] |= EDDY__IS_X;
+        reach_readers(m, m->xs[i].node, true);
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        reach_readers(m, m->list[i], false);
+        reach_pop(m, m->list[i]);
+    }
+}
+
+/* ---- back from the ys ---- */
+
+static void need(marking *m, eddy_node node)
+{
+    if (m->w->state[node] & EDDY__NEEDED)
+        return;
+    m->w->state[node] |= EDDY__NEEDED;
+    m->list[m->n++] = node;
+}
+
+static void need_sources(marking *m, eddy_node node)
+{
+    const eddy__node *n = eddy__graph_node(m->w->graph, node);
+    const eddy__tape *tape = eddy__tape_of(&m->w->tapes, node);
+
+    if (ends_dependence(n) || is_home_merge(m->w, node))
+        return;
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        if (eddy__is_active_edge(m->w, n->inputs[i]))
+            need(m, n->inputs[i].node);
+    if (tape && tape->pop == node && tape->push != EDDY_NO_NODE)
+        need(m, tape->push);
+}
+
+static void mark_needed(marking *m, const eddy_output *ys, size_t n_ys)
+{
+    m->n = 0;
+    for (size_t i = 0; i < n_ys; i++)
+        if (eddy__is_active_edge(m->w, ys[i]))
+            need(m, ys[i].node);
+    for (size_t i = 0; i < m->n; i++)
+        need_sources(m, m->list[i]);
+}
+
+/* A stack with further uses would hide what they do. */
+static eddy_status check_stacks(eddy__walk *w)
+{
+    for (size_t i = 0; i < w->tapes.n; i++) {
+        const eddy__tape *tape = &w->tapes.tapes[i];
+
+        if (!tape->is_tape && tape->push != EDDY_NO_NODE &&
+            tape->pop != EDDY_NO_NODE && eddy__is_active(w, tape->push) &&
+            eddy__is_active(w, tape->pop))
+            return eddy__walk_fail(
+                w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, tape->stack,
+                "a gradient goes through this stack, which is not used by "
+                "just one push and one pop");
+    }
+    return EDDY_OK;
+}
+
+eddy_status eddy__find_active(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                              const eddy_output *xs, size_t n_xs)
+{
+    marking m = {.w = w, .xs = xs, .n_xs = n_xs};
+
+    m.list = eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *m.list);
+    if (!m.list)
+        return eddy__fail_memory(w->err);
+    for (size_t i = 0; w->options && i < w->options->n_stop; i++)
+        w->state[w->options->stop[i].node] |= EDDY__STOPPED;
+    mark_reached(&m);
+    mark_needed(&m, ys, n_ys);
+    return check_stacks(w);
+}

@@ -1,0 +1,178 @@
+#include "autodiff/rule.h"
+
+#include "autodiff/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table ---- */
+
+static const eddy__rule rules[] = {
+#define GRAD(op, rule) {op, eddy__grad_##rule},
+#include "autodiff/grads.def"
+#undef GRAD
+};
+
+eddy_gradient_fn eddy__rule_find(const eddy__node *node)
+{
+    if (node->op && node->op->gradient)
+        return node->op->gradient;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(rules[i].op, node->op_name) == 0)
+            return rules[i].gradient;
+    return NULL;
+}
+
+/* ---- constants ---- */
+
+static void store(void *to, eddy_dtype dtype, double value)
+{
+    if (dtype == EDDY_FLOAT64) {
+        memcpy(to, &value, sizeof value);
+    } else if (dtype == EDDY_FLOAT16) {
+        const uint16_t half = eddy_float16_from_float((float)value);
+
+        memcpy(to, &half, sizeof half);
+    } else if (dtype == EDDY_INT32) {
+        const int32_t number = (int32_t)value;
+
+        memcpy(to, &number, sizeof number);
+    } else if (dtype == EDDY_INT64) {
+        const int64_t number = (int64_t)value;
+
+        memcpy(to, &number, sizeof number);
+    } else {
+        const float number[2] = {(float)value, 0.0f};
+
+        memcpy(to, number, eddy_dtype_size(dtype));
+    }
+}
+
+static eddy_output add_const(eddy_gradient *g, eddy_dtype dtype,
+                             const eddy_shape *shape, const void *elements,
+                             double value)
+{
+    eddy__walk *w = g->walk;
+    eddy_output out = EDDY__NO_OUTPUT;
+    eddy_tensor *tensor;
+
+    if (w->status != EDDY_OK)
+        return out;
+    w->status =
+        eddy_tensor_create(w->graph->ctx, dtype, shape, &tensor, w->err);
+    if (w->status != EDDY_OK)
+        return out;
+    if (elements && eddy_tensor_bytes(tensor) > 0)
+        memcpy(eddy_tensor_mutable_data(tensor), elements,
+               eddy_tensor_bytes(tensor));
+    else if (!elements)
+        store(eddy_tensor_mutable_data(tensor), dtype, value);
+    out = eddy_gradient_const(g, tensor);
+    eddy_tensor_release(tensor);
+    return out;
+}
+
+eddy_output eddy__rule_scalar(eddy_gradient *g, eddy_dtype dtype, double value)
+{
+    const eddy_shape scalar = {.rank = 0};
+
+    return add_const(g, dtype, &scalar, NULL, value);
+}
+
+eddy_output eddy__rule_ints(eddy_gradient *g, const int32_t *values, size_t n)
+{
+    const eddy_shape vector = {.rank = 1, .dims = {(int64_t)n}};
+    static const int32_t nothing;
+
+    return add_const(g, EDDY_INT32, &vector, n > 0 ? values : &nothing, 0.0);
+}
+
+eddy_output eddy__rule_conj(eddy_gradient *g, uint32_t i, eddy_output v)
+{
+    return eddy_gradient_input_dtype(g, i) == EDDY_COMPLEX64 ? OP("Conj", v)
+                                                             : v;
+}
+
+/* ---- broadcasting ---- */
+
+/*
+ * The axes over which a gradient of shape `out` is summed to become one of
+ * `shape`; false if that is not known.
+ */
+static bool find_axes(const eddy_shape *shape, const eddy_shape *out,
+                      int32_t axes[EDDY_MAX_RANK], size_t *out_n)
+{
+    size_t n = 0;
+
+    if (!eddy__shape_is_known(shape) || !eddy__shape_is_known(out) ||
+        out->rank < shape->rank)
+        return false;
+    for (int32_t i = 0; i < out->rank; i++) {
+        const int32_t own = i - (out->rank - shape->rank);
+
+        if (own < 0 || (shape->dims[own] == 1 && out->dims[i] != 1))
+            axes[n++] = i;
+    }
+    *out_n = n;
+    return true;
+}
+
+static eddy_output sum_known(eddy_gradient *g, uint32_t i, const int32_t *axes,
+                             size_t n, eddy_output gradient)
+{
+    if (n == 0)
+        return gradient;
+    gradient = OP("Sum", gradient, eddy__rule_ints(g, axes, n));
+    return OP("Reshape", gradient, eddy_gradient_shape_of(g, i));
+}
+
+void eddy__rule_set_broadcast(eddy_gradient *g, uint32_t i, uint32_t other,
+                              eddy_output gradient)
+{
+    const eddy_shape *shape = eddy_gradient_input_shape(g, i);
+    const eddy_shape *out = eddy_gradient_output_shape(g, 0);
+    int32_t axes[EDDY_MAX_RANK];
+    eddy_output own, others, args;
+    size_t n;
+
+    if (!eddy_gradient_is_wanted(g, i))
+        return;
+    if (find_axes(shape, out, axes, &n)) {
+        DX(i, sum_known(g, i, axes, n, gradient));
+        return;
+    }
+    own = eddy_gradient_shape_of(g, i);
+    others = eddy_gradient_shape_of(g, other);
+    args = OP("BroadcastGradientArgs", own, others);
+    DX(i, OP("Reshape", OP("Sum", gradient, args), own));
+}
+
+/* ---- attributes ---- */
+
+bool eddy__rule_bool(const eddy_gradient *g, const char *name)
+{
+    eddy_attr attr;
+
+    return eddy_gradient_attr(g, name, &attr) && attr.kind == EDDY_ATTR_BOOL &&
+           attr.n == 1 && attr.as.bools[0];
+}
+
+int64_t eddy__rule_int(const eddy_gradient *g, const char *name)
+{
+    eddy_attr attr;
+
+    return eddy_gradient_attr(g, name, &attr) && attr.kind == EDDY_ATTR_INT &&
+                   attr.n == 1
+               ? attr.as.ints[0]
+               : 0;
+}
+
+size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,
+                        size_t n, eddy_attr *out)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += eddy_gradient_attr(g, names[i], &out[found]);
+    return found;
+}

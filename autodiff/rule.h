@@ -1,0 +1,79 @@
+/*
+ * What the rules share: short names for eddy/gradients.h, and the shapes and
+ * constants that most of them need.
+ *
+ * A rule reads like the formula: x are the node's inputs, y its outputs, dy the
+ * gradients of these, and it adds the dx.  It need not check for failure; the
+ * first one sticks.
+ */
+#ifndef EDDY_AUTODIFF_RULE_H
+#define EDDY_AUTODIFF_RULE_H
+
+#include "eddy/gradients.h"
+
+#include <stddef.h>
+
+#define X(i) eddy_gradient_input(g, (i))
+#define Y(i) eddy_gradient_output(g, (i))
+#define DY(i) eddy_gradient_given(g, (i))
+#define WANTS(i) eddy_gradient_is_wanted(g, (i))
+#define DX(i, gradient) eddy_gradient_set(g, (i), (gradient))
+
+/* OP("Mul", a, b): a node without attributes that must be given. */
+#define OP(op, ...)                                                            \
+    eddy_gradient_add(g, (op), (const eddy_output[]){__VA_ARGS__},             \
+                      sizeof((const eddy_output[]){__VA_ARGS__}) /             \
+                          sizeof(eddy_output),                                 \
+                      NULL, 0)
+
+/* OP_WITH(op, ATTRS(...), a, b): one with attributes. */
+#define OP_WITH(op, attrs, ...)                                                \
+    eddy_gradient_add(g, (op), (const eddy_output[]){__VA_ARGS__},             \
+                      sizeof((const eddy_output[]){__VA_ARGS__}) /             \
+                          sizeof(eddy_output),                                 \
+                      (attrs), sizeof(attrs) / sizeof((attrs)[0]))
+
+/* Output `index` of the node that `output` is one of. */
+static inline eddy_output eddy__output_at(eddy_output output, uint32_t index)
+{
+    output.index = index;
+    return output;
+}
+
+/* A scalar constant. */
+eddy_output eddy__rule_scalar(eddy_gradient *g, eddy_dtype dtype, double value);
+
+/* A vector of int32. */
+eddy_output eddy__rule_ints(eddy_gradient *g, const int32_t *values, size_t n);
+
+/* A scalar of the dtype of input `i`. */
+#define NUMBER(i, value)                                                       \
+    eddy__rule_scalar(g, eddy_gradient_input_dtype(g, (i)), (value))
+
+/* The complex conjugate if input `i` is complex, else `v` itself. */
+eddy_output eddy__rule_conj(eddy_gradient *g, uint32_t i, eddy_output v);
+#define CONJ(i, v) eddy__rule_conj(g, (i), (v))
+
+/*
+ * The gradient of input `i`, one of the two inputs `i` and `other` that were
+ * broadcast against each other: sums over what was broadcast.
+ */
+void eddy__rule_set_broadcast(eddy_gradient *g, uint32_t i, uint32_t other,
+                              eddy_output gradient);
+#define DX_BROADCAST(i, other, gradient)                                       \
+    eddy__rule_set_broadcast(g, (i), (other), (gradient))
+
+/* An attribute that the op has. */
+bool eddy__rule_bool(const eddy_gradient *g, const char *name);
+int64_t eddy__rule_int(const eddy_gradient *g, const char *name);
+
+/* The same attributes as the node has, of those named; `out` has room. */
+size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,
+                        size_t n, eddy_attr *out);
+
+/* GRAD(op, rule): autodiff/grads.def has a row for every op with a gradient. */
+#define GRAD(op, rule) eddy_status eddy__grad_##rule(eddy_gradient *g);
+#include "autodiff/grads.def"
+#undef GRAD
+
+#endif

@@ -1,0 +1,101 @@
+/* Elementwise ops of two inputs, which broadcast. */
+#include "autodiff/rule.h"
+
+eddy_status eddy__grad_add(eddy_gradient *g)
+{
+    DX_BROADCAST(0, 1, DY(0));
+    DX_BROADCAST(1, 0, DY(0));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_sub(eddy_gradient *g)
+{
+    DX_BROADCAST(0, 1, DY(0));
+    if (WANTS(1))
+        DX_BROADCAST(1, 0, OP("Neg", DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_mul(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX_BROADCAST(0, 1, OP("Mul", DY(0), CONJ(1, X(1))));
+    if (WANTS(1))
+        DX_BROADCAST(1, 0, OP("Mul", DY(0), CONJ(0, X(0))));
+    return EDDY_OK;
+}
+
+/* d(x/b) = dy/b, and -(x/b)/b * dy: what TensorFlow computes. */
+eddy_status eddy__grad_div(eddy_gradient *g)
+{
+    const eddy_output b = CONJ(1, X(1));
+
+    if (WANTS(0))
+        DX_BROADCAST(0, 1, OP("RealDiv", DY(0), b));
+    if (WANTS(1)) {
+        const eddy_output minus = OP("Neg", CONJ(0, X(0)));
+        const eddy_output slope = OP("RealDiv", OP("RealDiv", minus, b), b);
+
+        DX_BROADCAST(1, 0, OP("Mul", DY(0), slope));
+    }
+    return EDDY_OK;
+}
+
+/* x^(a-1) * a, and x^a * log(x) where x > 0 (complex: x != 0), else 0. */
+eddy_status eddy__grad_pow(eddy_gradient *g)
+{
+    const eddy_output x = CONJ(0, X(0)), a = CONJ(1, X(1));
+
+    if (WANTS(0)) {
+        const eddy_output less = OP("Pow", x, OP("Sub", a, NUMBER(1, 1.0)));
+
+        DX_BROADCAST(0, 1, OP("Mul", DY(0), OP("Mul", a, less)));
+    }
+    if (WANTS(1)) {
+        const bool is_complex =
+            eddy_gradient_input_dtype(g, 0) == EDDY_COMPLEX64;
+        const eddy_output has_log =
+            OP(is_complex ? "NotEqual" : "Greater", x, NUMBER(0, 0.0));
+        const eddy_output safe = OP("SelectV2", has_log, x, OP("OnesLike", x));
+        const eddy_output log =
+            OP("SelectV2", has_log, OP("Log", safe), OP("ZerosLike", x));
+        const eddy_output y = CONJ(0, Y(0));
+
+        DX_BROADCAST(1, 0, OP("Mul", DY(0), OP("Mul", y, log)));
+    }
+    return EDDY_OK;
+}
+
+/* A tie is the first input's, as in TensorFlow. */
+static eddy_status choose(eddy_gradient *g, const char *test)
+{
+    const eddy_output first = OP(test, X(0), X(1));
+    const eddy_output zeros = OP("ZerosLike", DY(0));
+
+    if (WANTS(0))
+        DX_BROADCAST(0, 1, OP("SelectV2", first, DY(0), zeros));
+    if (WANTS(1))
+        DX_BROADCAST(1, 0, OP("SelectV2", first, zeros, DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_maximum(eddy_gradient *g)
+{
+    return choose(g, "GreaterEqual");
+}
+
+eddy_status eddy__grad_minimum(eddy_gradient *g)
+{
+    return choose(g, "LessEqual");
+}
+
+eddy_status eddy__grad_squared_difference(eddy_gradient *g)
+{
+    const eddy_output twice = OP("Mul", NUMBER(0, 2.0), DY(0));
+    const eddy_output dx = OP("Mul", twice, OP("Sub", X(0), X(1)));
+
+    DX_BROADCAST(0, 1, dx);
+    if (WANTS(1))
+        DX_BROADCAST(1, 0, OP("Neg", dx));
+    return EDDY_OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * Stacks that are used as a tape: one push and one pop, found from the handle.
+ *
+ * A gradient loop reads what the forward loop wrote, so a value flows from the
+ * push to the pop though no edge says so, and its gradient the other way.
+ */
+#ifndef EDDY_AUTODIFF_TAPE_H
+#define EDDY_AUTODIFF_TAPE_H
+
+#include "frames/analysis.h"
+#include "frames/flow.h"
+
+struct eddy__scope;
+
+typedef struct eddy__tape {
+    eddy_node stack;
+    eddy_node push, pop; /* EDDY_NO_NODE: none, or not only one */
+    bool is_tape;        /* else it has other uses */
+    bool is_pending;     /* the pop has yet to be walked */
+    /*
+     * The innermost frame around both has one unit with the push in it and one
+     * with the pop: a loop, or the node itself (NULL).
+     */
+    struct eddy__scope *push_loop, *pop_loop;
+    eddy_output gradients; /* the stack for the gradients of the pops ... */
+    eddy_node done;        /* ... and the node with which they are all there */
+} eddy__tape;
+
+typedef struct eddy__tapes {
+    eddy__tape *tapes;
+    size_t n;
+    uint32_t *of_node; /* a push or a pop: its tape and 1; others 0 */
+} eddy__tapes;
+
+/* Arrays are in `arena`. */
+eddy_status eddy__tapes_find(eddy__tapes *tapes, const eddy__flow *flow,
+                             eddy__arena *arena, eddy_error *err);
+
+/* NULL for a node that is no push and no pop of a tape. */
+static inline eddy__tape *eddy__tape_of(const eddy__tapes *tapes,
+                                        eddy_node node)
+{
+    return tapes->of_node[node] ? &tapes->tapes[tapes->of_node[node] - 1]
+                                : NULL;
+}
+
+#endif

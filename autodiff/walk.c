@@ -1,0 +1,728 @@
+/*
+ * eddy_gradients: the walk itself.
+ *
+ * A unit is a node or a loop.  A node is ready when its consumers have been
+ * walked and its frame is open; a loop opens when its Exits are ready and what
+ * reads its tapes has been walked, and closes when the units of its body have
+ * been.  Nothing here recurses: what becomes ready goes on a stack.
+ */
+#include "autodiff/walk.h"
+
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t slot_of(const eddy__walk *w, eddy_output output)
+{
+    return w->shapes.first[output.node] + output.index;
+}
+
+/* ---- gradients of outputs ---- */
+
+static void add(eddy__walk *w, eddy_output v, eddy_output gradient)
+{
+    eddy__addend *addend;
+    eddy__addend **end = &w->addends[slot_of(w, v)];
+
+    if (w->status != EDDY_OK || !eddy__is_output(gradient))
+        return;
+    addend = eddy__arena_allocate(&w->arena, 1, sizeof *addend);
+    if (!addend) {
+        w->status = eddy__fail_memory(w->err);
+        return;
+    }
+    while (*end)
+        end = &(*end)->next;
+    *addend = (eddy__addend){.gradient = gradient};
+    *end = addend;
+}
+
+void eddy__add_gradient(eddy__walk *w, eddy_output v, eddy_output gradient,
+                        uint32_t branch)
+{
+    const uint32_t target = eddy__branch_of(w, v);
+
+    if (w->status != EDDY_OK || !eddy__is_output(gradient))
+        return;
+    if (!eddy__branch_is_within(&w->branches, branch, target)) {
+        eddy__walk_fail(w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, v.node,
+                        "a gradient of it comes from a branch that is not "
+                        "within its own");
+        return;
+    }
+    while (branch != target && w->status == EDDY_OK) {
+        gradient = eddy__leave_branch(w, v, gradient, branch);
+        branch = w->branches.branches[branch].outer;
+    }
+    add(w, v, gradient);
+}
+
+eddy_output eddy__sum(eddy__walk *w, eddy_output v)
+{
+    eddy__addend **list = &w->addends[slot_of(w, v)];
+    eddy_output *inputs, sum;
+    size_t n = 0;
+
+    if (w->status != EDDY_OK || !*list)
+        return EDDY__NO_OUTPUT;
+    if (!(*list)->next)
+        return (*list)->gradient;
+    for (const eddy__addend *a = *list; a; a = a->next)
+        n++;
+    inputs = eddy__arena_allocate(&w->arena, n, sizeof *inputs);
+    if (!inputs) {
+        w->status = eddy__fail_memory(w->err);
+        return EDDY__NO_OUTPUT;
+    }
+    n = 0;
+    for (const eddy__addend *a = *list; a; a = a->next)
+        inputs[n++] = a->gradient;
+    sum = eddy__emit(w, "AddN", inputs, n);
+    (*list)->gradient = sum;
+    (*list)->next = NULL;
+    return sum;
+}
+
+/* ---- what is ready ---- */
+
+static void make_ready(eddy__walk *w, eddy__unit_kind kind, uint32_t id)
+{
+    void *ready = w->ready;
+    const bool ok = eddy__grow(w->arena.allocator, &ready, &w->ready_capacity,
+                               w->n_ready + 1, sizeof *w->ready);
+
+    w->ready = ready;
+    if (ok)
+        w->ready[w->n_ready++] = (eddy__unit){.kind = kind, .id = id};
+    else if (w->status == EDDY_OK)
+        w->status = eddy__fail_memory(w->err);
+}
+
+static bool is_loop_part(const eddy__walk *w, eddy_node node, eddy__role role)
+{
+    return w->flow.role[node] == role &&
+           (role != EDDY__ROLE_SWITCH ||
+            !eddy__is_branch_switch(&w->flow, node));
+}
+
+/* The frame whose unit the node is; an Enter counts where its output is. */
+static eddy__scope *unit_scope(const eddy__walk *w, eddy_node node)
+{
+    return &w->scopes[w->flow.role[node] == EDDY__ROLE_ENTER
+                          ? w->analysis->output_frame[node]
+                          : w->analysis->node_frame[node]];
+}
+
+static bool is_loop_merge(const eddy__walk *w, eddy_node node)
+{
+    const eddy_node from = w->flow.source[w->flow.first_in[node]];
+
+    return w->flow.role[node] == EDDY__ROLE_MERGE && eddy__is_node(from) &&
+           (w->flow.role[from] == EDDY__ROLE_ENTER ||
+            w->flow.role[from] == EDDY__ROLE_NEXT_ITERATION);
+}
+
+/* Is it walked by itself?  The rest is walked with its loop. */
+static bool is_unit(const eddy__walk *w, eddy_node node)
+{
+    const eddy__role role = (eddy__role)w->flow.role[node];
+
+    return role != EDDY__ROLE_EXIT && !is_loop_merge(w, node) &&
+           (role != EDDY__ROLE_ENTER || w->flow.is_constant[node]);
+}
+
+static void try_open(eddy__walk *w, eddy__scope *scope)
+{
+    if (scope->is_active && !scope->is_open && scope->n_exits == 0 &&
+        scope->n_tapes == 0 &&
+        (scope->parent->is_home || scope->parent->is_open))
+        make_ready(w, EDDY__UNIT_OPEN, scope->frame);
+}
+
+static void unit_done(eddy__walk *w, eddy__scope *scope)
+{
+    if (!scope->is_home && --scope->n_remaining == 0)
+        make_ready(w, EDDY__UNIT_CLOSE, scope->frame);
+}
+
+/* All consumers of the node have been walked. */
+static void node_free(eddy__walk *w, eddy_node node)
+{
+    eddy__scope *scope = unit_scope(w, node);
+
+    if (w->flow.role[node] == EDDY__ROLE_EXIT) {
+        scope->n_exits--;
+        try_open(w, scope);
+    } else if (is_unit(w, node) && (scope->is_home || scope->is_open)) {
+        make_ready(w, EDDY__UNIT_NODE, node);
+    }
+}
+
+void eddy__release_inputs(eddy__walk *w, eddy_node node)
+{
+    const eddy__node *n = eddy__graph_node(w->graph, node);
+
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        const eddy_node from = n->inputs[i].node;
+
+        if (from < w->n_nodes && eddy__is_active_edge(w, n->inputs[i]) &&
+            eddy__is_active(w, from) && --w->pending[from] == 0)
+            node_free(w, from);
+    }
+}
+
+/* ---- tapes ---- */
+
+static void tape_done(eddy__walk *w, eddy__tape *tape)
+{
+    if (!tape->is_pending)
+        return;
+    tape->is_pending = false;
+    if (tape->pop_loop && eddy__is_output(tape->gradients))
+        tape->done = tape->pop_loop->back_exit;
+    if (tape->push_loop) {
+        tape->push_loop->n_tapes--;
+        try_open(w, tape->push_loop);
+    } else if (--w->pending[tape->push] == 0) {
+        node_free(w, tape->push);
+    }
+}
+
+/* ---- walking ---- */
+
+static void use_rule(eddy__walk *w, eddy_node node)
+{
+    const eddy__node *n = eddy__graph_node(w->graph, node);
+    const eddy_gradient_fn rule = eddy__rule_find(n);
+    eddy_gradient g = {.walk = w, .node = node};
+    eddy_status status;
+    bool any = false;
+
+    for (uint32_t i = 0; i < n->n_outputs; i++)
+        any = any || w->addends[slot_of(w, (eddy_output){node, i})];
+    if (!any)
+        return;
+    if (!rule) {
+        eddy__walk_fail(w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
+                        "the op has no gradient");
+        return;
+    }
+    status = rule(&g);
+    if (status != EDDY_OK && w->status == EDDY_OK)
+        eddy__walk_fail(w, status, EDDY_E_NO_GRADIENT, node,
+                        "its gradient failed");
+}
+
+static void walk_node(eddy__walk *w, eddy_node node)
+{
+    const eddy__role role = (eddy__role)w->flow.role[node];
+    eddy__scope *scope = unit_scope(w, node);
+    eddy__tape *tape = eddy__tape_of(&w->tapes, node);
+
+    w->at = node;
+    if (is_loop_part(w, node, EDDY__ROLE_SWITCH) ||
+        (role == EDDY__ROLE_ENTER && !scope->is_home)) {
+        unit_done(w, scope);
+        return; /* the rest is done with the loop */
+    }
+    if (role == EDDY__ROLE_ENTER)
+        eddy__add_gradient(w, eddy__graph_node(w->graph, node)->inputs[0],
+                           eddy__sum(w, (eddy_output){node, 0}),
+                           w->branches.of_node[node]);
+    else if (role == EDDY__ROLE_SWITCH)
+        eddy__walk_switch(w, node);
+    else if (role == EDDY__ROLE_MERGE)
+        eddy__walk_merge(w, node);
+    else if (tape && tape->push == node)
+        eddy__walk_push(w, node);
+    else if (tape && tape->pop == node)
+        eddy__walk_pop(w, node);
+    else if (role != EDDY__ROLE_NEXT_ITERATION)
+        use_rule(w, node);
+    if (tape && tape->pop == node && !tape->pop_loop)
+        tape_done(w, tape);
+    eddy__release_inputs(w, node);
+    unit_done(w, scope);
+}
+
+static void open_loop(eddy__walk *w, eddy__scope *scope)
+{
+    if (scope->is_open)
+        return;
+    scope->is_open = true;
+    eddy__loop_open(w, scope);
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        if (eddy__is_active(w, v) && unit_scope(w, v) == scope &&
+            is_unit(w, v) && w->pending[v] == 0 &&
+            w->flow.role[v] != EDDY__ROLE_EXIT)
+            make_ready(w, EDDY__UNIT_NODE, v);
+    for (size_t f = 0; f < w->analysis->n_frames; f++)
+        if (w->scopes[f].parent == scope && &w->scopes[f] != scope)
+            try_open(w, &w->scopes[f]);
+}
+
+static void close_loop(eddy__walk *w, eddy__scope *scope)
+{
+    eddy__loop_close(w, scope);
+    for (size_t i = 0; i < w->tapes.n; i++)
+        if (w->tapes.tapes[i].pop_loop == scope)
+            tape_done(w, &w->tapes.tapes[i]);
+    unit_done(w, scope->parent);
+}
+
+static void walk(eddy__walk *w)
+{
+    while (w->n_ready > 0 && w->status == EDDY_OK) {
+        const eddy__unit unit = w->ready[--w->n_ready];
+
+        if (unit.kind == EDDY__UNIT_NODE)
+            walk_node(w, unit.id);
+        else if (unit.kind == EDDY__UNIT_OPEN)
+            open_loop(w, &w->scopes[unit.id]);
+        else
+            close_loop(w, &w->scopes[unit.id]);
+    }
+}
+
+/* ---- counting ---- */
+
+/* How many consumers each active node waits for. */
+static void count_consumers(eddy__walk *w)
+{
+    for (eddy_node v = 0; v < w->n_nodes; v++) {
+        const eddy__node *n = eddy__graph_node(w->graph, v);
+        const eddy__role role = (eddy__role)w->flow.role[v];
+
+        /* An Exit is ready by itself, and its Switch with the body. */
+        if (!eddy__is_active(w, v) || role == EDDY__ROLE_EXIT ||
+            is_loop_merge(w, v) || is_loop_part(w, v, EDDY__ROLE_SWITCH))
+            continue;
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            if (eddy__is_active_edge(w, n->inputs[i]))
+                w->pending[n->inputs[i].node]++;
+    }
+}
+
+/* The loop in `frame` that holds the node of frame `inner`; NULL: itself. */
+static eddy__scope *loop_below(eddy__walk *w, uint32_t inner, uint32_t frame)
+{
+    eddy__scope *loop = NULL;
+
+    while (inner != frame) {
+        loop = &w->scopes[inner];
+        inner = w->analysis->frames[inner].parent;
+    }
+    return loop;
+}
+
+static uint32_t common_frame(const eddy__walk *w, uint32_t a, uint32_t b)
+{
+    const eddy_frame *frames = w->analysis->frames;
+
+    while (a != b) {
+        if (frames[a].depth >= frames[b].depth)
+            a = frames[a].parent;
+        else
+            b = frames[b].parent;
+    }
+    return a;
+}
+
+static void count_tapes(eddy__walk *w)
+{
+    for (size_t i = 0; i < w->tapes.n; i++) {
+        eddy__tape *tape = &w->tapes.tapes[i];
+        uint32_t push, pop, frame;
+
+        if (!tape->is_tape || !eddy__is_active(w, tape->push) ||
+            !eddy__is_active(w, tape->pop))
+            continue;
+        push = w->analysis->node_frame[tape->push];
+        pop = w->analysis->node_frame[tape->pop];
+        frame = common_frame(w, push, pop);
+        tape->push_loop = loop_below(w, push, frame);
+        tape->pop_loop = loop_below(w, pop, frame);
+        tape->is_pending = true;
+        if (tape->push_loop)
+            tape->push_loop->n_tapes++;
+        else
+            w->pending[tape->push]++;
+    }
+}
+
+static void note_active(eddy__walk *w, eddy_node node)
+{
+    eddy__scope *scope = unit_scope(w, node);
+
+    if (w->flow.role[node] == EDDY__ROLE_EXIT)
+        scope->n_exits++;
+    else if (is_unit(w, node) && !scope->is_home)
+        scope->n_remaining++;
+    while (!scope->is_home && !scope->is_active) {
+        scope->is_active = true;
+        scope = scope->parent;
+        if (!scope->is_home)
+            scope->n_remaining++;
+    }
+}
+
+/* A loop beside the one that is differentiated would have to run in it. */
+static void check_frame(eddy__walk *w, eddy_node node)
+{
+    const eddy__scope *scope = unit_scope(w, node);
+
+    if (!scope->is_home && !scope->is_within)
+        eddy__walk_fail(w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
+                        "a gradient inside a loop goes through another loop "
+                        "that is outside of it");
+}
+
+static void start(eddy__walk *w)
+{
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        if (eddy__is_active(w, v)) {
+            check_frame(w, v);
+            note_active(w, v);
+        }
+    count_consumers(w);
+    count_tapes(w);
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        if (eddy__is_active(w, v) && w->pending[v] == 0)
+            node_free(w, v);
+}
+
+/* ---- the ends ---- */
+
+static bool exists(const eddy_graph *graph, eddy_output output)
+{
+    return output.node < graph->n_nodes &&
+           output.index < eddy__graph_node(graph, output.node)->n_outputs;
+}
+
+static eddy_status check_list(eddy__walk *w, const char *what,
+                              const eddy_output *list, size_t n, bool real)
+{
+    for (size_t i = 0; i < n; i++) {
+        const eddy_output output = list[i];
+
+        if (!exists(w->graph, output))
+            return eddy__walk_fail(w, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_OUTPUT_INDEX, EDDY_NO_NODE,
+                                   "%s %zu is no output of the graph", what, i);
+        if (real && !eddy__dtype_has_gradient(
+                        eddy_graph_output_dtype(w->graph, output)))
+            return eddy__walk_fail(
+                w, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, output.node,
+                "%s %zu is %s, which has no gradient", what, i,
+                eddy_dtype_name(eddy_graph_output_dtype(w->graph, output)));
+    }
+    return EDDY_OK;
+}
+
+static eddy_output start_of(eddy__walk *w, const eddy_output *ys, size_t i)
+{
+    const eddy_gradient_options *options = w->options;
+
+    w->at = ys[i].node;
+    if (options && options->grad_ys && eddy__is_output(options->grad_ys[i]))
+        return options->grad_ys[i];
+    return eddy__emit_op(w, "OnesLike", ys[i]);
+}
+
+static eddy_status check_grad_y(eddy__walk *w, const eddy_output *ys, size_t i)
+{
+    const eddy_output y = ys[i], grad = w->options->grad_ys[i];
+
+    if (grad.node == EDDY_NO_NODE)
+        return EDDY_OK;
+    EDDY_TRY(check_list(w, "grad_y", &grad, 1, true));
+    if (eddy_graph_output_dtype(w->graph, grad) !=
+        eddy_graph_output_dtype(w->graph, y))
+        return eddy__walk_fail(
+            w, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE, grad.node,
+            "grad_y %zu is %s, but its y is %s", i,
+            eddy_dtype_name(eddy_graph_output_dtype(w->graph, grad)),
+            eddy_dtype_name(eddy_graph_output_dtype(w->graph, y)));
+    return EDDY_OK;
+}
+
+/* What the ys and the xs depend on, control edges included. */
+static eddy_status select_nodes(eddy__walk *w, const eddy_output *ys,
+                                size_t n_ys, const eddy_output *xs, size_t n_xs)
+{
+    uint8_t *keep = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
+    eddy_node *list =
+        eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *list);
+    size_t n = 0;
+
+#define ADD(node_)                                                             \
+    do {                                                                       \
+        const eddy_node added = (node_);                                       \
+        if (!keep[added]) {                                                    \
+            keep[added] = 1;                                                   \
+            list[n++] = added;                                                 \
+        }                                                                      \
+    } while (0)
+    if (!keep || !list)
+        return eddy__fail_memory(w->err);
+    for (size_t i = 0; i < n_ys; i++)
+        ADD(ys[i].node);
+    for (size_t i = 0; i < n_xs; i++)
+        ADD(xs[i].node);
+    for (size_t i = 0; i < n; i++) {
+        const eddy__node *node = eddy__graph_node(w->graph, list[i]);
+
+        if (!node->op)
+            return eddy__walk_fail(w, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP,
+                                   list[i], "op is not registered");
+        for (uint32_t j = 0; j < node->n_inputs; j++)
+            ADD(node->inputs[j].node);
+        for (uint32_t j = 0; j < node->n_controls; j++)
+            ADD(node->controls[j]);
+    }
+    /* Exits that nothing reads tell what the variable was at the end. */
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        if (eddy__node_role(eddy__graph_node(w->graph, v)) == EDDY__ROLE_EXIT &&
+            keep[eddy__graph_node(w->graph, v)->inputs[0].node])
+            keep[v] = 1;
+#undef ADD
+    w->selection = (eddy__selection){.graph = w->graph, .keep = keep};
+    return EDDY_OK;
+}
+
+/* Topological, back edges left out. */
+static eddy_status order_nodes(eddy__walk *w)
+{
+    const eddy__flow *flow = &w->flow;
+    uint32_t *waits =
+        eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, sizeof *waits);
+    size_t n = 0;
+
+    w->order =
+        eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *w->order);
+    if (!waits || !w->order)
+        return eddy__fail_memory(w->err);
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
+            waits[flow->edge[e].to] +=
+                !eddy__is_back_edge(flow, v, flow->edge[e].to,
+                                    flow->edge[e].input != EDDY__CONTROL);
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        if (eddy__selected(&w->selection, v) && waits[v] == 0)
+            w->order[n++] = v;
+    for (size_t i = 0; i < n; i++) {
+        const eddy_node v = w->order[i];
+
+        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
+            if (!eddy__is_back_edge(flow, v, flow->edge[e].to,
+                                    flow->edge[e].input != EDDY__CONTROL) &&
+                --waits[flow->edge[e].to] == 0)
+                w->order[n++] = flow->edge[e].to;
+    }
+    w->n_order = n;
+    return EDDY_OK;
+}
+
+/* The frame of the ys, which must be one. */
+static eddy_status find_home(eddy__walk *w, const eddy_output *ys, size_t n_ys)
+{
+    w->home = n_ys > 0 ? eddy__frame_of(w, ys[0]) : 0;
+    w->anchor = n_ys > 0 ? ys[0].node : EDDY_NO_NODE;
+    for (size_t i = 1; i < n_ys; i++)
+        if (eddy__frame_of(w, ys[i]) != w->home)
+            return eddy__walk_fail(w, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
+                                   ys[i].node,
+                                   "y %zu is in another frame than y 0", i);
+    return EDDY_OK;
+}
+
+static eddy_status make_scopes(eddy__walk *w)
+{
+    const eddy_frame *frames = w->analysis->frames;
+    const size_t n = w->analysis->n_frames;
+
+    w->scopes = eddy__arena_allocate_zeroed(&w->arena, n, sizeof *w->scopes);
+    if (!w->scopes)
+        return eddy__fail_memory(w->err);
+    /* Parents come before their children. */
+    for (uint32_t f = 0; f < n; f++) {
+        eddy__scope *scope = &w->scopes[f];
+
+        scope->frame = f;
+        scope->parent = &w->scopes[frames[f].parent];
+        scope->is_within = f == w->home || (f > 0 && scope->parent->is_within);
+        scope->count_sync = scope->back_sync = EDDY_NO_NODE;
+        scope->pivot = scope->loop_cond = EDDY__NO_OUTPUT;
+    }
+    for (uint32_t f = w->home;; f = frames[f].parent) {
+        w->scopes[f].is_home = true;
+        if (f == 0)
+            return EDDY_OK;
+    }
+}
+
+static eddy_status check_xs(eddy__walk *w, const eddy_output *xs, size_t n_xs)
+{
+    for (size_t i = 0; i < n_xs; i++)
+        if (!eddy__scope_of(w, xs[i])->is_home)
+            return eddy__walk_fail(
+                w, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED, xs[i].node,
+                "x %zu is inside the loop '%s', but the ys are not", i,
+                w->analysis->frames[eddy__frame_of(w, xs[i])].name);
+    return EDDY_OK;
+}
+
+/*
+ * What is popped has the shape of what was pushed.  Inference does not follow
+ * tapes, so it is told and asked again until it finds no more.
+ */
+static eddy_status infer_shapes(eddy__walk *w)
+{
+    eddy_shape *shapes =
+        eddy__arena_allocate(&w->arena, w->tapes.n, sizeof *shapes);
+    eddy_output *pops =
+        eddy__arena_allocate(&w->arena, w->tapes.n, sizeof *pops);
+    uint8_t *is_fed = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
+    eddy__selection told = w->selection;
+    size_t n;
+
+    if (!shapes || !pops || !is_fed)
+        return eddy__fail_memory(w->err);
+    told.is_fed = is_fed;
+    told.feeds = pops;
+    do {
+        n = told.n_feeds;
+        EDDY_TRY(eddy__infer_shapes(&told, w->analysis, shapes, &w->arena,
+                                    &w->shapes, w->err));
+        for (size_t i = 0; i < w->tapes.n; i++) {
+            const eddy__tape *tape = &w->tapes.tapes[i];
+            const eddy_shape *shape;
+
+            if (!tape->is_tape || is_fed[tape->pop])
+                continue;
+            shape = eddy__shape_at(
+                &w->shapes, eddy__graph_node(w->graph, tape->push)->inputs[1]);
+            if (shape->rank < 0)
+                continue;
+            is_fed[tape->pop] = 1;
+            shapes[told.n_feeds] = *shape;
+            pops[told.n_feeds++] = (eddy_output){tape->pop, 0};
+        }
+    } while (told.n_feeds > n);
+    for (size_t i = 0; i < n; i++)
+        w->shapes.shapes[w->shapes.first[pops[i].node]] = shapes[i];
+    return EDDY_OK;
+}
+
+/* Everything that is known before the first node is added. */
+static eddy_status study(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                         const eddy_output *xs, size_t n_xs)
+{
+    size_t n_slots;
+
+    EDDY_TRY(select_nodes(w, ys, n_ys, xs, n_xs));
+    EDDY_TRY(eddy__analysis_build(&w->selection, &w->analysis, w->err));
+    EDDY_TRY(eddy__flow_build(&w->flow, &w->selection, &w->arena, w->err));
+    EDDY_TRY(order_nodes(w));
+    if (!eddy__branches_find(&w->branches, &w->flow, w->analysis, w->order,
+                             w->n_order, &w->arena))
+        return eddy__fail_memory(w->err);
+    EDDY_TRY(eddy__tapes_find(&w->tapes, &w->flow, &w->arena, w->err));
+    EDDY_TRY(infer_shapes(w));
+    EDDY_TRY(find_home(w, ys, n_ys));
+    EDDY_TRY(make_scopes(w));
+    n_slots = w->shapes.first[w->n_nodes - 1] +
+              eddy__graph_node(w->graph, (eddy_node)w->n_nodes - 1)->n_outputs;
+    w->state = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
+    w->pending =
+        eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, sizeof *w->pending);
+    w->addends =
+        eddy__arena_allocate_zeroed(&w->arena, n_slots, sizeof(eddy__addend *));
+    if (!w->state || !w->pending || !w->addends)
+        return eddy__fail_memory(w->err);
+    EDDY_TRY(check_xs(w, xs, n_xs));
+    return eddy__find_active(w, ys, n_ys, xs, n_xs);
+}
+
+static eddy_status differentiate(eddy__walk *w, const eddy_output *ys,
+                                 size_t n_ys, const eddy_output *xs,
+                                 size_t n_xs, eddy_output *out_gradients)
+{
+    EDDY_TRY(study(w, ys, n_ys, xs, n_xs));
+    for (size_t i = 0; i < n_ys && w->status == EDDY_OK; i++)
+        add(w, ys[i], start_of(w, ys, i));
+    if (w->status == EDDY_OK)
+        start(w);
+    walk(w);
+    for (size_t i = 0; i < n_xs && w->status == EDDY_OK; i++) {
+        w->at = xs[i].node;
+        out_gradients[i] = eddy__sum(w, xs[i]);
+        if (!eddy__is_output(out_gradients[i]) && w->options &&
+            w->options->zeros_if_unconnected)
+            out_gradients[i] = eddy__emit_op(w, "ZerosLike", xs[i]);
+    }
+    return w->status;
+}
+
+static eddy_status check(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                         const eddy_output *xs, size_t n_xs)
+{
+    const eddy_gradient_options *options = w->options;
+
+    if (options && (options->size == 0 || options->size > sizeof *options))
+        return eddy__walk_fail(w, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                               EDDY_NO_NODE,
+                               "gradient options of %zu bytes, wanted up to "
+                               "%zu",
+                               options->size, sizeof *options);
+    EDDY_TRY(check_list(w, "y", ys, n_ys, true));
+    EDDY_TRY(check_list(w, "x", xs, n_xs, false));
+    if (options)
+        EDDY_TRY(check_list(w, "stop", options->stop, options->n_stop, false));
+    for (size_t i = 0; options && options->grad_ys && i < n_ys; i++)
+        EDDY_TRY(check_grad_y(w, ys, i));
+    return EDDY_OK;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
+                           size_t n_ys, const eddy_output *xs, size_t n_xs,
+                           const eddy_gradient_options *options,
+                           eddy_output *out_gradients, eddy_error *err)
+{
+    const eddy_allocator *allocator = eddy__context_allocator(graph->ctx);
+    eddy_error own;
+    eddy__walk w = {.graph = graph,
+                    .options = options,
+                    .prefix = options && options->prefix ? options->prefix
+                                                         : "gradients",
+                    .arena.allocator = allocator,
+                    .branches.allocator = allocator,
+                    .real.allocator = allocator,
+                    .imported.allocator = allocator,
+                    .n_nodes = graph->n_nodes,
+                    .one = EDDY__NO_OUTPUT,
+                    .minus_one = EDDY__NO_OUTPUT,
+                    .at = EDDY_NO_NODE,
+                    .err = err ? err : &own};
+    eddy_status status;
+
+    /* The graph has grown since any other call. */
+    snprintf(w.source, sizeof w.source, "gradients_%zu", w.n_nodes);
+    for (size_t i = 0; i < n_xs; i++)
+        out_gradients[i] = EDDY__NO_OUTPUT;
+    status = check(&w, ys, n_ys, xs, n_xs);
+    if (status == EDDY_OK && n_ys > 0 && n_xs > 0)
+        status = differentiate(&w, ys, n_ys, xs, n_xs, out_gradients);
+    for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
+        out_gradients[i] = EDDY__NO_OUTPUT;
+    eddy_analysis_destroy(w.analysis);
+    eddy__branches_deinit(&w.branches);
+    eddy__output_map_deinit(&w.real);
+    eddy__output_map_deinit(&w.imported);
+    eddy__free(allocator, w.ready, w.ready_capacity, sizeof *w.ready);
+    eddy__arena_destroy(&w.arena);
+    return status;
+}

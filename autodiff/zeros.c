@@ -1,0 +1,136 @@
+/*
+ * Shapes of forward values where gradients are computed, and zeros of them.
+ *
+ * What is known without running is a constant; else the shape goes over the
+ * tape in place of the value.
+ */
+#include "autodiff/walk.h"
+
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+static eddy_output const_shape(eddy__walk *w, const eddy_shape *shape)
+{
+    const eddy_shape vector = {.rank = 1, .dims = {shape->rank}};
+    eddy_output out = EDDY__NO_OUTPUT;
+    eddy_tensor *tensor;
+
+    if (w->status != EDDY_OK)
+        return out;
+    w->status =
+        eddy_tensor_create(w->graph->ctx, EDDY_INT32, &vector, &tensor, w->err);
+    if (w->status != EDDY_OK)
+        return out;
+    for (int32_t i = 0; i < shape->rank; i++)
+        ((int32_t *)eddy_tensor_mutable_data(tensor))[i] =
+            (int32_t)shape->dims[i];
+    out = eddy__emit_const(w, tensor);
+    eddy_tensor_release(tensor);
+    return out;
+}
+
+const eddy_shape *eddy__static_shape(const eddy__walk *w, eddy_output v)
+{
+    return eddy__shape_at(&w->shapes, v);
+}
+
+static bool is_small(const eddy_shape *shape)
+{
+    for (int32_t i = 0; i < shape->rank; i++)
+        if (shape->dims[i] > INT32_MAX)
+            return false;
+    return true;
+}
+
+static eddy_output make_shape(eddy__walk *w, eddy_output v, eddy__scope *scope)
+{
+    const eddy_shape *shape = eddy__static_shape(w, v);
+    const eddy_output source = eddy__source_of(w, v);
+    const eddy__scope *home = eddy__scope_of(w, source);
+    eddy_output out;
+
+    if (eddy__shape_is_known(shape) && is_small(shape))
+        return eddy__import(w, const_shape(w, shape), scope);
+    if (home->is_home) {
+        out = eddy__emit_op(w, "Shape", eddy__real(w, source));
+        return eddy__import(w, out, scope);
+    }
+    out = eddy__save(w, eddy__emit_op(w, "Shape", source), home->frame,
+                     eddy__branch_of(w, source));
+    return eddy__import_from(w, out, home, scope);
+}
+
+eddy_output eddy__real_shape(eddy__walk *w, eddy_output v)
+{
+    eddy_output out;
+
+    if (w->status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    out = eddy__output_map_find(&w->real, v, EDDY__SHAPE);
+    if (eddy__is_output(out))
+        return out;
+    eddy__prepare(w, eddy__frame_of(w, v), eddy__branch_of(w, v));
+    out = make_shape(w, v, eddy__scope_of(w, v));
+    eddy__keep(w, &w->real, v, EDDY__SHAPE, out);
+    return out;
+}
+
+/* A rank-0 zero of the home frame. */
+static eddy_output scalar_zero(eddy__walk *w, eddy_dtype dtype)
+{
+    const eddy_shape scalar = {.rank = 0};
+    eddy_output out = EDDY__NO_OUTPUT;
+    eddy_tensor *tensor;
+
+    if (w->status != EDDY_OK)
+        return out;
+    w->status =
+        eddy_tensor_create(w->graph->ctx, dtype, &scalar, &tensor, w->err);
+    if (w->status != EDDY_OK)
+        return out;
+    memset(eddy_tensor_mutable_data(tensor), 0, eddy_dtype_size(dtype));
+    out = eddy__emit_const(w, tensor);
+    eddy_tensor_release(tensor);
+    return out;
+}
+
+static eddy_output make_zeros(eddy__walk *w, eddy_output v, eddy__scope *scope)
+{
+    const eddy_dtype dtype = eddy_graph_output_dtype(w->graph, v);
+    const eddy_shape *shape = eddy__static_shape(w, v);
+    eddy_output zero;
+
+    if (dtype == EDDY_VARIANT)
+        return eddy__emit_op(w, "ZerosLike", eddy__real(w, v));
+    if (eddy__shape_is_known(shape) && is_small(shape)) {
+        zero = scalar_zero(w, dtype);
+        if (shape->rank > 0)
+            zero = eddy__emit_op(w, "Fill", const_shape(w, shape), zero);
+        return eddy__import(w, zero, scope);
+    }
+    if (scope->is_home)
+        return eddy__emit_op(w, "ZerosLike", eddy__real(w, v));
+    zero = eddy__import(w, scalar_zero(w, dtype), scope);
+    return eddy__emit_op(w, "Fill", eddy__real_shape(w, v), zero);
+}
+
+eddy_output eddy__zeros_like(eddy__walk *w, eddy_output v, uint32_t *out_branch)
+{
+    const eddy_shape *shape = eddy__static_shape(w, v);
+    eddy_output out;
+
+    if (w->status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    *out_branch = eddy__shape_is_known(shape) && is_small(shape) &&
+                          eddy_graph_output_dtype(w->graph, v) != EDDY_VARIANT
+                      ? 0
+                      : eddy__branch_of(w, v);
+    out = eddy__output_map_find(&w->real, v, EDDY__ZEROS);
+    if (eddy__is_output(out))
+        return out;
+    eddy__prepare(w, eddy__frame_of(w, v), eddy__branch_of(w, v));
+    out = make_zeros(w, v, eddy__scope_of(w, v));
+    eddy__keep(w, &w->real, v, EDDY__ZEROS, out);
+    return out;
+}

@@ -1,0 +1,123 @@
+/*
+ * Gradients: a rewrite of the graph.  It adds nodes, made of the primitives,
+ * stacks and ordinary ops, so the result can be run, saved, and differentiated
+ * again.
+ *
+ * A loop gets a second loop that runs backward.  What that one needs of an
+ * iteration is pushed on a stack in the forward loop and popped in the gradient
+ * loop; loop invariants and constants are not.  docs/autodiff.md draws it.
+ */
+#ifndef EDDY_GRADIENTS_H
+#define EDDY_GRADIENTS_H
+
+#include "eddy/op.h"
+
+EDDY_BEGIN_DECLS
+
+typedef struct eddy_gradient_options {
+    size_t size; /* sizeof(eddy_gradient_options) */
+    /*
+     * One a y: the tensor to start from, of its shape and dtype; node
+     * EDDY_NO_NODE, or NULL for all of them: ones.
+     */
+    const eddy_output *grad_ys;
+    const eddy_output *stop; /* taken as constants */
+    size_t n_stop;
+    /* A name scope for the nodes that are added; NULL: "gradients". */
+    const char *prefix;
+    /* Zeros in place of EDDY_NO_NODE where no y depends on an x. */
+    bool zeros_if_unconnected;
+} eddy_gradient_options;
+
+/*
+ * Adds the gradient of the sum of all elements of `ys` with respect to each of
+ * `xs` to the graph, into `out_gradients` (n_xs of them): of the shape and
+ * dtype of the x, or node EDDY_NO_NODE if no y depends on it through
+ * differentiable ops.
+ *
+ * All ys lie in one frame.  When that is the body of a loop, so do the
+ * gradients: one a iteration.  An x lies in the same frame, or in one around it
+ * from where it comes in as an invariant.
+ *
+ * `options` may be NULL.  Functional control flow must have been lowered.
+ * Errors: UNIMPLEMENTED (EDDY_E_NO_GRADIENT) for an op without a gradient,
+ * which names the node; INVALID_ARGUMENT for outputs that do not exist or have
+ * no gradient by their dtype, for frames as above, and for stacks that are not
+ * used as a tape.  After a failure the graph computes what it did, but may have
+ * further nodes, which nothing uses.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_gradients(
+    eddy_graph *graph, const eddy_output *ys, size_t n_ys,
+    const eddy_output *xs, size_t n_xs, const eddy_gradient_options *options,
+    eddy_output *out_gradients, eddy_error *err);
+
+/* ---- what the gradient of an op may ask and do ---- */
+
+/*
+ * One node that is being differentiated.  Outputs that these calls give and
+ * take are live where its gradient is computed, which for a node of a loop is
+ * the gradient loop: the forward values are brought there as needed.
+ *
+ * The first failure sticks: after it all calls do nothing and give node
+ * EDDY_NO_NODE, and the walk ends with it; so a gradient need not check.
+ */
+
+/* Values of the node itself. */
+EDDY_API eddy_output eddy_gradient_input(eddy_gradient *g, uint32_t i);
+EDDY_API eddy_output eddy_gradient_output(eddy_gradient *g, uint32_t i);
+
+/* The gradient of output `i`; zeros if there is none. */
+EDDY_API eddy_output eddy_gradient_given(eddy_gradient *g, uint32_t i);
+
+/* Does output `i` have a gradient?  At least one has. */
+EDDY_API bool eddy_gradient_is_given(const eddy_gradient *g, uint32_t i);
+
+/* Is a gradient of input `i` of use to anybody? */
+EDDY_API bool eddy_gradient_is_wanted(const eddy_gradient *g, uint32_t i);
+
+EDDY_API uint32_t eddy_gradient_inputs(const eddy_gradient *g);
+EDDY_API uint32_t eddy_gradient_outputs(const eddy_gradient *g);
+EDDY_API eddy_dtype eddy_gradient_input_dtype(const eddy_gradient *g,
+                                              uint32_t i);
+EDDY_API bool eddy_gradient_attr(const eddy_gradient *g, const char *name,
+                                 eddy_attr *out_attr);
+
+/* As far as it is known without running. */
+EDDY_API const eddy_shape *eddy_gradient_input_shape(const eddy_gradient *g,
+                                                     uint32_t i);
+EDDY_API const eddy_shape *eddy_gradient_output_shape(const eddy_gradient *g,
+                                                      uint32_t i);
+
+/* The shape of input `i` as a vector of int32; its elements are not needed. */
+EDDY_API eddy_output eddy_gradient_shape_of(eddy_gradient *g, uint32_t i);
+
+/*
+ * A text that no other gradient of the graph has: the source that gives it
+ * TensorArrays of its own.
+ */
+EDDY_API const char *eddy_gradient_source(const eddy_gradient *g);
+
+/* Adds a node and gives its output 0. */
+EDDY_API eddy_output eddy_gradient_add(eddy_gradient *g, const char *op,
+                                       const eddy_output *inputs,
+                                       size_t n_inputs, const eddy_attr *attrs,
+                                       size_t n_attrs);
+
+/* A constant; `tensor` is retained. */
+EDDY_API eddy_output eddy_gradient_const(eddy_gradient *g, eddy_tensor *tensor);
+
+/*
+ * Sets the gradient of input `i`, of its shape and dtype, or adds to it.  An
+ * input for which nothing is set has none.
+ */
+EDDY_API void eddy_gradient_set(eddy_gradient *g, uint32_t i,
+                                eddy_output gradient);
+
+/* Records why there is no gradient; returns `code`. */
+EDDY_API eddy_status eddy_gradient_fail(eddy_gradient *g, eddy_status code,
+                                        eddy_detail detail, const char *format,
+                                        ...) EDDY_PRINTF(4, 5);
+
+EDDY_END_DECLS
+
+#endif

@@ -1,0 +1,307 @@
+/* Gradients of loops and branches; the rules of ops have tests of their own. */
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <string.h>
+
+/* while (i < n) { i += 1; v = BODY(v/s:1) }, all in float64 but the counter. */
+#define LOOP(body)                                                             \
+    "i0 int32=0\nn int32=3\none int32=1\n"                                     \
+    "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"                      \
+    "less Less i/m i/l\nc LoopCond less\ni/s Switch i/m c\n"                   \
+    "i/o Enter@w! one\ni/a AddV2 i/s:1 i/o\ni/n NextIteration i/a\n"           \
+    "i/x Exit i/s\n"                                                           \
+    "v/e Enter@w x\nv/m Merge v/e v/n\nv/s Switch v/m c\n" body                \
+    "v/n NextIteration v/b\nv/x Exit v/s\n"
+
+#define CUBE LOOP("v/b Mul v/s:1 v/s:1\n")
+
+static program p;
+
+static void start(uint32_t n_workers)
+{
+    program_init(&p, n_workers);
+}
+
+static void finish(void)
+{
+    program_deinit(&p);
+}
+
+static eddy_output gradient(eddy_output y, eddy_output x)
+{
+    eddy_output dx;
+
+    if (eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err) != EDDY_OK)
+        ck_abort_msg("%s: %s", p.err.node, p.err.message);
+    return dx;
+}
+
+static eddy_output named(const char *name)
+{
+    return program_output(&p, name);
+}
+
+static double value_of(eddy_output fetch)
+{
+    const double *data;
+
+    program_plan_outputs(&p, &fetch, 1);
+    program_run(&p);
+    data = eddy_tensor_data(eddy_run_fetch(p.run, 0));
+    return data[0];
+}
+
+static void want(eddy_output fetch, double wanted)
+{
+    ck_assert_double_eq_tol(value_of(fetch), wanted,
+                            1e-9 * (wanted < 0 ? 1 - wanted : 1 + wanted));
+}
+
+START_TEST(every_order_through_a_loop)
+{
+    eddy_output x, first, second, third, fourth;
+
+    start((uint32_t)_i);
+    program_build(&p, "x float64=2\n" CUBE);
+    x = named("x");
+    first = gradient(named("v/x"), x);
+    second = gradient(first, x);
+    third = gradient(second, x);
+    fourth = gradient(third, x);
+    want(first, 1024);
+    want(second, 3584);
+    want(third, 10752);
+    want(fourth, 26880);
+    finish();
+}
+END_TEST
+
+START_TEST(no_trip_hands_the_gradient_on)
+{
+    start(0);
+    program_build(&p, "x float64=2\n" CUBE);
+    /* The counter starts above its limit. */
+    ck_assert_int_eq(
+        eddy_graph_set_input(p.graph, named("i/e").node, 0,
+                             program_constant(&p, EDDY_INT32, &(int32_t){9}),
+                             &p.err),
+        EDDY_OK);
+    want(gradient(named("v/x"), named("x")), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(an_invariant_sums_over_the_trips)
+{
+    eddy_output x, w, dw;
+
+    start(0);
+    /* v = v * w: x w^3 */
+    program_build(&p, "x float64=2\nw float64=5\n" LOOP(
+                          "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n"));
+    x = named("x");
+    w = named("w");
+    dw = gradient(named("v/x"), w);
+    want(gradient(named("v/x"), x), 125);
+    want(dw, 2 * 3 * 25);
+    want(gradient(dw, w), 2 * 6 * 5);
+    want(gradient(dw, x), 75);
+    finish();
+}
+END_TEST
+
+START_TEST(a_branch_in_a_loop)
+{
+    eddy_output x, dx;
+
+    start(2);
+    /* v = i % 2 ? v * v : 3 v, for i = 0, 1, 2: 3 (3 x)^2 */
+    program_build(
+        &p, "x float64=2\nthree float64=3\ntwos int32=2\nzeros int32=0\n" LOOP(
+                "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
+                "zero Enter@w! zeros\np Greater odd zero\n"
+                "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
+                "f/e Enter@w! three\nf/q Mul t/s f/e\n"
+                "v/b Merge f/q t/q\n"));
+    x = named("x");
+    dx = gradient(named("v/x"), x);
+    want(dx, 54 * 2);
+    want(gradient(dx, x), 54);
+    want(gradient(named("v/x"), named("three")), 3 * 4 * 9);
+    finish();
+}
+END_TEST
+
+START_TEST(a_value_of_one_side_of_a_branch)
+{
+    eddy_output x;
+
+    start(0);
+    program_build(&p, "x float64=2\np bool=1\nq bool=0\ns Switch x p\n"
+                      "a Mul s:1 s:1\nm Merge s a\n"
+                      "s2 Switch x q\na2 Mul s2:1 s2:1\nm2 Merge s2 a2\n"
+                      "y AddV2 m m2\n");
+    x = named("x");
+    want(gradient(named("y"), x), 5);
+    finish();
+}
+END_TEST
+
+START_TEST(nothing_leads_to_a_gradient)
+{
+    const eddy_gradient_options zeros = {.size = sizeof zeros,
+                                         .zeros_if_unconnected = true};
+    eddy_output y, x, dx;
+
+    start(0);
+    program_build(&p, "x float64=2\nz float64=3\ny Mul z z\nr Rank x\n");
+    y = named("y");
+    x = named("x");
+    dx = gradient(y, x);
+    ck_assert_uint_eq(dx.node, EDDY_NO_NODE);
+    ck_assert_int_eq(eddy_gradients(p.graph, &y, 1, &x, 1, &zeros, &dx, &p.err),
+                     EDDY_OK);
+    want(dx, 0);
+    finish();
+}
+END_TEST
+
+START_TEST(a_y_is_an_x)
+{
+    start(0);
+    program_build(&p, "x float64=2\n");
+    want(gradient(named("x"), named("x")), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(what_is_asked_must_make_sense)
+{
+    eddy_output x, y, dx;
+
+    start(0);
+    program_build(&p, "x float64=2\nk int32=1\n" CUBE);
+    x = named("x");
+    y = named("k");
+    program_want(&p, eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err),
+                 EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
+    y = named("v/x");
+    x = named("v/b");
+    program_want(&p, eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err),
+                 EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED);
+    x = (eddy_output){.node = 1000};
+    program_want(&p, eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err),
+                 EDDY_INVALID_ARGUMENT, EDDY_E_OUTPUT_INDEX);
+    ck_assert_uint_eq(dx.node, EDDY_NO_NODE);
+    finish();
+}
+END_TEST
+
+static eddy_status run_triple(eddy_kernel *kernel)
+{
+    const eddy_view x = eddy_kernel_input(kernel, 0);
+    const eddy_shape scalar = {.rank = 0};
+    const double value = ((const double *)x.data)[0];
+    void *data;
+    eddy_status status =
+        eddy_kernel_output(kernel, 0, EDDY_FLOAT64, &scalar, &data);
+
+    if (status == EDDY_OK)
+        *(double *)data = 3 * value;
+    return status;
+}
+
+static eddy_status gradient_of_triple(eddy_gradient *g)
+{
+    const eddy_output dy = eddy_gradient_given(g, 0);
+
+    eddy_gradient_set(g, 0, eddy_gradient_add(g, "Triple", &dy, 1, NULL, 0));
+    return EDDY_OK;
+}
+
+START_TEST(a_program_brings_its_own_gradient)
+{
+    const eddy_op_spec triple = {.size = sizeof triple,
+                                 .name = "Triple",
+                                 .inputs = "x: float64",
+                                 .outputs = "y: float64",
+                                 .kernel = run_triple,
+                                 .gradient = gradient_of_triple};
+    eddy_output x, dx;
+
+    start(0);
+    ck_assert_int_eq(eddy_op_register(p.ctx, &triple, &p.err), EDDY_OK);
+    program_build(
+        &p, "x float64=2\n" LOOP("v/q Mul v/s:1 v/s:1\nv/b Triple v/q\n"));
+    x = named("x");
+    dx = gradient(named("v/x"), x);
+    /* 3^7 x^8 */
+    want(dx, 2187 * 1024.0);
+    want(gradient(dx, x), 2187 * 3584.0);
+    finish();
+}
+END_TEST
+
+START_TEST(an_op_without_a_gradient_is_named)
+{
+    const eddy_op_spec bare = {.size = sizeof bare,
+                               .name = "Bare",
+                               .inputs = "x: float64",
+                               .outputs = "y: float64",
+                               .kernel = run_triple};
+    eddy_output x, y, dx;
+
+    start(0);
+    ck_assert_int_eq(eddy_op_register(p.ctx, &bare, &p.err), EDDY_OK);
+    program_build(&p, "x float64=2\ny Bare x\n");
+    x = named("x");
+    y = named("y");
+    program_want(&p, eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err),
+                 EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT);
+    ck_assert_str_eq(p.err.node, "y");
+    finish();
+}
+END_TEST
+
+START_TEST(failing_allocations_leave_a_usable_graph)
+{
+    bool done = false;
+
+    for (long long n = 0; !done; n++) {
+        eddy_output x, y, dx;
+        eddy_status status;
+
+        start(0);
+        program_build(&p, "x float64=2\n" CUBE);
+        x = named("x");
+        y = named("v/x");
+        counting_allocator_allow(&p.counting, n);
+        status = eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err);
+        counting_allocator_allow(&p.counting, -1);
+        done = status == EDDY_OK;
+        if (!done)
+            ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
+        want(y, 256);
+        finish();
+    }
+}
+END_TEST
+
+TCase *gradients_tests(void)
+{
+    TCase *tcase = tcase_create("gradients");
+
+    tcase_add_loop_test(tcase, every_order_through_a_loop, 0, 3);
+    tcase_add_test(tcase, no_trip_hands_the_gradient_on);
+    tcase_add_test(tcase, an_invariant_sums_over_the_trips);
+    tcase_add_test(tcase, a_branch_in_a_loop);
+    tcase_add_test(tcase, a_value_of_one_side_of_a_branch);
+    tcase_add_test(tcase, nothing_leads_to_a_gradient);
+    tcase_add_test(tcase, a_y_is_an_x);
+    tcase_add_test(tcase, what_is_asked_must_make_sense);
+    tcase_add_test(tcase, a_program_brings_its_own_gradient);
+    tcase_add_test(tcase, an_op_without_a_gradient_is_named);
+    tcase_add_test(tcase, failing_allocations_leave_a_usable_graph);
+    return tcase;
+}

@@ -1,0 +1,74 @@
+#include "tools/recorded_case.h"
+
+#include "tools/case_walk.h"
+#include "tools/compare.h"
+
+#include "eddy/npy.h"
+
+#include <stdlib.h>
+
+bool eddy__json_are_texts(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (!json_is_string(json_array_get(list, i)))
+            return false;
+    }
+    return json_is_array(list);
+}
+
+bool eddy__json_are_named_texts(json_t *object)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(object))
+        return false;
+    json_object_foreach(object, name, value)
+    {
+        if (!json_is_string(value))
+            return false;
+    }
+    return true;
+}
+
+eddy_status eddy__recorded_tensor(const eddy__recorded_case *c,
+                                  const char *name, eddy_tensor **out_tensor,
+                                  eddy_error *err)
+{
+    char *path = eddy__join_path(c->path, name);
+    eddy_status status = path == NULL
+                             ? eddy__raise_memory(err)
+                             : eddy_npy_load(c->ctx, path, out_tensor, err);
+
+    free(path);
+    return status;
+}
+
+bool eddy__recorded_compare(const eddy__recorded_case *c, const char *label,
+                            const eddy_tensor *got, const char *file,
+                            const json_t *spec)
+{
+    eddy_tensor *want = NULL;
+    eddy_error err = {.code = EDDY_OK};
+    char *difference = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&difference, &length);
+    bool is_equal = false;
+
+    if (stream == NULL)
+        eddy__raise_memory(&err);
+    else if (eddy__recorded_tensor(c, file, &want, &err) == EDDY_OK)
+        is_equal = eddy__compare(
+            got, want, json_number_value(json_object_get(spec, "rtol")),
+            json_number_value(json_object_get(spec, "atol")), stream);
+    if (err.code != EDDY_OK && stream != NULL)
+        eddy__write_error(stream, &err);
+    if (stream != NULL && fclose(stream) != 0)
+        is_equal = false;
+    if (!is_equal)
+        fprintf(c->report, "    %s (%s): %s\n", label, file,
+                difference != NULL ? difference : "out of memory");
+    eddy_tensor_release(want);
+    free(difference);
+    return is_equal;
+}
