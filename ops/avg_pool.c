@@ -150,9 +150,9 @@ static eddy_status infer_gradient(eddy_infer *infer)
 
 static const eddy_op_spec specs[] = {
     ROW("AvgPool", "value: T", eddy__pool_infer, run_average,
-        "the mean of what each window over images has inside them"),
+        "The mean of what each window over images has inside them."),
     ROW("AvgPoolGrad", "orig_input_shape: int32, grad: T", infer_gradient,
-        run_gradient, "the gradient of AvgPool by its images"),
+        run_gradient, "The gradient of AvgPool by its images."),
 };
 
 const eddy__op_table eddy__avg_pool_ops = {

@@ -459,8 +459,8 @@ static eddy_status infer_gradient(eddy_infer *infer)
         sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, 0,    \
             doc, "TensorFlow " name, NULL                                      \
     }
-#define NORM "each channel with mean 0 and variance 1, scaled and moved"
-#define GRADIENT_OF "the gradient of FusedBatchNorm by x, scale and offset"
+#define NORM "Each channel with mean 0 and variance 1, scaled and moved."
+#define GRADIENT_OF "The gradient of FusedBatchNorm by x, scale and offset."
 
 static const eddy_op_spec specs[] = {
     ROW("FusedBatchNorm", IN("T", "T"), OUT("T", "T"),
@@ -481,7 +481,7 @@ static const eddy_op_spec specs[] = {
         GRAD_OUT("T", "U", "4", "5"), HALVES EPSILON FORMAT, infer_gradient,
         run_gradient, prepare_norm, GRADIENT_OF),
     ROW("L2Loss", "t: T", "output: T", "T: float", eddy__infer_scalar,
-        run_l2_loss, NULL, "half the sum of squares"),
+        run_l2_loss, NULL, "Half the sum of squares."),
 };
 
 const eddy__op_table eddy__batch_norm_ops = {

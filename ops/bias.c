@@ -208,11 +208,11 @@ static eddy_status infer_gradient(eddy_infer *infer)
 
 static const eddy_op_spec specs[] = {
     ROW("BiasAdd", "value: T, bias: T", FORMAT, infer_add, run_add,
-        "value plus the bias of each channel"),
+        "Value plus the bias of each channel."),
     ROW("BiasAddV1", "value: T, bias: T", "", infer_add, run_add,
-        "value plus the bias of each entry of the last dimension"),
+        "Value plus the bias of each entry of the last dimension."),
     ROW("BiasAddGrad", "out_backprop: T", FORMAT, infer_gradient, run_gradient,
-        "the sum of each channel"),
+        "The sum of each channel."),
 };
 
 const eddy__op_table eddy__bias_ops = {

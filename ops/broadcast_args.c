@@ -125,11 +125,11 @@ static eddy_status run_gradient_args(eddy_kernel *k)
 static const eddy_op_spec specs[] = {
     ROW("BroadcastArgs", "s0: T, s1: T", "r0: T", "T: index = int32",
         eddy__infer_vector, run_args, NULL, CHEAP_NO_GRADIENT,
-        "the shape that two shapes broadcast to"),
+        "The shape that two shapes broadcast to."),
     ROW("BroadcastGradientArgs", "s0: T, s1: T", "r0: T, r1: T",
         "T: index = int32", eddy__infer_vector, run_gradient_args, NULL,
         CHEAP_NO_GRADIENT,
-        "which dimensions of each input broadcasting repeats"),
+        "Which dimensions of each input broadcasting repeats."),
 };
 
 const eddy__op_table eddy__broadcast_args_ops = {specs, NULL,

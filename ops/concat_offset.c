@@ -72,7 +72,7 @@ static const eddy_op_spec specs[] = {
      "concat_dim: int32, shape: N * shape_type", "offset: N * shape_type",
      "N: int >= 2, shape_type: index = int32", infer_offset, run_offset, NULL,
      EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
-     "where each of some tensors begins in their concatenation",
+     "Where each of some tensors begins in their concatenation.",
      "TensorFlow ConcatOffset", NULL},
 };
 

@@ -283,12 +283,12 @@ static eddy_status infer_sparse(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     ROW("SoftmaxCrossEntropyWithLogits", "T", "T: float", infer_dense,
         run_dense,
-        "the cross entropy of softmax and labels of each row, and its gradient "
-        "by the logits"),
+        "The cross entropy of softmax and labels of each row, and its gradient "
+        "by the logits."),
     ROW("SparseSoftmaxCrossEntropyWithLogits", "Tlabels",
         "T: float, Tlabels: index = int64", infer_sparse, run_sparse,
         "-log of the softmax of each row at its label, and its gradient by "
-        "the logits"),
+        "the logits."),
 };
 
 const eddy__op_table eddy__cross_entropy_ops = {

@@ -344,15 +344,15 @@ static eddy_status infer_filter_gradient(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     ROW("DepthwiseConv2dNative", "input: T, filter: T", infer_output,
         run_output,
-        "the correlation of each channel of images with its own filters"),
+        "The correlation of each channel of images with its own filters."),
     ROW("DepthwiseConv2dNativeBackpropInput",
         "input_sizes: int32, filter: T, out_backprop: T", infer_input_gradient,
         run_input_gradient,
-        "the gradient of DepthwiseConv2dNative by its images"),
+        "The gradient of DepthwiseConv2dNative by its images."),
     ROW("DepthwiseConv2dNativeBackpropFilter",
         "input: T, filter_sizes: int32, out_backprop: T", infer_filter_gradient,
         run_filter_gradient,
-        "the gradient of DepthwiseConv2dNative by its filter"),
+        "The gradient of DepthwiseConv2dNative by its filter."),
 };
 
 const eddy__op_table eddy__depthwise_ops = {

@@ -130,7 +130,7 @@ static const eddy_op_spec specs[] = {
      "T: {float16, float32, float64, int8, int16, int32, int64, uint8, "
      "uint16, uint32, uint64, complex64, bool} = bool",
      infer_where, run_where, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
-     "the coordinates of elements that are not zero, in order",
+     "The coordinates of elements that are not zero, in order.",
      "TensorFlow Where", NULL},
 };
 

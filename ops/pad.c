@@ -345,18 +345,18 @@ static eddy_status infer_fold(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     ROW("Pad", "input: T, paddings: Tpaddings",
         "T: type, Tpaddings: index = int32", infer_pad, run_pad,
-        eddy__prepare_movable, "the input with zeros around it"),
+        eddy__prepare_movable, "The input with zeros around it."),
     ROW("PadV2", "input: T, paddings: Tpaddings, constant_values: T",
         "T: type, Tpaddings: index = int32", infer_pad, run_pad_v2,
-        eddy__prepare_movable, "the input with a constant around it"),
+        eddy__prepare_movable, "The input with a constant around it."),
     ROW("MirrorPad", "input: T, paddings: Tpaddings",
         "T: type, Tpaddings: index = int32, mode: string", infer_pad,
         run_mirror, prepare_mirror,
-        "the input with its mirror images around it"),
+        "The input with its mirror images around it."),
     ROW("MirrorPadGrad", "input: T, paddings: Tpaddings",
         "T: number, Tpaddings: index = int32, mode: string", infer_fold,
         run_fold, prepare_mirror,
-        "the gradient of MirrorPad: mirror images folded back and added"),
+        "The gradient of MirrorPad: mirror images folded back and added."),
 };
 
 const eddy__op_table eddy__pad_ops = {specs, NULL,

@@ -316,22 +316,22 @@ static eddy_status infer_sorted(eddy_infer *infer)
     }
 
 static const eddy_op_spec specs[] = {
-    SORTED("SegmentSum", "number", run_sum, "the sum of the rows of each id"),
+    SORTED("SegmentSum", "number", run_sum, "The sum of the rows of each id."),
     SORTED("SegmentMean", "number", run_mean,
-           "the mean of the rows of each id"),
+           "The mean of the rows of each id."),
     SORTED("SegmentProd", "number", run_prod,
-           "the product of the rows of each id"),
+           "The product of the rows of each id."),
     SORTED("SegmentMax", "real", run_max,
-           "the greatest of the rows of each id"),
-    SORTED("SegmentMin", "real", run_min, "the least of the rows of each id"),
+           "The greatest of the rows of each id."),
+    SORTED("SegmentMin", "real", run_min, "The least of the rows of each id."),
     UNSORTED("UnsortedSegmentSum", "number", run_unsorted_sum,
-             "the sum of the rows of each id, in any order"),
+             "The sum of the rows of each id, in any order."),
     UNSORTED("UnsortedSegmentProd", "number", run_unsorted_prod,
-             "the product of the rows of each id, in any order"),
+             "The product of the rows of each id, in any order."),
     UNSORTED("UnsortedSegmentMax", "real", run_unsorted_max,
-             "the greatest of the rows of each id, in any order"),
+             "The greatest of the rows of each id, in any order."),
     UNSORTED("UnsortedSegmentMin", "real", run_unsorted_min,
-             "the least of the rows of each id, in any order"),
+             "The least of the rows of each id, in any order."),
 };
 
 const eddy__op_table eddy__segment_ops = {specs, NULL,

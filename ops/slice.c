@@ -492,17 +492,17 @@ static eddy_status infer_gradient(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     ROW("Slice", "input: T, begin: Index, size: Index", "T: type, Index: index",
         infer_slice, run_slice, eddy__prepare_movable,
-        "`size` elements of each dimension from `begin` on"),
+        "`size` elements of each dimension from `begin` on."),
     ROW("StridedSlice", "input: T, begin: Index, end: Index, strides: Index",
         "T: type, Index: {int16, int32, int64}" MASKS, infer_strided,
         run_strided, prepare_strided,
-        "what an index expression with ranges, indices, an ellipsis and new "
-        "axes takes"),
+        "What an index expression with ranges, indices, an ellipsis and new "
+        "axes takes."),
     ROW("StridedSliceGrad",
         "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
         "T: type, Index: index" MASKS, infer_gradient, run_gradient,
         prepare_strided,
-        "dy where StridedSlice takes its output from the shape, else zeros"),
+        "dy where StridedSlice takes its output from the shape, else zeros."),
 };
 
 const eddy__op_table eddy__slice_ops = {specs, NULL,

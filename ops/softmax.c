@@ -216,9 +216,9 @@ static eddy_status infer_rows(eddy_infer *infer)
 
 static const eddy_op_spec specs[] = {
     ROW("Softmax", "softmax", run_softmax,
-        "exp(logits) over their sum along the last dimension"),
+        "exp(logits) over their sum along the last dimension."),
     ROW("LogSoftmax", "logsoftmax", run_log_softmax,
-        "the logarithm of Softmax, without the loss of small terms"),
+        "The logarithm of Softmax, without the loss of small terms."),
 };
 
 const eddy__op_table eddy__softmax_ops = {

@@ -118,15 +118,15 @@ static eddy_status run_min(eddy_kernel *k)
 static const eddy_op_spec specs[] = {
     ROW("TensorScatterUpdate", "{number, bool, string}",
         "{int16, int32, int64, uint16}", run_update,
-        "the tensor with slices replaced by updates"),
+        "The tensor with slices replaced by updates."),
     ROW("TensorScatterAdd", "number", "index", run_add,
-        "the tensor with updates added to slices"),
+        "The tensor with updates added to slices."),
     ROW("TensorScatterSub", "number", "index", run_sub,
-        "the tensor with updates subtracted from slices"),
+        "The tensor with updates subtracted from slices."),
     ROW("TensorScatterMax", "real", "index", run_max,
-        "the tensor with slices raised to updates that are greater"),
+        "The tensor with slices raised to updates that are greater."),
     ROW("TensorScatterMin", "real", "index", run_min,
-        "the tensor with slices lowered to updates that are less"),
+        "The tensor with slices lowered to updates that are less."),
 };
 
 const eddy__op_table eddy__tensor_scatter_ops = {

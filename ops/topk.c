@@ -216,7 +216,7 @@ static const eddy_op_spec specs[] = {
      "sorted: bool = true, T: real, Tk: {int16, int32, int64} = int32, "
      "index_type: {int16, int32, int64} = int32",
      infer_topk, run_topk, NULL, EDDY_OP_HEAVY,
-     "the k greatest elements of each row, and where they are",
+     "The k greatest elements of each row, and where they are.",
      "TensorFlow TopKV2", NULL},
 };
 

@@ -207,7 +207,7 @@ static const eddy_op_spec specs[] = {
     {sizeof(eddy_op_spec), "Unique", "x: T", "y: T, idx: out_idx",
      "T: type, out_idx: index = int32", infer_unique, run_unique,
      eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
-     "the different elements of a vector, and which one each element is",
+     "The different elements of a vector, and which one each element is.",
      "TensorFlow Unique", NULL},
 };
 
