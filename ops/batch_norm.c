@@ -187,15 +187,15 @@ static eddy_status make_outputs(eddy_kernel *k, batch *b, statistics *out)
     return EDDY_OK;
 }
 
-/* A running average takes up a new value; one that is all new may be unset. */
-static float average(const state *s, const float *old, int64_t c, double value)
+/* A running average takes up a new value; `old` NULL: it is all new. */
+static float average(double factor, const float *old, int64_t c, double value)
 {
-    if (s->factor == 1)
+    if (!old)
         return (float)value;
-    return (float)((1 - s->factor) * (double)old[c] + s->factor * value);
+    return (float)((1 - factor) * (double)old[c] + factor * value);
 }
 
-static void put_trained(const state *s, const batch *b, const float *mean,
+static void put_trained(double factor, const batch *b, const float *mean,
                         const float *variance, const statistics *out)
 {
     const double rest = b->count > 1 ? b->count - 1 : 1;
@@ -203,9 +203,9 @@ static void put_trained(const state *s, const batch *b, const float *mean,
     for (int64_t c = 0; c < b->channels; c++) {
         const bool is_empty = b->count == 0;
 
-        out->of[0][c] = is_empty ? NAN : average(s, mean, c, b->mean[c]);
+        out->of[0][c] = is_empty ? NAN : average(factor, mean, c, b->mean[c]);
         out->of[1][c] = is_empty ? NAN
-                                 : average(s, variance, c,
+                                 : average(factor, variance, c,
                                            b->variance[c] * b->count / rest);
         out->of[2][c] = is_empty ? 0 : (float)b->mean[c];
         out->of[3][c] = is_empty ? 0 : (float)b->variance[c];
@@ -223,9 +223,9 @@ static void put_given(const batch *b, const float *mean, const float *variance,
     }
 }
 
-static eddy_status normalise(eddy_kernel *k, batch *b, const float *values[5])
+static eddy_status normalise(eddy_kernel *k, const state s, batch *b,
+                             const float *values[5])
 {
-    const state *s = eddy__state(k);
     const eddy_dtype dtype = eddy__in_dtype(k, X);
     eddy_tensor *scratch;
     statistics out;
@@ -233,16 +233,15 @@ static eddy_status normalise(eddy_kernel *k, batch *b, const float *values[5])
     b->x = eddy__in_elements(k, X);
     EDDY_TRY(make_outputs(k, b, &out));
     EDDY_TRY(make_scratch(k, b, &scratch));
-    if (s->is_training) {
+    if (s.is_training) {
         if (b->count > 0)
             loops[dtype].measure(b);
-        put_trained(s, b, values[MEAN], values[VARIANCE], &out);
+        put_trained(s.factor, b, values[MEAN], values[VARIANCE], &out);
     } else {
         put_given(b, values[MEAN], values[VARIANCE], &out);
     }
     for (int64_t c = 0; c < b->channels; c++) {
-        b->sum[c] =
-            (double)values[SCALE][c] / sqrt(b->variance[c] + s->epsilon);
+        b->sum[c] = (double)values[SCALE][c] / sqrt(b->variance[c] + s.epsilon);
         b->product[c] = (double)values[OFFSET][c];
     }
     loops[dtype].normalise(b);
@@ -252,19 +251,19 @@ static eddy_status normalise(eddy_kernel *k, batch *b, const float *values[5])
 
 static eddy_status run_norm(eddy_kernel *k)
 {
-    const state *s = eddy__state(k);
+    const state s = *(const state *)eddy__state(k);
     const float *values[5] = {NULL};
-    batch b;
+    batch b = {.outer = 0};
 
     EDDY_TRY(describe(k, eddy__in_shape(k, X), &b));
     EDDY_TRY(channel_values(k, &b, SCALE, "scale", &values[SCALE]));
     EDDY_TRY(channel_values(k, &b, OFFSET, "offset", &values[OFFSET]));
-    if (!s->is_training || s->factor != 1) {
+    if (!s.is_training || s.factor != 1) {
         EDDY_TRY(channel_values(k, &b, MEAN, "mean", &values[MEAN]));
         EDDY_TRY(
             channel_values(k, &b, VARIANCE, "variance", &values[VARIANCE]));
     }
-    return normalise(k, &b, values);
+    return normalise(k, s, &b, values);
 }
 
 /* ---- FusedBatchNormGrad ---- */
@@ -325,7 +324,7 @@ static eddy_status propagate(eddy_kernel *k, batch *b, const float *scale,
 static eddy_status run_gradient(eddy_kernel *k)
 {
     const float *scale, *mean, *variance;
-    batch b;
+    batch b = {.outer = 0};
 
     EDDY_TRY(describe(k, eddy__in_shape(k, GRADIENT_X), &b));
     EDDY_TRY(eddy__want_shape(k, GRADIENT, "y_backprop",

@@ -72,7 +72,7 @@ static eddy_status describe(eddy_kernel *k, eddy_dtype dtype,
     c->multiply = eddy__multiply_of(c->loops->computed);
     c->columns = filter->dims[3];
     c->group_in = filter->dims[2];
-    c->groups = c->in.channels / c->group_in;
+    c->groups = c->group_in > 0 ? c->in.channels / c->group_in : 0;
     c->group_out = c->groups > 0 ? c->columns / c->groups : 0;
     /* Of a filter that is yet to be made this may wrap; making it fails. */
     c->patch = (int64_t)((uint64_t)filter->dims[0] * (uint64_t)filter->dims[1] *
@@ -106,10 +106,18 @@ static int64_t rows_of_block(const conv *c, int64_t total)
 
 /* ---- scratch memory ---- */
 
-/* Parts of one block of memory, of computed elements. */
+/*
+ * One block of memory, of computed elements, and its parts: those that an op
+ * needs.
+ */
 typedef struct scratch {
     eddy_tensor *tensor;
-    unsigned char *at;
+    unsigned char *at; /* what is not yet given to a part */
+    int64_t rows;      /* of a block of patches */
+    void *matrix;      /* of patches */
+    void *packed;      /* the filter of a group */
+    void *pixels;      /* what the output's channels of a group have */
+    void *sum, *part;  /* of a group's filter; for the sum over a block */
 } scratch;
 
 static eddy_status scratch_make(eddy_kernel *k, const conv *c,
@@ -125,6 +133,7 @@ static eddy_status scratch_make(eddy_kernel *k, const conv *c,
                !__builtin_mul_overflow(sizes[i][0], sizes[i][1], &part) &&
                !__builtin_add_overflow(shape.dims[0], part, &shape.dims[0]);
     }
+    *s = (scratch){.rows = 0};
     s->tensor = fits ? eddy__tensor_create(k->heap, k->account, k->allocator,
                                            c->loops->computed, &shape)
                      : NULL;
@@ -183,8 +192,7 @@ static int64_t packed_columns(const conv *c, eddy_dtype dtype)
 enum { INPUT, FILTER, GRADIENT };
 
 static eddy_status convolve_group(eddy_kernel *k, const conv *c, int64_t group,
-                                  int64_t rows, const void *filter,
-                                  void *matrix, void *products,
+                                  const scratch *s, const void *filter,
                                   unsigned char *out)
 {
     const eddy__patches from = patches_of(c, group);
@@ -195,16 +203,16 @@ static eddy_status convolve_group(eddy_kernel *k, const conv *c, int64_t group,
 
     for (int64_t first = 0; first < total; first += p.m) {
         EDDY_TRY(check_running(k));
-        p.m = total - first < rows ? total - first : rows;
+        p.m = total - first < s->rows ? total - first : s->rows;
         c->loops->gather(&from, eddy__in_elements(k, INPUT), first, p.m,
-                         matrix);
-        p.a = matrix;
+                         s->matrix);
+        p.a = s->matrix;
         p.out = c->is_direct
                     ? out + (size_t)(first * c->columns) * c->loops->size
-                    : products;
+                    : s->pixels;
         c->multiply(&p);
         if (!c->is_direct)
-            c->loops->put(&to, products, first, p.m, out);
+            c->loops->put(&to, s->pixels, first, p.m, out);
     }
     return EDDY_OK;
 }
@@ -219,18 +227,18 @@ static eddy_status convolve(eddy_kernel *k, const conv *c, unsigned char *out)
     const int64_t sizes[][2] = {
         {rows, c->patch}, {c->patch, packed}, {rows, product}};
     eddy_status code = EDDY_OK;
-    void *matrix, *filter, *products;
     scratch s;
 
     EDDY_TRY(scratch_make(k, c, sizes, 3, &s));
-    matrix = scratch_take(&s, c, rows * c->patch);
-    filter = scratch_take(&s, c, c->patch * packed);
-    products = scratch_take(&s, c, rows * product);
+    s.rows = rows;
+    s.matrix = scratch_take(&s, c, rows * c->patch);
+    s.packed = scratch_take(&s, c, c->patch * packed);
+    s.pixels = scratch_take(&s, c, rows * product);
     for (int64_t group = 0; code == EDDY_OK && group < c->groups; group++)
-        code = convolve_group(
-            k, c, group, rows,
-            group_filter(c, eddy__in_elements(k, FILTER), dtype, group, filter),
-            matrix, products, out);
+        code = convolve_group(k, c, group, &s,
+                              group_filter(c, eddy__in_elements(k, FILTER),
+                                           dtype, group, s.packed),
+                              out);
     eddy__tensor_recycle(k->heap, s.tensor);
     return code;
 }
@@ -274,8 +282,7 @@ static eddy_status check_gradient(eddy_kernel *k, const conv *c)
 
 /* What one image gets from one group of its output's channels. */
 static eddy_status spread_group(eddy_kernel *k, const conv *c, int64_t image,
-                                int64_t group, int64_t rows, const void *filter,
-                                void *matrix, void *gradients,
+                                int64_t group, const scratch *s,
                                 unsigned char *to)
 {
     const unsigned char *from = eddy__in_elements(k, GRADIENT);
@@ -286,22 +293,24 @@ static eddy_status spread_group(eddy_kernel *k, const conv *c, int64_t image,
     eddy__product p = {.n = c->patch,
                        .k = c->group_out,
                        .transpose_b = true,
-                       .b = filter,
-                       .out = matrix};
+                       .b = group_filter(c, eddy__in_elements(k, FILTER),
+                                         eddy__in_dtype(k, FILTER), group,
+                                         s->packed),
+                       .out = s->matrix};
 
     for (int64_t at = 0; at < total; at += p.m) {
         const int64_t first = image * total + at;
 
         EDDY_TRY(check_running(k));
-        p.m = total - at < rows ? total - at : rows;
+        p.m = total - at < s->rows ? total - at : s->rows;
         if (c->is_direct) {
             p.a = from + (size_t)(first * c->columns) * c->loops->size;
         } else {
-            c->loops->gather(&pixels, from, first, p.m, gradients);
-            p.a = gradients;
+            c->loops->gather(&pixels, from, first, p.m, s->pixels);
+            p.a = s->pixels;
         }
         c->multiply(&p);
-        c->loops->scatter(&patches, matrix, at, p.m, to);
+        c->loops->scatter(&patches, s->matrix, at, p.m, to);
     }
     return EDDY_OK;
 }
@@ -320,13 +329,14 @@ static eddy_status spread(eddy_kernel *k, const conv *c, unsigned char *out)
                                 {rows, gradient},
                                 {is_computed ? 0 : n, 1}};
     eddy_status code = EDDY_OK;
-    void *matrix, *filter, *gradients, *image;
+    void *image;
     scratch s;
 
     EDDY_TRY(scratch_make(k, c, sizes, 4, &s));
-    matrix = scratch_take(&s, c, rows * c->patch);
-    filter = scratch_take(&s, c, c->patch * packed);
-    gradients = scratch_take(&s, c, rows * gradient);
+    s.rows = rows;
+    s.matrix = scratch_take(&s, c, rows * c->patch);
+    s.packed = scratch_take(&s, c, c->patch * packed);
+    s.pixels = scratch_take(&s, c, rows * gradient);
     image = scratch_take(&s, c, 0);
     for (int64_t i = 0; code == EDDY_OK && i < c->in.n; i++) {
         unsigned char *own = out + (size_t)(i * n) * eddy_dtype_size(dtype);
@@ -334,10 +344,7 @@ static eddy_status spread(eddy_kernel *k, const conv *c, unsigned char *out)
 
         memset(to, 0, (size_t)n * c->loops->size);
         for (int64_t group = 0; code == EDDY_OK && group < c->groups; group++)
-            code = spread_group(k, c, i, group, rows,
-                                group_filter(c, eddy__in_elements(k, FILTER),
-                                             dtype, group, filter),
-                                matrix, gradients, to);
+            code = spread_group(k, c, i, group, &s, to);
         if (!is_computed)
             c->loops->store(own, to, n);
     }
@@ -377,7 +384,7 @@ static eddy_status run_input_gradient(eddy_kernel *k)
     const eddy_dtype dtype = eddy__in_dtype(k, GRADIENT);
     eddy__patches patches;
     unsigned char *out;
-    eddy_shape shape;
+    eddy_shape shape = {.rank = 0};
     int64_t count;
     conv c;
 
@@ -407,10 +414,9 @@ static eddy_status run_input_gradient(eddy_kernel *k)
 
 /* ---- Conv2DBackpropFilter ---- */
 
-/* Sums over all windows into `sum`; `part` is for the sum over a block. */
+/* Sums over all windows. */
 static eddy_status collect_group(eddy_kernel *k, const conv *c, int64_t group,
-                                 int64_t rows, void *matrix, void *gradients,
-                                 void *sum, void *part)
+                                 const scratch *s)
 {
     const unsigned char *from = eddy__in_elements(k, GRADIENT);
     const eddy__patches patches = patches_of(c, group);
@@ -418,23 +424,23 @@ static eddy_status collect_group(eddy_kernel *k, const conv *c, int64_t group,
         eddy__pixels(&c->out, group * c->group_out, c->group_out);
     const int64_t total = c->in.n * eddy__patches_an_image(&patches);
     eddy__product p = {
-        .m = c->patch, .n = c->group_out, .transpose_a = true, .a = matrix};
+        .m = c->patch, .n = c->group_out, .transpose_a = true, .a = s->matrix};
 
     for (int64_t first = 0; first < total; first += p.k) {
         EDDY_TRY(check_running(k));
-        p.k = total - first < rows ? total - first : rows;
+        p.k = total - first < s->rows ? total - first : s->rows;
         c->loops->gather(&patches, eddy__in_elements(k, INPUT), first, p.k,
-                         matrix);
+                         s->matrix);
         if (c->is_direct) {
             p.b = from + (size_t)(first * c->columns) * c->loops->size;
         } else {
-            c->loops->gather(&pixels, from, first, p.k, gradients);
-            p.b = gradients;
+            c->loops->gather(&pixels, from, first, p.k, s->pixels);
+            p.b = s->pixels;
         }
-        p.out = first == 0 ? sum : part;
+        p.out = first == 0 ? s->sum : s->part;
         c->multiply(&p);
         if (first > 0)
-            c->loops->add(sum, part, c->patch * c->group_out);
+            c->loops->add(s->sum, s->part, c->patch * c->group_out);
     }
     return EDDY_OK;
 }
@@ -463,19 +469,20 @@ static eddy_status collect(eddy_kernel *k, const conv *c, unsigned char *out)
                                 {c->patch, is_whole ? 0 : c->group_out},
                                 {c->patch, rows < total ? c->group_out : 0}};
     eddy_status code = EDDY_OK;
-    void *matrix, *gradients, *sum, *part;
     scratch s;
 
     EDDY_TRY(scratch_make(k, c, sizes, 4, &s));
-    matrix = scratch_take(&s, c, rows * c->patch);
-    gradients = scratch_take(&s, c, rows * gradient);
-    sum = scratch_take(&s, c, sizes[2][0] * sizes[2][1]);
-    part = scratch_take(&s, c, 0);
+    s.rows = rows;
+    s.matrix = scratch_take(&s, c, rows * c->patch);
+    s.pixels = scratch_take(&s, c, rows * gradient);
+    s.sum = scratch_take(&s, c, sizes[2][0] * sizes[2][1]);
+    s.part = scratch_take(&s, c, 0);
+    if (is_whole)
+        s.sum = out;
     for (int64_t group = 0; code == EDDY_OK && group < c->groups; group++) {
-        code = collect_group(k, c, group, rows, matrix, gradients,
-                             is_whole ? out : sum, part);
+        code = collect_group(k, c, group, &s);
         if (code == EDDY_OK && !is_whole)
-            put_filter(c, dtype, group, sum, out);
+            put_filter(c, dtype, group, s.sum, out);
     }
     eddy__tensor_recycle(k->heap, s.tensor);
     return code;
@@ -516,7 +523,7 @@ static eddy_status prepare_windows(eddy_infer *infer)
 static eddy_status infer_conv(eddy_infer *infer)
 {
     const eddy_shape any = eddy__shape_of_rank(4);
-    eddy_shape in, filter, shape;
+    eddy_shape in = any, filter = any, shape;
     eddy__images images;
     int64_t sides[2];
     eddy__windows w;

@@ -388,7 +388,7 @@ static eddy_status run_by_places(eddy_kernel *k)
     EDDY_TRY(eddy__want_shape(k, MAXIMA, "grad", &windows));
     EDDY_TRY(eddy__want_shape(k, GRADIENT, "argmax", &windows));
     EDDY_TRY(output_zeros(k, &out));
-    per_image = p.in.n > 0 ? at.count / p.in.n : 0;
+    per_image = at.count > p.in.n ? at.count / p.in.n : 1;
     for (int64_t i = 0; i < at.count; i++) {
         const int64_t start =
             s->counts_batch ? 0 : i / per_image * p.in.step_image;

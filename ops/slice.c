@@ -382,7 +382,7 @@ static eddy_status read_expression(eddy_kernel *k, const eddy_shape *of,
 
 static eddy_status run_strided(eddy_kernel *k)
 {
-    region r;
+    region r = {.shape = {.rank = 0}};
 
     if (take_element(k))
         return EDDY_OK;
@@ -459,8 +459,8 @@ static eddy_status put_region(eddy_kernel *k, const region *r,
 static eddy_status run_gradient(eddy_kernel *k)
 {
     const eddy_view view = eddy__in_view(k, 0);
-    eddy_shape of;
-    region r;
+    eddy_shape of = {.rank = 0};
+    region r = {.shape = {.rank = 0}};
 
     EDDY_TRY(eddy__shape_from_view(k, &view, 0, &of));
     EDDY_TRY(read_expression(k, &of, &r));

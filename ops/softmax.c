@@ -4,6 +4,7 @@
 #include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
+#include "ops/vector_math.h"
 
 #include <math.h>
 
@@ -60,20 +61,33 @@
         return lanes[0] + sum;                                                 \
     }
 
-#define EXP_ROWS(D, exponential)                                               \
+/* x[i] = exp(x[i]), as the op Exp has it; `x` has room for whole vectors. */
+static void exponentials(double *x, int64_t n)
+{
+    const int64_t end = (n + EDDY__MATH_LANES - 1) & -EDDY__MATH_LANES;
+
+    for (int64_t i = n; i < end; i++)
+        x[i] = 0;
+    eddy__math_loops()[EDDY__MATH_exp](x, NULL, end);
+}
+
+#define EXP_ROWS(D)                                                            \
     ROW_MAX(D)                                                                 \
     SUM_UP(D)                                                                  \
     void eddy__exps_##D(const eddy__stored_##D *x, int64_t step, int64_t n,    \
                         const eddy__exp_row *row, eddy__computed_##D *exps)    \
     {                                                                          \
         const eddy__computed_##D max = (eddy__computed_##D)row->max;           \
+        _Alignas(64) double shifted[EDDY__EXPS];                               \
                                                                                \
         if (step == 1)                                                         \
-            EDDY__FOR_EACH(i, n, exps[i] = eddy__load_##D(x[i]) - max);        \
+            EDDY__FOR_EACH(i, n,                                               \
+                           shifted[i] = (double)(eddy__load_##D(x[i]) - max)); \
         else                                                                   \
-            EDDY__FOR_EACH(i, n, exps[i] = eddy__load_##D(x[0]) - max);        \
-        for (int64_t i = 0; i < n; i++)                                        \
-            exps[i] = exponential(exps[i]);                                    \
+            EDDY__FOR_EACH(i, n,                                               \
+                           shifted[i] = (double)(eddy__load_##D(x[0]) - max)); \
+        exponentials(shifted, n);                                              \
+        EDDY__FOR_EACH(i, n, exps[i] = (eddy__computed_##D)shifted[i]);        \
     }                                                                          \
     eddy__exp_row eddy__exp_sum_##D(const eddy__stored_##D *x, int64_t step,   \
                                     int64_t n, eddy__computed_##D *kept)       \
@@ -93,9 +107,11 @@
         return row;                                                            \
     }
 
-EXP_ROWS(F16, expf)
-EXP_ROWS(F32, expf)
-EXP_ROWS(F64, exp)
+_Static_assert(EDDY__EXPS % EDDY__MATH_LANES == 0, "vectors are whole");
+
+EXP_ROWS(F16)
+EXP_ROWS(F32)
+EXP_ROWS(F64)
 
 /* ---- the kernels ---- */
 

@@ -55,7 +55,7 @@ static eddy_status scatter(eddy_kernel *k, eddy__combination what)
     const size_t size = eddy__element_size(dtype);
     const eddy__binary_loop loop = eddy__combiner_of(what, dtype);
     eddy__rows rows = {.step_a = 1, .step_b = 1, .n_rows = 1};
-    eddy__nd_index index;
+    eddy__nd_index index = {.n = 0};
     unsigned char *out;
     size_t bytes;
 
