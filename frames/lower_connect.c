@@ -195,14 +195,14 @@ static eddy_status connect_node(eddy__lowering *l, eddy__instance *in,
     const eddy__node *node = eddy__graph_node(in->routine->graph, id);
 
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        eddy_output from;
+        eddy_output from = {.index = 0};
 
         EDDY_TRY(
             eddy__lower_resolve(l, (eddy__ref){in, node->inputs[i]}, &from));
         EDDY_TRY(eddy__graph_connect(l->out, in->made[id], i, from, l->err));
     }
     for (uint32_t i = 0; i < node->n_controls; i++) {
-        eddy_node from;
+        eddy_node from = EDDY_NO_NODE;
 
         EDDY_TRY(eddy__lower_waited(l, in, node->controls[i], &from));
         EDDY_TRY(eddy_graph_add_control(l->out, in->made[id], from, l->err));
@@ -220,7 +220,7 @@ static eddy_status connect_instance(eddy__lowering *l, eddy__instance *in)
 
 static eddy_status connect_input(eddy__lowering *l, eddy__open_input input)
 {
-    eddy_output from;
+    eddy_output from = {.index = 0};
 
     EDDY_TRY(eddy__lower_resolve(l, input.from, &from));
     return eddy__graph_connect(l->out, input.node, input.index, from, l->err);
@@ -229,7 +229,7 @@ static eddy_status connect_input(eddy__lowering *l, eddy__open_input input)
 static eddy_status connect_control(eddy__lowering *l,
                                    eddy__open_control control)
 {
-    eddy_node from;
+    eddy_node from = EDDY_NO_NODE;
 
     EDDY_TRY(eddy__lower_waited(l, control.instance, control.from, &from));
     return eddy_graph_add_control(l->out, control.node, from, l->err);

@@ -6,6 +6,7 @@
 #include "frames/lowering.h"
 #include "runtime/base/status.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,6 +179,7 @@ static eddy_status fail_recursion(const eddy__lowering *l,
         memcpy(way + at, name, length);
         at -= 4;
         memcpy(way + at, " -> ", 4);
+        assert(in->call); /* The root is nobody's part. */
         in = in->call->host;
     } while (in->routine != routine);
     return eddy__lower_fail(l, last->call, EDDY_INVALID_ARGUMENT,
@@ -266,6 +268,7 @@ static eddy_status expand(eddy__lowering *l, tasks *t)
 
     EDDY_TRY(eddy__routine_root(l));
     EDDY_TRY(eddy__lower_add_instance(l, NULL, "", &l->root, &root));
+    assert(root);
     root->guard = EDDY__GUARD_KNOWN;
     EDDY_TRY(push(l, t, (task){root, false}));
     while (t->n > 0) {

@@ -2,6 +2,7 @@
 #include "frames/lowering.h"
 #include "runtime/base/status.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,16 +47,12 @@ static bool is_free_frame(const eddy__lowering *l, const char *name)
 static char *join(eddy__lowering *l, const char *scope, const char *between,
                   const char *name)
 {
-    const size_t n_scope = strlen(scope), n_between = strlen(between);
-    const size_t n_name = strlen(name);
-    char *text =
-        eddy__arena_allocate(&l->arena, n_scope + n_between + n_name + 1, 1);
+    const size_t size =
+        strlen(scope) + strlen(between) + strlen(name) + 1;
+    char *text = eddy__arena_allocate(&l->arena, size, 1);
 
-    if (!text)
-        return NULL;
-    memcpy(text, scope, n_scope);
-    memcpy(text + n_scope, between, n_between);
-    memcpy(text + n_scope + n_between, name, n_name + 1);
+    if (text)
+        (void)snprintf(text, size, "%s%s%s", scope, between, name);
     return text;
 }
 
@@ -228,6 +225,7 @@ static eddy_status rename_frame(eddy__lowering *l, const eddy__instance *in,
             return eddy__fail_memory(l->err);
         names->n++;
     }
+    assert(names->texts);
     *frame = (eddy_string){names->texts[id], strlen(names->texts[id])};
     return EDDY_OK;
 }

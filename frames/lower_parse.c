@@ -32,24 +32,29 @@ eddy_status eddy__lower_attr(const eddy__lowering *l, const eddy__call *call,
 {
     const eddy_attr *attr = eddy__node_attr(eddy__call_node(call), name);
 
+    if (attr && attr->kind != EDDY_ATTR_OPAQUE &&
+        (attr->kind == kind || attr->n == 0)) {
+        *out_attr = attr;
+        return EDDY_OK;
+    }
     if (!attr)
-        return eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                                EDDY_E_ATTR_MISSING,
-                                "attribute '%s' is missing", name);
-    if (attr->kind == EDDY_ATTR_OPAQUE)
-        return eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                                EDDY_E_ATTR_VALUE,
-                                "attribute '%s' has a value of a kind or dtype "
-                                "that is not supported",
-                                name);
-    if (attr->kind != kind && attr->n > 0)
-        return eddy__lower_fail(
-            l, call, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_KIND,
-            "attribute '%s' is given as %s, %s is wanted", name,
-            eddy__attr_kind_name(attr->kind, attr->is_list),
-            eddy__attr_kind_name(kind, attr->is_list));
-    *out_attr = attr;
-    return EDDY_OK;
+        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
+                               EDDY_E_ATTR_MISSING,
+                               "attribute '%s' is missing", name);
+    else if (attr->kind == EDDY_ATTR_OPAQUE)
+        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
+                               EDDY_E_ATTR_VALUE,
+                               "attribute '%s' has a value of a kind or dtype "
+                               "that is not supported",
+                               name);
+    else
+        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
+                               EDDY_E_ATTR_KIND,
+                               "attribute '%s' is given as %s, %s is wanted",
+                               name,
+                               eddy__attr_kind_name(attr->kind, attr->is_list),
+                               eddy__attr_kind_name(kind, attr->is_list));
+    return EDDY_INVALID_ARGUMENT;
 }
 
 static eddy_status read_types(const eddy__lowering *l, const eddy__call *call,
@@ -158,8 +163,8 @@ static eddy_status read_refs(const eddy__lowering *l, const eddy__call *call,
 static eddy_status add_attr_part(eddy__lowering *l, eddy__call *call,
                                  const char *name, const char *under)
 {
-    eddy__function_ref *refs;
-    size_t n;
+    eddy__function_ref *refs = NULL;
+    size_t n = 0;
 
     EDDY_TRY(read_refs(l, call, name, &l->arena, &refs, &n));
     if (n != 1)
@@ -200,9 +205,9 @@ static eddy_status check_inputs(const eddy__lowering *l, const eddy__call *call)
 
 static eddy_status add_branches(eddy__lowering *l, eddy__call *call)
 {
-    eddy__function_ref *refs;
+    eddy__function_ref *refs = NULL;
     char under[32];
-    size_t n;
+    size_t n = 0;
 
     EDDY_TRY(read_types(l, call, "Tin", &call->in, &call->n_in));
     EDDY_TRY(read_types(l, call, "Tout", &call->out, &call->n_out));

@@ -85,19 +85,21 @@ static eddy_status find_values(binding *b, const eddy__function_ref *ref)
     return EDDY_OK;
 }
 
-/* The value of a parameter, which must be of that kind. */
+/* The value of a parameter. */
 static eddy_status get_value(const binding *b, const char *name,
                              const Eddy__Pb__AttrValue **out_value)
 {
     const uint32_t i = eddy__map_find(&b->parameters, name, strlen(name));
 
-    if (i == EDDY__NOT_FOUND)
-        return eddy__fail(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
-                          "function '%.64s' has no parameter '%.64s', which "
-                          "something in it stands for",
-                          b->function, name);
-    *out_value = b->values[i];
-    return EDDY_OK;
+    if (i != EDDY__NOT_FOUND) {
+        *out_value = b->values[i];
+        return EDDY_OK;
+    }
+    (void)eddy__fail(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+                     "function '%.64s' has no parameter '%.64s', which "
+                     "something in it stands for",
+                     b->function, name);
+    return EDDY_INVALID_ARGUMENT;
 }
 
 static eddy_status fail_kind(const binding *b, const char *name,

@@ -306,7 +306,7 @@ static eddy_status count_nodes(const eddy__plan_build *b)
     uint64_t n = 0;
 
     for (eddy_node id = 0; id < b->selection->graph->n_nodes; id++)
-        n += b->selection->keep[id];
+        n += eddy__selected(b->selection, id);
     if (b->options->max_nodes > 0 && n > b->options->max_nodes)
         return eddy__fail(b->err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_NODES,
                           "%llu nodes are needed and the limit is %llu",
@@ -414,7 +414,8 @@ static uint64_t most_lowered(const eddy_plan_options *options)
  * Goes on with a graph without calls of functions, in which the same is asked
  * for.  What is fed has been in the root frame, and is.
  */
-static eddy_status lower_and_analyse(eddy__plan_build *b, eddy__arena *scratch)
+static eddy_status lower_and_analyse(const eddy__plan_build *b,
+                                     eddy__arena *scratch)
 {
     const eddy_plan_options *asked = b->asked;
     const eddy__lower_request request = {
@@ -427,6 +428,7 @@ static eddy_status lower_and_analyse(eddy__plan_build *b, eddy__arena *scratch)
     };
     eddy_plan_options options = *asked;
     eddy__selection selection = {.graph = NULL};
+    eddy__plan_build build = *b;
     eddy__lowered lowered;
     eddy_status status;
 
@@ -437,11 +439,11 @@ static eddy_status lower_and_analyse(eddy__plan_build *b, eddy__arena *scratch)
     options.targets = lowered.targets;
     options.n_targets = lowered.n_targets;
     selection.graph = lowered.graph;
-    b->options = &options;
-    b->selection = &selection;
-    status = select_nodes(b, &selection, scratch);
+    build.options = &options;
+    build.selection = &selection;
+    status = select_nodes(&build, &selection, scratch);
     if (status == EDDY_OK)
-        status = go_on(b, scratch);
+        status = go_on(&build, scratch);
     eddy_graph_destroy(lowered.graph);
     return status;
 }
