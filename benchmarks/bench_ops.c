@@ -80,10 +80,12 @@ static eddy_status make_run(builder *b, job *j, const eddy_output *inputs,
     return b->status;
 }
 
-/* `op` of one tensor of `n` elements, or of two, or of one and a scalar. */
+/* What an op is given. */
+typedef enum operands { ONE_TENSOR, TWO_TENSORS, TENSOR_AND_SCALAR } operands;
+
+/* `op` of tensors of `n` elements. */
 static eddy_status make_job(bench_state *bench, const char *op, int64_t n,
-                            bool is_binary, bool has_scalar, job *out,
-                            eddy_error *err)
+                            operands given, job *out, eddy_error *err)
 {
     const eddy_shape vector = {.rank = 1, .dims = {n}}, scalar = {.rank = 0};
     eddy_output inputs[2] = {{0, 0}, {0, 0}}, fetch;
@@ -93,10 +95,11 @@ static eddy_status make_job(bench_state *bench, const char *op, int64_t n,
     *out = (job){.n_feeds = 0};
     builder_init(&b, bench->ctx);
     inputs[0] = add_input(bench, &b, out, &vector);
-    if (is_binary)
-        inputs[1] = add_input(bench, &b, out, has_scalar ? &scalar : &vector);
-    fetch = is_binary ? builder_binary(&b, op, inputs[0], inputs[1])
-                      : builder_unary(&b, op, inputs[0]);
+    if (given != ONE_TENSOR)
+        inputs[1] =
+            add_input(bench, &b, out, given == TWO_TENSORS ? &vector : &scalar);
+    fetch = given == ONE_TENSOR ? builder_unary(&b, op, inputs[0])
+                                : builder_binary(&b, op, inputs[0], inputs[1]);
     status = make_run(&b, out, inputs, fetch);
     *err = b.err;
     builder_deinit(&b);
@@ -124,17 +127,17 @@ static const column bandwidth_columns[] = {
 
 static const struct bandwidth_row {
     const char *name, *op;
-    bool is_binary, has_scalar;
+    operands given;
 } bandwidth_rows[] = {
-    {"AddV2", "AddV2", true, false},
-    {"Mul", "Mul", true, false},
-    {"Maximum", "Maximum", true, false},
-    {"AddV2_scalar", "AddV2", true, true},
-    {"Mul_scalar", "Mul", true, true},
-    {"Maximum_scalar", "Maximum", true, true},
-    {"Relu", "Relu", false, false},
-    {"Neg", "Neg", false, false},
-    {"Sqrt", "Sqrt", false, false},
+    {"AddV2", "AddV2", TWO_TENSORS},
+    {"Mul", "Mul", TWO_TENSORS},
+    {"Maximum", "Maximum", TWO_TENSORS},
+    {"AddV2_scalar", "AddV2", TENSOR_AND_SCALAR},
+    {"Mul_scalar", "Mul", TENSOR_AND_SCALAR},
+    {"Maximum_scalar", "Maximum", TENSOR_AND_SCALAR},
+    {"Relu", "Relu", ONE_TENSOR},
+    {"Neg", "Neg", ONE_TENSOR},
+    {"Sqrt", "Sqrt", ONE_TENSOR},
 };
 
 /* Copies in between, so that both find the machine in the same state. */
@@ -173,9 +176,8 @@ static bool bandwidth_section(bench_state *bench)
     for (size_t i = 0; i < sizeof bandwidth_rows / sizeof *bandwidth_rows;
          i++) {
         const struct bandwidth_row *row = &bandwidth_rows[i];
-        const bool is_dense = row->is_binary && !row->has_scalar;
         const double copied = 2 * (double)LARGE * sizeof(float);
-        const double moved = is_dense ? copied * 1.5 : copied;
+        const double moved = row->given == TWO_TENSORS ? copied * 1.5 : copied;
         eddy_error err = {.code = EDDY_OK};
         uint64_t ns = 0, copy_ns = 0;
         eddy_status status;
@@ -183,8 +185,7 @@ static bool bandwidth_section(bench_state *bench)
 
         if (!options_want(bench->options, row->name))
             continue;
-        status = make_job(bench, row->op, LARGE, row->is_binary,
-                          row->has_scalar, &j, &err);
+        status = make_job(bench, row->op, LARGE, row->given, &j, &err);
         if (status == EDDY_OK)
             status = measure_bandwidth(bench, &j, &ns, &copy_ns, &err);
         drop_job(&j);
@@ -279,7 +280,7 @@ static bool function_section(bench_state *bench)
 
         if (!options_want(bench->options, row->op))
             continue;
-        status = make_job(bench, row->op, MIDDLE, false, false, &j, &err);
+        status = make_job(bench, row->op, MIDDLE, ONE_TENSOR, &j, &err);
         if (status == EDDY_OK)
             status = measure_function(bench, row, &j, ns, &err);
         drop_job(&j);

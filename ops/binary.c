@@ -1,9 +1,11 @@
+#include "ops/broadcast.h"
 #include "ops/elements.h"
 #include "ops/ops.h"
+#include "ops/scratch.h"
 #include "ops/transcendental.h"
-#include "runtime/base/memory.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <tgmath.h>
 
 #define EXACT EDDY_OP_NOT_DIFFERENTIABLE
@@ -140,6 +142,84 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #undef BINARY
 #undef ALIAS
 
+/* ---- strings: Add joins them ---- */
+
+/* Makes output element `i` of two inputs, through `scratch`. */
+static bool join(eddy_tensor *out, int64_t i, const eddy__string *a,
+                 const eddy__string *b, char *scratch)
+{
+    if (a->length > 0)
+        memcpy(scratch, a->data, a->length);
+    if (b->length > 0)
+        memcpy(scratch + a->length, b->data, b->length);
+    return eddy__tensor_set_string(out, i, scratch, a->length + b->length);
+}
+
+static size_t longest(const eddy__string *strings, int64_t n)
+{
+    size_t length = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (strings[i].length > length)
+            length = strings[i].length;
+    return length;
+}
+
+static eddy_status join_all(eddy_kernel *k, const eddy_shape *shape,
+                            char *scratch)
+{
+    const eddy_shape *const inputs[] = {eddy__in_shape(k, 0),
+                                        eddy__in_shape(k, 1)};
+    const eddy__string *a = (const void *)eddy__in_elements(k, 0);
+    const eddy__string *b = (const void *)eddy__in_elements(k, 1);
+    eddy__broadcast walk;
+    void *unused;
+    int64_t i = 0;
+
+    EDDY_TRY(eddy__output(k, 0, EDDY_STRING, shape, &unused));
+    if (eddy__out(k, 0)->as.tensor->count == 0)
+        return EDDY_OK;
+    eddy__broadcast_init(&walk, shape, inputs, 2);
+    do {
+        if (!join(eddy__out(k, 0)->as.tensor, i++, &a[walk.offsets[0]],
+                  &b[walk.offsets[1]], scratch))
+            return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                               "no memory for a string");
+    } while (eddy__broadcast_next(&walk, 0));
+    return EDDY_OK;
+}
+
+static eddy_status run_Add_strings(eddy_kernel *k)
+{
+    const eddy__string *a = (const void *)eddy__in_elements(k, 0);
+    const eddy__string *b = (const void *)eddy__in_elements(k, 1);
+    eddy_tensor *scratch = NULL;
+    eddy_shape shape;
+    eddy_status status;
+
+    if (!eddy__shape_broadcast(eddy__in_shape(k, 0), eddy__in_shape(k, 1),
+                               &shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "shapes %s and %s do not broadcast",
+                           eddy__shape_print(eddy__in_shape(k, 0)).text,
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    EDDY_TRY(eddy__scratch(k, EDDY_UINT8,
+                           (int64_t)(longest(a, eddy__in_count(k, 0)) +
+                                     longest(b, eddy__in_count(k, 1)) + 1),
+                           &scratch));
+    status = join_all(k, &shape, scratch->data);
+    eddy__scratch_free(k, scratch);
+    return status;
+}
+
+static eddy_status prepare_Add(eddy_infer *infer)
+{
+    if (eddy_infer_input_dtype(infer, 0) != EDDY_STRING)
+        return prepare_AddV2(infer);
+    eddy_infer_set_kernel(infer, run_Add_strings);
+    return EDDY_OK;
+}
+
 /* ---- definitions ---- */
 
 #define FLOAT "T: float"
@@ -153,7 +233,7 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
     "T: {float16, float32, float64, int8, int16, int32, int64, complex64}"
 #define ADDABLE                                                                \
     "T: {float16, float32, float64, int8, int16, int32, int64, uint8, "        \
-    "complex64}"
+    "complex64, string}"
 
 static const eddy_op_spec specs[] = {
 #define ROW(name, inputs, output, of, types, flags, doc)                       \

@@ -185,7 +185,7 @@ static eddy_status prepare(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     {sizeof(eddy_op_spec), "Cast", "x: SrcT", "y: DstT",
      "SrcT: type, DstT: type, Truncate: bool = false", eddy__infer_unchanged,
-     NULL, prepare, 0},
+     NULL, prepare, 0, "The same numbers in another dtype.", "TensorFlow Cast"},
 };
 
 const eddy__op_table eddy__cast_ops = {

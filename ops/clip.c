@@ -94,7 +94,8 @@ static eddy_status prepare_clip(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     {sizeof(eddy_op_spec), "ClipByValue",
      "t: T, clip_value_min: T, clip_value_max: T", "output: T", "T: number",
-     infer_clip, NULL, prepare_clip, 0},
+     infer_clip, NULL, prepare_clip, 0,
+     "The elements, brought between two bounds.", "TensorFlow ClipByValue"},
 };
 
 const eddy__op_table eddy__clip_ops = {

@@ -1,3 +1,4 @@
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "runtime/base/status.h"
@@ -133,9 +134,81 @@ static eddy_status prepare_answer(eddy_infer *infer, uint8_t answer)
 #undef EQUAL
 #undef LOGICAL
 
+/* ---- ApproximateEqual ---- */
+
+/* `tolerance` in the type of the elements; infinities are never near. */
+#define NEAR(D, ...)                                                           \
+    static void near_##D(uint8_t *out, const void *a, const void *b,           \
+                         int64_t n, float tolerance)                           \
+    {                                                                          \
+        const eddy__stored_##D *x = a, *y = b;                                 \
+        const eddy__computed_##D most = (eddy__computed_##D)tolerance;         \
+                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                      \
+            const eddy__computed_##D off = x[i] - y[i];                        \
+                                                                               \
+            out[i] = (off < 0 ? -off : off) < most;                            \
+        }                                                                      \
+    }
+
+NEAR(F32, )
+NEAR(F64, )
+
+static eddy_status run_approximate_equal(eddy_kernel *k)
+{
+    const float *tolerance = eddy__state(k);
+    const eddy_shape *shape = eddy__in_shape(k, 0);
+    const void *a = eddy__in_elements(k, 0), *b = eddy__in_elements(k, 1);
+    const int64_t n = eddy__in_count(k, 0);
+    void *out;
+
+    if (!eddy__shape_equal(shape, eddy__in_shape(k, 1)))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "shapes %s and %s must be the same",
+                           eddy__shape_print(shape).text,
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    EDDY_TRY(eddy__output(k, 0, EDDY_BOOL, shape, &out));
+    if (eddy__in_dtype(k, 0) == EDDY_FLOAT32)
+        near_F32(out, a, b, n, *tolerance);
+    else
+        near_F64(out, a, b, n, *tolerance);
+    return EDDY_OK;
+}
+
+static eddy_status infer_approximate_equal(eddy_infer *infer)
+{
+    const eddy_shape *a = eddy_infer_input(infer, 0);
+    const eddy_shape *b = eddy_infer_input(infer, 1);
+    eddy_shape shape;
+
+    if (!eddy__shape_merge(a, b, &shape))
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "shapes %s and %s must be the same",
+                               eddy__shape_print(a).text,
+                               eddy__shape_print(b).text);
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+static eddy_status prepare_approximate_equal(eddy_infer *infer)
+{
+    const eddy_dtype dtype = eddy_infer_input_dtype(infer, 0);
+    float *tolerance = eddy__prepare_state(infer, sizeof *tolerance);
+    eddy_attr attr;
+
+    if (!tolerance)
+        return EDDY_RESOURCE_EXHAUSTED;
+    if (eddy_infer_attr(infer, "tolerance", &attr))
+        *tolerance = attr.as.floats[0];
+    eddy_infer_set_kernel(infer, dtype == EDDY_FLOAT32 || dtype == EDDY_FLOAT64
+                                     ? run_approximate_equal
+                                     : NULL);
+    return EDDY_OK;
+}
+
 /* ---- definitions ---- */
 
-#define ROW(name, inputs, attrs, infer, kernel, prepare)                       \
+#define ROW(name, inputs, attrs, infer, kernel, prepare, doc)                  \
     {sizeof(eddy_op_spec),                                                     \
      #name,                                                                    \
      inputs,                                                                   \
@@ -144,23 +217,27 @@ static eddy_status prepare_answer(eddy_infer *infer, uint8_t answer)
      infer,                                                                    \
      kernel,                                                                   \
      prepare,                                                                  \
-     EDDY_OP_NOT_DIFFERENTIABLE},
+     EDDY_OP_NOT_DIFFERENTIABLE,                                               \
+     doc,                                                                      \
+     "TensorFlow " #name},
 
 static const eddy_op_spec specs[] = {
 #define COMPARE(name, e)                                                       \
     ROW(name, "x: T, y: T", "T: real", eddy__infer_broadcast, NULL,            \
-        prepare_##name)
+        prepare_##name, "Is " #e "?")
 #define EQUAL(name, e, answer)                                                 \
     ROW(name, "x: T, y: T", "T: type, incompatible_shape_error: bool = true",  \
-        infer_equal, NULL, prepare_##name)
+        infer_equal, NULL, prepare_##name, "Is " #e "?")
 #define LOGICAL(name, e)                                                       \
     ROW(name, "x: bool, y: bool", "", eddy__infer_broadcast, run_##name##_B,   \
-        NULL)
+        NULL, #e)
 #include "ops/compare.def"
 #undef COMPARE
 #undef EQUAL
 #undef LOGICAL
-};
+    ROW(ApproximateEqual, "x: T, y: T", "T: number, tolerance: float = 1e-5",
+        infer_approximate_equal, NULL, prepare_approximate_equal,
+        "Is |x - y| below the tolerance?")};
 
 const eddy__op_table eddy__compare_ops = {
     .specs = specs,

@@ -332,7 +332,8 @@ static inline double eddy__float_pow(float x, float y)
     const double size = eddy__exp_of_double(below < -128 ? -128 : below);
     const double odd = eddy__with_sign(size, (double)x);
     const double signed_size = is_odd ? odd : size;
-    const double power = is_below & !is_integer ? (double)NAN : signed_size;
+    const int is_nan = is_below & !is_integer;
+    const double power = is_nan ? (double)NAN : signed_size;
 
     return is_one ? 1 : power;
 }

@@ -18,6 +18,7 @@
     X(cast)                                                                    \
     X(clip)                                                                    \
     X(compare)                                                                 \
+    X(complex)                                                                 \
     X(concat_offset)                                                           \
     X(conv)                                                                    \
     X(cross)                                                                   \

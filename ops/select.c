@@ -242,10 +242,14 @@ static eddy_status infer_select(eddy_infer *infer)
 
 static const eddy_op_spec specs[] = {
     {sizeof(eddy_op_spec), "Select", "condition: bool, t: T, e: T", "output: T",
-     "T: type", infer_select, run_select, eddy__prepare_movable, 0},
+     "T: type", infer_select, run_select, eddy__prepare_movable, 0,
+     "The elements of t or e, as the condition says for each or for each row.",
+     "TensorFlow Select"},
     {sizeof(eddy_op_spec), "SelectV2", "condition: bool, t: T, e: T",
      "output: T", "T: type", infer_select_v2, run_select_v2,
-     eddy__prepare_movable, 0},
+     eddy__prepare_movable, 0,
+     "The elements of t or e, as the condition says; all are broadcast.",
+     "TensorFlow SelectV2"},
 };
 
 const eddy__op_table eddy__select_ops = {

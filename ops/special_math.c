@@ -45,12 +45,13 @@ double eddy__digamma(double x)
         x = 1 - x;
     }
     /* psi(x) = psi(x + 1) - 1 / x; what the sum loses is kept. */
-    for (; x < 10; x++) {
+    while (x < 10) {
         const double sum = below - 1 / x;
         const double taken = sum - below;
 
         lost += (below - (sum - taken)) + (-1 / x - taken);
         below = sum;
+        x += 1;
     }
     return digamma_series(x) + below + lost;
 }

@@ -18,7 +18,8 @@
 
 /* float16 and float32 by an expression over `x`, which is a float. */
 #define EDDY__UNARY_SHORT(D, name, OUT, e)                                     \
-    EDDY__UNARY_ELEMENT(name, D, OUT, EDDY__NO_LOCALS, eddy__settle(e))        \
+    EDDY__UNARY_ELEMENT(name, D, OUT, EDDY__NO_LOCALS,                         \
+                        eddy__settle((double)(e)))                             \
     EDDY__UNARY_LOOP(, loop, name, D, OUT)                                     \
     EDDY__UNARY_LOOP(EDDY__WIDE, wide, name, D, OUT)                           \
     EDDY__UNARY_RUN(name, D, OUT, wide_##name##_##D)
@@ -91,7 +92,8 @@ static inline int64_t eddy__fill_lanes(double *block, int64_t n)
 
 /* As EDDY__UNARY_SHORT, by an expression over what is called X and Y. */
 #define EDDY__PAIR_SHORT(D, name, X, Y, e)                                     \
-    EDDY__PAIR_ELEMENT(name, D, D, X, Y, EDDY__NO_LOCALS, eddy__settle(e))     \
+    EDDY__PAIR_ELEMENT(name, D, D, X, Y, EDDY__NO_LOCALS,                      \
+                       eddy__settle((double)(e)))                              \
     EDDY__BINARY_LOOP(, loop, name, D, D)                                      \
     EDDY__BINARY_LOOP(EDDY__WIDE, wide, name, D, D)
 

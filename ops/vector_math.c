@@ -1,6 +1,6 @@
 /*
  * The functions for the baseline processor: SSE2, and elsewhere than on x86-64
- * SLEEF's portable forms, which give the same bits; and the choice among them.
+ * SLEEF's portable forms; and the choice among them.
  */
 #include "ops/vector_math_wide.h"
 
@@ -23,7 +23,7 @@
 #define SLEEF(name, bound) Sleef_cinz_##name##d1_##bound##purec
 #endif
 
-#include "ops/vector_math_loops.h"
+#include "ops/vector_math_loops.def"
 
 #define X(function, name, bound)                                               \
     double eddy__math_##function(double x)                                     \

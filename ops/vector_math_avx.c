@@ -10,7 +10,7 @@
 #define STORE _mm256_store_pd
 #define SLEEF(name, bound) Sleef_cinz_##name##d4_##bound##avx
 
-#include "ops/vector_math_loops.h"
+#include "ops/vector_math_loops.def"
 
 const eddy__math_loop *eddy__math_loops_avx(void)
 {

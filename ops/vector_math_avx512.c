@@ -10,7 +10,7 @@
 #define STORE _mm512_store_pd
 #define SLEEF(name, bound) Sleef_cinz_##name##d8_##bound##avx512fnofma
 
-#include "ops/vector_math_loops.h"
+#include "ops/vector_math_loops.def"
 
 const eddy__math_loop *eddy__math_loops_avx512(void)
 {

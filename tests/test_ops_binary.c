@@ -369,6 +369,51 @@ START_TEST(complex_numbers_are_computed)
 }
 END_TEST
 
+/* ---- strings ---- */
+
+static void want_string(const harness *h, int64_t i, const char *text)
+{
+    const eddy_string got = eddy_tensor_string(h->outputs[0], i);
+
+    ck_assert_uint_eq(got.length, strlen(text));
+    ck_assert_str_eq(got.data, text);
+}
+
+START_TEST(strings_are_joined)
+{
+    static const char *const x[] = {"a", "", "long enough"};
+    static const char *const y[] = {"-", "z"};
+    const int64_t column[] = {2, 1}, three = 3, none = 0;
+    harness h;
+    eddy_status status;
+
+    harness_init(&h, &eddy__binary_ops);
+    ck_assert_int_eq(harness_run(&h, "Add", harness_strings(&h, 1, &three, x),
+                                 harness_strings(&h, 2, column, y)),
+                     EDDY_OK);
+    harness_want(&h, 0, EDDY_STRING, HARNESS_DIMS(2, 3));
+    want_string(&h, 0, "a-");
+    want_string(&h, 1, "-");
+    want_string(&h, 2, "long enough-");
+    want_string(&h, 3, "az");
+    want_string(&h, 4, "z");
+    want_string(&h, 5, "long enoughz");
+    ck_assert_int_eq(harness_run(&h, "Add", harness_strings(&h, 0, NULL, y),
+                                 harness_strings(&h, 0, NULL, &x[1])),
+                     EDDY_OK);
+    harness_want(&h, 0, EDDY_STRING, 0, NULL);
+    want_string(&h, 0, "-");
+    ck_assert_int_eq(harness_run(&h, "Add", harness_strings(&h, 1, &none, NULL),
+                                 harness_strings(&h, 0, NULL, x)),
+                     EDDY_OK);
+    harness_want(&h, 0, EDDY_STRING, HARNESS_DIMS(0));
+    status = harness_run(&h, "Add", harness_strings(&h, 1, &three, x),
+                         harness_strings(&h, 1, column, y));
+    harness_want_error(&h, status, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    harness_deinit(&h);
+}
+END_TEST
+
 /* ---- elements that are refused ---- */
 
 static const char *const dividers[] = {"Div",      "FloorDiv",    "TruncateDiv",
@@ -459,6 +504,7 @@ TCase *ops_binary_tests(void)
     tcase_add_loop_test(tc, every_dtype_agrees_with_the_reference, 0, N_OPS);
     tcase_add_test(tc, the_table_has_exactly_these_ops);
     tcase_add_test(tc, complex_numbers_are_computed);
+    tcase_add_test(tc, strings_are_joined);
     tcase_add_loop_test(tc, integer_division_by_zero_names_the_element, 0,
                         sizeof dividers / sizeof dividers[0]);
     tcase_add_test(tc, nothing_divided_by_zero_is_no_error);

@@ -191,6 +191,49 @@ START_TEST(shapes_that_do_not_broadcast_are_an_error_or_an_answer)
 }
 END_TEST
 
+START_TEST(near_numbers_are_approximately_equal)
+{
+    const float tolerance = 0.5f;
+    const eddy_attr attr = {.name = "tolerance",
+                            .kind = EDDY_ATTR_FLOAT,
+                            .n = 1,
+                            .as.floats = &tolerance};
+    harness h;
+    eddy_tensor *inputs[2];
+    eddy_status status;
+
+    harness_init(&h, &eddy__compare_ops);
+    for (eddy_dtype d = EDDY_FLOAT32; d <= EDDY_FLOAT64; d++) {
+        inputs[0] = harness_vector(&h, d, 1, 1, NAN, INFINITY, 2, -3);
+        inputs[1] =
+            harness_vector(&h, d, 1.000005, 1.1, NAN, INFINITY, 2.5, -3.25);
+        ck_assert_int_eq(
+            harness_run(&h, "ApproximateEqual", inputs[0], inputs[1]), EDDY_OK);
+        harness_want(&h, 0, EDDY_BOOL, HARNESS_DIMS(6));
+        ck_assert_mem_eq(h.outputs[0]->data, "\1\0\0\0\0\0", 6);
+        ck_assert_int_eq(
+            harness_run_attrs(&h, "ApproximateEqual", inputs, 2, &attr, 1),
+            EDDY_OK);
+        ck_assert_mem_eq(h.outputs[0]->data, "\1\1\0\0\0\1", 6);
+        ck_assert_int_eq(harness_run(&h, "ApproximateEqual",
+                                     harness_scalar(&h, d, 4),
+                                     harness_scalar(&h, d, 4)),
+                         EDDY_OK);
+        harness_want(&h, 0, EDDY_BOOL, 0, NULL);
+        ck_assert_double_eq(harness_get(h.outputs[0], 0), 1);
+    }
+    status = harness_run(&h, "ApproximateEqual",
+                         harness_vector(&h, EDDY_FLOAT32, 1, 2),
+                         harness_vector(&h, EDDY_FLOAT32, 1));
+    harness_want_error(&h, status, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    status =
+        harness_run(&h, "ApproximateEqual", harness_scalar(&h, EDDY_INT32, 1),
+                    harness_scalar(&h, EDDY_INT32, 1));
+    harness_want_error(&h, status, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL);
+    harness_deinit(&h);
+}
+END_TEST
+
 TCase *ops_compare_tests(void)
 {
     TCase *tc = tcase_create("ops_compare");
@@ -201,6 +244,7 @@ TCase *ops_compare_tests(void)
     tcase_add_test(tc, logical_ops_take_bools);
     tcase_add_test(tc, equality_takes_bools_and_complex_numbers);
     tcase_add_test(tc, equality_takes_strings);
+    tcase_add_test(tc, near_numbers_are_approximately_equal);
     tcase_add_test(tc, shapes_that_do_not_broadcast_are_an_error_or_an_answer);
     return tc;
 }

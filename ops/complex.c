@@ -1,0 +1,113 @@
+/* Complex numbers from their parts and back: every op of TensorFlow's. */
+#include "ops/ops.h"
+#include "ops/transcendental.h"
+
+/* ---- parts ---- */
+
+static float magnitude(eddy__complex64 x)
+{
+    const double real = (double)crealf(x), imaginary = (double)cimagf(x);
+
+    /* In double, where no square of a float overflows or underflows. */
+    if (isinf(real) || isinf(imaginary))
+        return HUGE_VALF;
+    return (float)sqrt(real * real + imaginary * imaginary);
+}
+
+static float angle(eddy__complex64 x)
+{
+    return eddy__settle(
+        eddy__math_near_atan2((double)cimagf(x), (double)crealf(x)));
+}
+
+#define PART(name, e) EDDY__UNARY_KERNEL(C64, name, F32, EDDY__NO_LOCALS, e)
+
+PART(Angle, angle(x))
+PART(ComplexAbs, magnitude(x))
+PART(Imag, cimagf(x))
+PART(Real, crealf(x))
+
+EDDY__UNARY_KERNEL(C64, Conj, C64, EDDY__NO_LOCALS, conjf(x))
+
+/* A list, which conjugates as what it holds is read, stays as it is. */
+static eddy_status run_variant(eddy_kernel *k)
+{
+    eddy__output_forward(k, 0, 0);
+    return EDDY_OK;
+}
+
+static eddy_status prepare_conj(eddy_infer *infer)
+{
+    eddy_infer_set_kernel(
+        infer, eddy_infer_input_dtype(infer, 0) == EDDY_VARIANT ? run_variant
+                                                                : run_Conj_C64);
+    return EDDY_OK;
+}
+
+/* The parts of complex64 are float32, whatever else `Tout` may be. */
+static eddy_status prepare_part(eddy_infer *infer, eddy_kernel_fn kernel)
+{
+    eddy_infer_set_kernel(
+        infer,
+        eddy_infer_output_dtype(infer, 0) == EDDY_FLOAT32 ? kernel : NULL);
+    return EDDY_OK;
+}
+
+#define PREPARE_PART(name)                                                     \
+    static eddy_status prepare_##name(eddy_infer *infer)                       \
+    {                                                                          \
+        return prepare_part(infer, run_##name##_C64);                          \
+    }
+
+PREPARE_PART(Angle)
+PREPARE_PART(ComplexAbs)
+PREPARE_PART(Imag)
+PREPARE_PART(Real)
+
+/* ---- the whole ---- */
+
+/* NOLINTNEXTLINE(readability-function-size): what the macro makes. */
+EDDY__BINARY_KERNEL(F32, Complex, C64, EDDY__NO_LOCALS, eddy__complex(x, y))
+
+static eddy_status prepare_Complex(eddy_infer *infer)
+{
+    eddy_infer_set_kernel(infer,
+                          eddy_infer_input_dtype(infer, 0) == EDDY_FLOAT32
+                              ? run_Complex_F32
+                              : NULL);
+    return EDDY_OK;
+}
+
+#define PART_ROW(name, input, output, doc)                                     \
+    {sizeof(eddy_op_spec),                                                     \
+     #name,                                                                    \
+     input ": T",                                                              \
+     output ": Tout",                                                          \
+     "T: {complex64} = complex64, Tout: {float32, float64} = float32",         \
+     eddy__infer_unchanged,                                                    \
+     NULL,                                                                     \
+     prepare_##name,                                                           \
+     0,                                                                        \
+     doc,                                                                      \
+     "TensorFlow " #name},
+
+static const eddy_op_spec specs[] = {
+    PART_ROW(Angle, "input", "output", "The angle of a complex number.")
+        PART_ROW(ComplexAbs, "x", "y", "The magnitude of a complex number.")
+            PART_ROW(Imag, "input", "output", "The imaginary part.")
+                PART_ROW(Real, "input", "output", "The real part."){
+                    sizeof(eddy_op_spec), "Complex", "real: T, imag: T",
+                    "out: Tout",
+                    "T: {float32, float64} = float32, Tout: {complex64} = "
+                    "complex64",
+                    eddy__infer_broadcast, NULL, prepare_Complex, 0,
+                    "The complex number of those parts.", "TensorFlow Complex"},
+    {sizeof(eddy_op_spec), "Conj", "input: T", "output: T",
+     "T: {complex64, variant} = complex64", eddy__infer_unchanged, NULL,
+     prepare_conj, 0, "The complex conjugate.", "TensorFlow Conj"},
+};
+
+const eddy__op_table eddy__complex_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};
