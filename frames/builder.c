@@ -208,16 +208,19 @@ eddy_status eddy__want_construct(const eddy_graph *graph,
     eddy__construct *top =
         graph && graph->builder ? eddy__builder_top(graph->builder) : NULL;
 
+    if (top && top->kind == kind) {
+        *out_construct = top;
+        return EDDY_OK;
+    }
     if (!top)
-        return eddy__fail(err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT,
-                          "%s: no loop or branch has been begun", call);
-    if (top->kind != kind)
-        return eddy__fail_node(err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT,
-                               top->scope, NULL,
-                               "%s: the innermost that is open is '%.64s', %s",
-                               call, top->scope, kind_name(top->kind));
-    *out_construct = top;
-    return EDDY_OK;
+        eddy__fail(err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT,
+                   "%s: no loop or branch has been begun", call);
+    else
+        eddy__fail_node(err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT,
+                        top->scope, NULL,
+                        "%s: the innermost that is open is '%.64s', %s", call,
+                        top->scope, kind_name(top->kind));
+    return EDDY_FAILED_PRECONDITION;
 }
 
 eddy_status eddy__want_values(const eddy_graph *graph,

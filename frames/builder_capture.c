@@ -275,7 +275,7 @@ static eddy_status place_held(eddy__builder *b, eddy__site site,
                               const eddy_node_spec *spec, size_t n_inside,
                               eddy_node *out_node, eddy_error *err)
 {
-    eddy_node few[FEW + 1], *controls = few;
+    eddy_node few[FEW + 1] = {0}, *controls = few;
     eddy_node_spec held = *spec;
     const size_t room = spec->n_controls + 1;
     eddy_status status;
@@ -442,32 +442,50 @@ static eddy_status bring_inputs(eddy__builder *b, uint32_t level,
     return EDDY_OK;
 }
 
+/* Where what a node reads in its level is put. */
+typedef struct brought {
+    eddy_output *inputs;
+    eddy_node *controls;
+} brought;
+
+static eddy_status adopt(eddy__builder *b, eddy__site site,
+                         const eddy_node_spec *spec, brought room,
+                         eddy_node *out_node, eddy_error *err)
+{
+    eddy_node_spec inside = *spec;
+    size_t n_inside;
+
+    EDDY_TRY(bring_inputs(b, site.level, spec, room.inputs, err));
+    EDDY_TRY(
+        bring_controls(b, site.level, spec, room.controls, &n_inside, err));
+    inside.inputs = room.inputs;
+    inside.controls = room.controls;
+    return place_held(b, site, &inside, n_inside, out_node, err);
+}
+
 eddy_status eddy__adopt(eddy__builder *b, eddy__site site,
                         const eddy_node_spec *spec, eddy_node *out_node,
                         eddy_error *err)
 {
-    eddy_output few_inputs[FEW], *inputs = few_inputs;
-    eddy_node few_controls[FEW], *controls = few_controls;
-    eddy_node_spec inside = *spec;
-    size_t n_inside = 0;
+    eddy_output few_inputs[FEW] = {{0, 0}};
+    eddy_node few_controls[FEW] = {0};
+    brought room = {few_inputs, few_controls};
     eddy_status status;
 
     if (spec->n_inputs > FEW)
-        inputs = eddy__allocate(b->allocator, spec->n_inputs, sizeof *inputs);
+        room.inputs =
+            eddy__allocate(b->allocator, spec->n_inputs, sizeof *room.inputs);
     if (spec->n_controls > FEW)
-        controls =
-            eddy__allocate(b->allocator, spec->n_controls, sizeof *controls);
-    status = inputs && controls ? bring_inputs(b, site.level, spec, inputs, err)
-                                : eddy__fail_memory(err);
-    if (status == EDDY_OK)
-        status = bring_controls(b, site.level, spec, controls, &n_inside, err);
-    inside.inputs = inputs;
-    inside.controls = controls;
-    if (status == EDDY_OK)
-        status = place_held(b, site, &inside, n_inside, out_node, err);
-    if (inputs != few_inputs)
-        eddy__free(b->allocator, inputs, spec->n_inputs, sizeof *inputs);
-    if (controls != few_controls)
-        eddy__free(b->allocator, controls, spec->n_controls, sizeof *controls);
+        room.controls = eddy__allocate(b->allocator, spec->n_controls,
+                                       sizeof *room.controls);
+    status = room.inputs && room.controls
+                 ? adopt(b, site, spec, room, out_node, err)
+                 : eddy__fail_memory(err);
+    if (room.inputs != few_inputs)
+        eddy__free(b->allocator, room.inputs, spec->n_inputs,
+                   sizeof *room.inputs);
+    if (room.controls != few_controls)
+        eddy__free(b->allocator, room.controls, spec->n_controls,
+                   sizeof *room.controls);
     return status;
 }

@@ -68,17 +68,22 @@ static eddy_status add_text(eddy__builder *b, const eddy__construct *c,
     return status;
 }
 
-/* An Assert that says `text` and shows `shown`. */
+/* What an Assert wants, and the text and the value that it shows. */
+typedef struct claim {
+    eddy_output condition;
+    const char *text;
+    eddy_output shown;
+} claim;
+
 static eddy_status add_assert(eddy__builder *b, const eddy__construct *c,
-                              eddy_output condition, const char *text,
-                              eddy_output shown, eddy_node *out,
+                              const claim *claim, eddy_node *out,
                               eddy_error *err)
 {
-    eddy_output inputs[] = {condition, {0, 0}, shown};
+    eddy_output inputs[] = {claim->condition, {0, 0}, claim->shown};
     eddy_output first;
     const eddy_node_spec spec = eddy__spec("Assert", inputs, 3);
 
-    EDDY_TRY(add_text(b, c, text, &inputs[1], err));
+    EDDY_TRY(add_text(b, c, claim->text, &inputs[1], err));
     EDDY_TRY(adopt(b, c, &spec, &first, err));
     *out = first.node;
     return EDDY_OK;
@@ -91,31 +96,28 @@ static eddy_status check_exclusive(eddy__builder *b, const eddy__construct *c,
     const eddy__site site = {.level = eddy__builder_level(b),
                              .scope = c->scope,
                              .hint = "n_true_conds"};
-    eddy_output pack, few, pair[2];
+    claim claim = {.text = "a case is exclusive, and more than one of its "
+                           "predicates holds:"};
+    eddy_output pair[2];
     const eddy_node_spec spec = eddy__spec("LessEqual", pair, 2);
 
-    EDDY_TRY(count_true(b, c, c->n_predicates, &pack, &pair[0], err));
+    EDDY_TRY(count_true(b, c, c->n_predicates, &claim.shown, &pair[0], err));
     EDDY_TRY(eddy__adopt_scalar(b, site, EDDY_INT32, 1, &pair[1], err));
-    EDDY_TRY(adopt(b, c, &spec, &few, err));
-    return add_assert(b, c, few,
-                      "a case is exclusive, and more than one of its "
-                      "predicates holds:",
-                      pack, out_assert, err);
+    EDDY_TRY(adopt(b, c, &spec, &claim.condition, err));
+    return add_assert(b, c, &claim, out_assert, err);
 }
 
 /* That the last predicate holds, in the branch in which no other does. */
 static eddy_status check_last(eddy__builder *b, const eddy__construct *c,
                               eddy_node *out_assert, eddy_error *err)
 {
-    const eddy_output last = c->predicates[c->n_predicates - 1];
+    claim claim = {.condition = c->predicates[c->n_predicates - 1],
+                   .text = "no predicate of a case without default holds:"};
     const eddy_node_spec spec =
         eddy__spec("Pack", c->predicates, c->n_predicates);
-    eddy_output pack;
 
-    EDDY_TRY(adopt(b, c, &spec, &pack, err));
-    return add_assert(b, c, last,
-                      "no predicate of a case without default holds:", pack,
-                      out_assert, err);
+    EDDY_TRY(adopt(b, c, &spec, &claim.shown, err));
+    return add_assert(b, c, &claim, out_assert, err);
 }
 
 /* ---- by predicates ---- */
@@ -228,7 +230,7 @@ static eddy_status go_on_in_else(eddy__builder *b, eddy__construct *cond,
                                  const eddy_output *results, size_t n,
                                  eddy_error *err)
 {
-    const eddy_output *collected;
+    const eddy_output *collected = results;
 
     EDDY_TRY(eddy__collect_results(b, cond, results, n, &collected, err));
     EDDY_TRY(eddy__open_branch(b, cond, 1, &cond->level, err));
@@ -302,8 +304,8 @@ static eddy_status merge_case(eddy__builder *b, size_t bottom,
         EDDY_TRY(eddy__merge_results(b, &b->open[i], results, merges, err));
         results = merges;
     }
-    if (n > 0 && results != merges)
-        memcpy(merges, results, n * sizeof *merges);
+    for (size_t i = 0; i < n && results != merges; i++)
+        merges[i] = results[i];
     return EDDY_OK;
 }
 
@@ -322,8 +324,8 @@ static eddy_status end_by_predicate(eddy__builder *b,
         eddy__builder_rollback(b, mark);
         return status;
     }
-    if (n > 0)
-        memcpy(out_results, merges, n * sizeof *merges);
+    for (size_t i = 0; i < n; i++)
+        out_results[i] = merges[i];
     b->n_open = bottom;
     return EDDY_OK;
 }
@@ -392,7 +394,8 @@ static eddy_status begin_switch_case(eddy__builder *b,
 
     c->n_branches = spec->n_branches;
     c->pivots = eddy__arena_allocate(arena, c->n_branches, sizeof *c->pivots);
-    c->results = eddy__arena_allocate(arena, c->n_branches, sizeof *c->results);
+    c->results =
+        eddy__arena_allocate(arena, c->n_branches, sizeof(const eddy_output *));
     if (!c->pivots || !c->results)
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__capture(b, c->outer, spec->index, &c->selector, err));
@@ -430,7 +433,7 @@ static eddy_status next_by_index(eddy__builder *b, const eddy_output *results,
 {
     eddy__construct *c = eddy__builder_top(b);
     const eddy__mark mark = eddy__builder_mark(b);
-    const eddy_output *collected;
+    const eddy_output *collected = results;
     uint32_t level;
     eddy_status status =
         eddy__collect_results(b, c, results, n, &collected, err);
@@ -454,7 +457,7 @@ static eddy_status end_by_index(eddy__builder *b, const eddy_output *results,
 {
     eddy__construct *c = eddy__builder_top(b);
     const eddy__mark mark = eddy__builder_mark(b);
-    const eddy_output *collected;
+    const eddy_output *collected = results;
     eddy_status status =
         eddy__collect_results(b, c, results, n, &collected, err);
 

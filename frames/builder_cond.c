@@ -90,7 +90,7 @@ static eddy_status begin(eddy__builder *b, const eddy_cond_spec *spec,
 
     c->n_branches = 2;
     c->pivots = eddy__arena_allocate(arena, 2, sizeof *c->pivots);
-    c->results = eddy__arena_allocate(arena, 2, sizeof *c->results);
+    c->results = eddy__arena_allocate(arena, 2, sizeof(const eddy_output *));
     if (!c->pivots || !c->results)
         return eddy__fail_memory(err);
     EDDY_TRY(add_pivots(b, c, spec, err));
@@ -257,14 +257,16 @@ static eddy_status want_cond(const eddy_graph *graph, size_t branch,
     eddy__construct *c;
 
     EDDY_TRY(eddy__want_construct(graph, EDDY__COND, call, &c, err));
-    if (c->branch != branch)
-        return eddy__fail_node(
+    if (c->branch != branch) {
+        eddy__fail_node(
             err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT, c->scope, NULL,
             c->branch > 0 ? "%s: the second branch of '%.64s' has "
                             "already been begun"
                           : "%s: the second branch of '%.64s' has not "
                             "been begun",
             call, c->scope);
+        return EDDY_FAILED_PRECONDITION;
+    }
     *out = c;
     return EDDY_OK;
 }
@@ -272,7 +274,7 @@ static eddy_status want_cond(const eddy_graph *graph, size_t branch,
 eddy_status eddy_cond_else(eddy_graph *graph, const eddy_output *results,
                            size_t n, eddy_error *err)
 {
-    const eddy_output *collected;
+    const eddy_output *collected = results;
     eddy__construct *c;
     eddy__builder *b;
     eddy__mark mark;
@@ -299,7 +301,7 @@ eddy_status eddy_cond_else(eddy_graph *graph, const eddy_output *results,
 eddy_status eddy_cond_end(eddy_graph *graph, const eddy_output *results,
                           size_t n, eddy_output *out_results, eddy_error *err)
 {
-    const eddy_output *collected;
+    const eddy_output *collected = results;
     eddy__construct *c;
     eddy__builder *b;
     eddy__mark mark;

@@ -41,7 +41,7 @@ static eddy_status build_while(eddy_graph *graph, const eddy_while_spec *spec,
     const eddy_branch condition = {functions->condition, functions->user};
     const eddy_branch body = {functions->body, functions->user};
     const size_t n = spec->n_variables;
-    eddy_output predicate;
+    eddy_output predicate = {EDDY_NO_NODE, 0};
 
     EDDY_TRY(eddy_while_begin(graph, spec, now, err));
     EDDY_TRY(build(graph, &condition, now, n, &predicate, err));

@@ -110,8 +110,8 @@ static void infer(inquiry *q, visit *v)
         eddy__arena_allocate(&q->arena, node->n_outputs, sizeof *outputs);
     eddy_shape *inputs =
         eddy__arena_allocate(&q->arena, node->n_inputs, sizeof *inputs);
-    const eddy_tensor **constants =
-        eddy__arena_allocate(&q->arena, node->n_inputs, sizeof *constants);
+    const eddy_tensor **constants = eddy__arena_allocate(
+        &q->arena, node->n_inputs, sizeof(const eddy_tensor *));
     eddy_infer context = {.node = node,
                           .inputs = inputs,
                           .constants = constants,

@@ -354,14 +354,16 @@ static eddy_status want_while(const eddy_graph *graph, bool in_body,
     eddy__construct *c;
 
     EDDY_TRY(eddy__want_construct(graph, EDDY__WHILE, call, &c, err));
-    if (c->in_body != in_body)
-        return eddy__fail_node(err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT,
-                               c->scope, NULL,
-                               c->in_body ? "%s: the body of the loop '%.64s' "
-                                            "has already been begun"
-                                          : "%s: the loop '%.64s' has no body "
-                                            "yet",
-                               call, c->scope);
+    if (c->in_body != in_body) {
+        eddy__fail_node(err, EDDY_FAILED_PRECONDITION, EDDY_E_CONSTRUCT,
+                        c->scope, NULL,
+                        c->in_body ? "%s: the body of the loop '%.64s' "
+                                     "has already been begun"
+                                   : "%s: the loop '%.64s' has no body "
+                                     "yet",
+                        call, c->scope);
+        return EDDY_FAILED_PRECONDITION;
+    }
     *out = c;
     return EDDY_OK;
 }
