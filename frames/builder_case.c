@@ -317,9 +317,11 @@ static eddy_status end_by_predicate(eddy__builder *b,
     const size_t bottom = eddy__builder_bottom(b);
     eddy_output *merges =
         eddy__arena_allocate(&b->graph->arena, n, sizeof *merges);
-    eddy_status status = merges ? merge_case(b, bottom, results, n, merges, err)
-                                : eddy__fail_memory(err);
+    eddy_status status;
 
+    if (!merges)
+        return eddy__fail_memory(err);
+    status = merge_case(b, bottom, results, n, merges, err);
     if (status != EDDY_OK) {
         eddy__builder_rollback(b, mark);
         return status;
