@@ -48,6 +48,25 @@ static const char *make_base(eddy__walk *w, const char *op)
     return base;
 }
 
+/*
+ * A rewrite goes into loops and branches that have ended, which the calls of a
+ * program may not; but in one that is open it is like any other call.
+ */
+static bool is_open(const eddy__walk *w)
+{
+    return eddy__graph_check_closed(w->graph, NULL) != EDDY_OK;
+}
+
+static eddy_status add_node(eddy__walk *w, const eddy_node_spec *spec,
+                            eddy_node *out_node)
+{
+    const eddy__add_options options = {.strict = false};
+
+    return is_open(w)
+               ? eddy_graph_add(w->graph, spec, out_node, w->err)
+               : eddy__graph_add(w->graph, spec, &options, out_node, w->err);
+}
+
 /* Adds `spec` under its name, or one that no node has. */
 static eddy_output add(eddy__walk *w, eddy_node_spec *spec)
 {
@@ -57,7 +76,7 @@ static eddy_output add(eddy__walk *w, eddy_node_spec *spec)
 
     spec->size = sizeof *spec;
     if (spec->name) {
-        w->status = eddy_graph_add(w->graph, spec, &out.node, w->err);
+        w->status = add_node(w, spec, &out.node);
         return w->status == EDDY_OK ? out : EDDY__NO_OUTPUT;
     }
     spec->name = base ? eddy__name_make(w->graph, base, &suffix) : NULL;
@@ -65,7 +84,7 @@ static eddy_output add(eddy__walk *w, eddy_node_spec *spec)
         w->status = eddy__fail_memory(w->err);
         return out;
     }
-    w->status = eddy_graph_add(w->graph, spec, &out.node, w->err);
+    w->status = add_node(w, spec, &out.node);
     if (w->status != EDDY_OK)
         return EDDY__NO_OUTPUT;
     eddy__name_taken(w->graph, base, suffix);
@@ -111,13 +130,18 @@ eddy_output eddy__emit_after(eddy__walk *w, eddy_node control, const char *op,
 void eddy__emit_control(eddy__walk *w, eddy_node node, eddy_node from)
 {
     if (w->status == EDDY_OK)
-        w->status = eddy_graph_add_control(w->graph, node, from, w->err);
+        w->status = is_open(w)
+                        ? eddy_graph_add_control(w->graph, node, from, w->err)
+                        : eddy__graph_add_control(w->graph, node, from, w->err);
 }
 
 void eddy__emit_back_edge(eddy__walk *w, eddy_output merge, eddy_output next)
 {
     if (w->status == EDDY_OK)
-        w->status = eddy_graph_set_input(w->graph, merge.node, 1, next, w->err);
+        w->status =
+            is_open(w)
+                ? eddy_graph_set_input(w->graph, merge.node, 1, next, w->err)
+                : eddy__graph_connect(w->graph, merge.node, 1, next, w->err);
 }
 
 /* `node_name` NULL: any that is free. */

@@ -195,6 +195,27 @@ START_TEST(maximum_iterations_ends_a_loop)
 }
 END_TEST
 
+/* x doubled _i times: its gradient is 2 to the power of _i. */
+START_TEST(a_loop_that_was_built_is_differentiated)
+{
+    const eddy_output trips = construct_feed(&p, "trips", EDDY_INT64);
+    const eddy_output x = program_constant(&p, EDDY_FLOAT32, &(const float){3});
+    counted c = construct_counted(&p, trips, x);
+    eddy_output gradient;
+
+    construct_cond(&p, less(c.i, program_int(&p, 100)));
+    construct_else(&p, add(c.now, c.now));
+    construct_end_counted(&p, &c, construct_end_cond(&p, c.now));
+    ck_assert_msg(eddy_gradients(p.graph, &c.results[1], 1, &x, 1, NULL,
+                                 &gradient, &p.err) == EDDY_OK,
+                  "%s", p.err.message);
+    construct_plan(&p, gradient, &trips, 1);
+    program_feed_int(&p, 0, _i);
+    program_run(&p);
+    ck_assert(program_fetch_float(&p, 0) == (float)(1 << _i));
+}
+END_TEST
+
 /* ---- branches ---- */
 
 START_TEST(a_cond_takes_a_branch)
@@ -454,6 +475,7 @@ TCase *builder_tests(void)
                         sizeof kinds / sizeof kinds[0]);
     tcase_add_test(tc, vectors_go_round);
     tcase_add_test(tc, maximum_iterations_ends_a_loop);
+    tcase_add_loop_test(tc, a_loop_that_was_built_is_differentiated, 0, 4);
     tcase_add_test(tc, a_cond_takes_a_branch);
     tcase_add_test(tc, the_branch_not_taken_does_not_run);
     tcase_add_test(tc, results_may_come_from_outside);
