@@ -69,14 +69,14 @@ static eddy_status add_text(eddy__builder *b, const eddy__construct *c,
 }
 
 /* What an Assert wants, and the text and the value that it shows. */
-typedef struct claim {
+typedef struct assertion {
     eddy_output condition;
     const char *text;
     eddy_output shown;
-} claim;
+} assertion;
 
 static eddy_status add_assert(eddy__builder *b, const eddy__construct *c,
-                              const claim *claim, eddy_node *out,
+                              const assertion *claim, eddy_node *out,
                               eddy_error *err)
 {
     eddy_output inputs[] = {claim->condition, {0, 0}, claim->shown};
@@ -96,8 +96,8 @@ static eddy_status check_exclusive(eddy__builder *b, const eddy__construct *c,
     const eddy__site site = {.level = eddy__builder_level(b),
                              .scope = c->scope,
                              .hint = "n_true_conds"};
-    claim claim = {.text = "a case is exclusive, and more than one of its "
-                           "predicates holds:"};
+    assertion claim = {.text = "a case is exclusive, and more than one of its "
+                               "predicates holds:"};
     eddy_output pair[2];
     const eddy_node_spec spec = eddy__spec("LessEqual", pair, 2);
 
@@ -111,8 +111,8 @@ static eddy_status check_exclusive(eddy__builder *b, const eddy__construct *c,
 static eddy_status check_last(eddy__builder *b, const eddy__construct *c,
                               eddy_node *out_assert, eddy_error *err)
 {
-    claim claim = {.condition = c->predicates[c->n_predicates - 1],
-                   .text = "no predicate of a case without default holds:"};
+    assertion claim = {.condition = c->predicates[c->n_predicates - 1],
+                       .text = "no predicate of a case without default holds:"};
     const eddy_node_spec spec =
         eddy__spec("Pack", c->predicates, c->n_predicates);
 
