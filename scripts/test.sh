@@ -15,7 +15,7 @@ EXAMPLES=${EXAMPLES:-build/examples}
 export VARIANT EDDY EXAMPLES
 
 # The groups of tests/conformance/tf that eddy runs in full.
-GROUPS_RUN="primitives cond while tensor_arrays functional models programs errors"
+GROUPS_RUN="primitives cond while tensor_arrays functional kernels dtypes models programs errors"
 WORKERS="0 1 2 4"
 
 # A test may take this many seconds, times the multiplier.
