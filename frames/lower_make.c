@@ -47,8 +47,7 @@ static bool is_free_frame(const eddy__lowering *l, const char *name)
 static char *join(eddy__lowering *l, const char *scope, const char *between,
                   const char *name)
 {
-    const size_t size =
-        strlen(scope) + strlen(between) + strlen(name) + 1;
+    const size_t size = strlen(scope) + strlen(between) + strlen(name) + 1;
     char *text = eddy__arena_allocate(&l->arena, size, 1);
 
     if (text)

@@ -39,8 +39,8 @@ eddy_status eddy__lower_attr(const eddy__lowering *l, const eddy__call *call,
     }
     if (!attr)
         (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                               EDDY_E_ATTR_MISSING,
-                               "attribute '%s' is missing", name);
+                               EDDY_E_ATTR_MISSING, "attribute '%s' is missing",
+                               name);
     else if (attr->kind == EDDY_ATTR_OPAQUE)
         (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
                                EDDY_E_ATTR_VALUE,
@@ -48,8 +48,7 @@ eddy_status eddy__lower_attr(const eddy__lowering *l, const eddy__call *call,
                                "that is not supported",
                                name);
     else
-        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                               EDDY_E_ATTR_KIND,
+        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_KIND,
                                "attribute '%s' is given as %s, %s is wanted",
                                name,
                                eddy__attr_kind_name(attr->kind, attr->is_list),

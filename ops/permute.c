@@ -100,7 +100,7 @@ static eddy_status infer_transpose(eddy_infer *infer)
     return EDDY_OK;
 }
 
-/* ---- ReverseV2 ---- */
+/* ---- Reverse, ReverseV2 ---- */
 
 static eddy_status read_axes(eddy_kernel *k, int32_t rank, uint32_t *out_mask)
 {
@@ -123,6 +123,23 @@ static eddy_status read_axes(eddy_kernel *k, int32_t rank, uint32_t *out_mask)
     return EDDY_OK;
 }
 
+/* Reverse says of each dimension whether it is turned. */
+static eddy_status read_turned(eddy_kernel *k, int32_t rank, uint32_t *out_mask)
+{
+    const eddy_view view = eddy__in_view(k, 1);
+    uint32_t mask = 0;
+
+    if (view.rank != 1 || view.count != rank)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "dims must be a vector of %d, but it has shape %s",
+                           (int)rank,
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    for (int32_t d = 0; d < rank; d++)
+        mask |= (uint32_t)((const bool *)view.data)[d] << d;
+    *out_mask = mask;
+    return EDDY_OK;
+}
+
 static eddy_status run_reverse(eddy_kernel *k)
 {
     const eddy_shape *of = eddy__in_shape(k, 0);
@@ -131,7 +148,10 @@ static eddy_status run_reverse(eddy_kernel *k)
     eddy__box box = {.item = size};
     uint32_t mask = 0;
 
-    EDDY_TRY(read_axes(k, of->rank, &mask));
+    if (eddy__in_dtype(k, 1) == EDDY_BOOL)
+        EDDY_TRY(read_turned(k, of->rank, &mask));
+    else
+        EDDY_TRY(read_axes(k, of->rank, &mask));
     for (int32_t d = 0; d < of->rank; d++)
         if (of->dims[d] == 1)
             mask &= ~(1u << d);
@@ -406,6 +426,9 @@ static const eddy_op_spec specs[] = {
         "T: type, Tperm: index = int32", infer_transpose, run_transpose,
         eddy__prepare_movable, 0,
         "The input with its dimensions in another order."),
+    ROW("Reverse", "tensor: T, dims: bool", "output: T", "T: type",
+        eddy__infer_unchanged, run_reverse, eddy__prepare_movable, 0,
+        "The input backwards along the dimensions that dims says."),
     ROW("ReverseV2", "tensor: T, axis: Tidx", "output: T",
         "Tidx: index = int32, T: type", eddy__infer_unchanged, run_reverse,
         eddy__prepare_movable, 0, "The input backwards along some dimensions."),

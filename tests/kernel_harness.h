@@ -31,7 +31,7 @@ typedef struct harness {
     size_t n_outputs;
     eddy_shape inferred[HARNESS_MAX_OUTPUTS]; /* from known input shapes */
     eddy_error err;
-    char log[1024]; /* the last line that the kernel logged */
+    char log[1024];              /* the last line that the kernel logged */
     eddy__resource_table *named; /* while a kernel runs */
     /* Of the allocator: */
     int64_t live_bytes;

@@ -1,6 +1,6 @@
 /* The graphs that lowering makes: names, frames, files. */
-#include "eddy/lower.h"
 #include "eddy/graphdef.h"
+#include "eddy/lower.h"
 #include "frames/functional.h"
 #include "tests/functions.h"
 #include "tests/graph_equal.h"

@@ -143,9 +143,28 @@ START_TEST(reverse_turns_every_dtype)
 }
 END_TEST
 
+START_TEST(reverse_takes_a_flag_a_dimension)
+{
+    const eddy_dtype dtype = layout_dtype(_i);
+    eddy_tensor *x = layout_range(&h, dtype, 0, 3, cube);
+    eddy_tensor *dims = harness_vector(&h, EDDY_BOOL, 0, 1, 1);
+
+    layout_run(&h, "Reverse", LAYOUT_INPUTS(x, dims), NULL, 0);
+    layout_want(&h, 0, dtype, 3, cube,
+                LAYOUT_NUMBERS(5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6));
+}
+END_TEST
+
 START_TEST(reverse_checks_its_axes)
 {
     eddy_tensor *x = layout_range(&h, EDDY_INT32, 0, 2, matrix);
+
+    harness_want_error(
+        &h, harness_run(&h, "Reverse", x, harness_vector(&h, EDDY_BOOL, 1)),
+        EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    harness_want_error(
+        &h, harness_run(&h, "Reverse", x, harness_scalar(&h, EDDY_BOOL, 1)),
+        EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
 
     harness_want_error(
         &h,
@@ -328,6 +347,8 @@ TCase *ops_permute_tests(void)
     tcase_add_test(tests, transpose_takes_scalars_and_empty_tensors);
     tcase_add_loop_test(tests, transpose_refuses_what_is_no_permutation, 0, 5);
     tcase_add_loop_test(tests, reverse_turns_every_dtype, 0, LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, reverse_takes_a_flag_a_dimension, 0,
+                        LAYOUT_DTYPES);
     tcase_add_test(tests, reverse_checks_its_axes);
     tcase_add_loop_test(tests, roll_moves_every_dtype_around, 0, LAYOUT_DTYPES);
     tcase_add_test(tests, roll_checks_its_arguments);

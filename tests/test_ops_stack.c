@@ -157,12 +157,11 @@ END_TEST
 
 START_TEST(a_loop_pops_what_another_pushed)
 {
-    program_build(
-        &p,
-        "n ?int64\n"
-        "start int64=0\n" PUSH_LOOP("int64") "push StackPushV2 fs "
-                                             "fw:1\n" POP_LOOP(
-                                                 "int64") "same Equal pop bd\n"
+    program_build(&p,
+                  "n ?int64\n"
+                  "start int64=0\n" PUSH_LOOP(
+                      "int64") "push StackPushV2 fs "
+                               "fw:1\n" POP_LOOP("int64") "same Equal pop bd\n"
                                                           "wrong Assert same "
                                                           "pop bd\n");
     program_plan(&p, "n", "out ^wrong");

@@ -13,10 +13,10 @@
 
 #include "eddy/plan.h"
 #include "frames/analysis.h"
+#include "frames/infer.h"
 #include "frames/liveness.h"
 #include "runtime/core/graph.h"
 #include "runtime/core/kernel.h"
-#include "frames/infer.h"
 
 typedef enum eddy__step_kind {
     EDDY__STEP_SCALAR, /* a kernel of eddy's own, scalars in and out */
