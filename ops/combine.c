@@ -2,6 +2,8 @@
 
 #include "ops/elements.h"
 
+/* NOLINTBEGIN(readability-function-size): the strips of a loop nest in it. */
+
 /* Dividing the least integer by -1 would trap. */
 #define QUOTIENT(type) (y == -1 ? (type)(0 - ux) : x / y)
 
@@ -39,6 +41,8 @@ LOOP(C64, Add, x + y)
 LOOP(C64, Sub, x - y)
 LOOP(C64, Mul, eddy__complex_mul(x, y))
 LOOP(C64, Div, eddy__complex_div(x, y))
+
+/* NOLINTEND(readability-function-size) */
 
 /* ---- which of them ---- */
 

@@ -97,7 +97,7 @@ static eddy__patches patches_of(const conv *c, int64_t group)
 static int64_t rows_of_block(const conv *c, int64_t total)
 {
     const int64_t wider = c->patch > c->group_out ? c->patch : c->group_out;
-    const int64_t rows = BLOCK_ELEMENTS / wider;
+    const int64_t rows = wider > 0 ? BLOCK_ELEMENTS / wider : total;
 
     if (rows < BLOCK_ROWS)
         return total < BLOCK_ROWS ? total : BLOCK_ROWS;

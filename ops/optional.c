@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "ops/tensor_list.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static eddy_status find_optional(eddy_kernel *k, const eddy__list **out_list)
@@ -126,6 +127,7 @@ static eddy_status prepare_components(eddy_infer *infer)
     state = eddy__prepare_state(infer, n * sizeof *state);
     if (!state)
         return EDDY_RESOURCE_EXHAUSTED;
+    assert(shapes || n == 0);
     for (uint32_t i = 0; i < n; i++)
         state[i] = shapes[i];
     return EDDY_OK;

@@ -131,6 +131,8 @@ SOFTMAX(F32)
 SOFTMAX(F64)
 
 /* Its exponentials are made twice, since a half does not hold one. */
+/* NOLINTNEXTLINE(readability-function-size): the strips of a loop nest in it.
+ */
 static void softmax_F16(void *to, const void *from, int64_t n)
 {
     uint16_t *out = to;

@@ -11,6 +11,7 @@
 #include "ops/items.h"
 #include "ops/ops.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -199,6 +200,7 @@ static eddy_status run_push(eddy_kernel *k)
     if (!s->top || s->top->n == s->top->capacity ||
         s->top->is_packed != is_packed)
         EDDY_TRY(add_chunk(k, s, is_packed));
+    assert(s->top);
     if (is_packed) {
         pack(s->top, eddy_dtype_size((eddy_dtype)s->dtype), in);
     } else {

@@ -561,7 +561,7 @@ static eddy_status run_write(eddy_kernel *k)
 static eddy_status run_read(eddy_kernel *k)
 {
     const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
-    const eddy_shape *shape;
+    const eddy_shape *shape = NULL;
     eddy__value value, *item;
     eddy__array *a;
     int32_t index = 0;

@@ -147,7 +147,7 @@ static eddy_status put_elements(eddy_kernel *k, const concat *c,
 
     EDDY_TRY(eddy__prepend_dim(k, total, &c->rest, &all));
     EDDY_TRY(eddy__output_elements(k, 0, c->dtype, &all, &to));
-    if (!eddy__shape_count(&all, 1, &count) || count == 0)
+    if (!eddy__shape_count(&all, 1, &count) || count == 0 || total == 0)
         return EDDY_OK;
     for (int64_t i = 0; i < c->list->count; i++) {
         const eddy__value *item = eddy__list_get(c->list, i);

@@ -203,7 +203,7 @@ eddy_status eddy__windows_input(eddy_kernel *k, uint32_t size_input,
                                 eddy__windows *windows)
 {
     const quad ones = {{1, 1, 1, 1}};
-    quad size, stride;
+    quad size = ones, stride = ones;
 
     EDDY_TRY(input_quad(k, size_input, "ksize", windows->is_nchw, &size));
     EDDY_TRY(

@@ -354,8 +354,8 @@ START_TEST(ranks_and_gradients_must_fit)
     const problem *p = &problems[0];
     eddy_tensor *x = tensor(EDDY_FLOAT32, p->in);
     eddy_tensor *filter = tensor(EDDY_FLOAT32, p->filter);
-    eddy_tensor *cube =
-        harness_numbers(&h, EDDY_FLOAT32, 3, p->in, (const double[9]){0});
+    eddy_tensor *cube = harness_numbers(&h, EDDY_FLOAT32, HARNESS_DIMS(1, 3, 3),
+                                        (const double[9]){0});
 
     harness_want_error(
         &h, run(p, false, "Conv2D", (eddy_tensor *[]){cube, filter}, 2),

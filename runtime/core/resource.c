@@ -199,6 +199,7 @@ static eddy__resource *add(eddy__resource_table *table, char *key,
     return resource;
 }
 
+/* NOLINTBEGIN(readability-function-size): what is wanted, who makes it. */
 eddy_status
 eddy__resource_table_find(eddy__resource_table *table,
                           const eddy__resource_type *type, const char *name,
@@ -229,6 +230,7 @@ eddy__resource_table_find(eddy__resource_table *table,
         eddy__free(table->allocator, key, 1, key_size);
     return resource || !make ? EDDY_OK : eddy__fail_memory(err);
 }
+/* NOLINTEND(readability-function-size) */
 
 size_t eddy__resource_table_count(eddy__resource_table *table,
                                   const eddy__resource_type *type)

@@ -373,7 +373,9 @@ static eddy_status analyse(eddy__plan_build *b, eddy__arena *scratch)
  */
 static eddy_status dereference(eddy__plan_build *b, eddy__arena *scratch)
 {
-    eddy_plan_options options = *b->options;
+    const eddy_plan_options *given = b->options;
+    const eddy__selection *whole = b->selection;
+    eddy_plan_options options = *given;
     eddy__selection selection = {.graph = NULL};
     eddy_output *fetches = eddy__arena_copy(scratch, options.fetches,
                                             options.n_fetches, sizeof *fetches);
@@ -392,6 +394,8 @@ static eddy_status dereference(eddy__plan_build *b, eddy__arena *scratch)
     status = select_nodes(b, &selection, scratch);
     if (status == EDDY_OK)
         status = analyse(b, scratch);
+    b->options = given;
+    b->selection = whole;
     eddy_graph_destroy(graph);
     return status;
 }
