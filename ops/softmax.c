@@ -130,9 +130,9 @@ typedef void (*row_function)(void *to, const void *from, int64_t n);
 SOFTMAX(F32)
 SOFTMAX(F64)
 
+/* NOLINTBEGIN(readability-function-size): the strips of a loop nest in it. */
+
 /* Its exponentials are made twice, since a half does not hold one. */
-/* NOLINTNEXTLINE(readability-function-size): the strips of a loop nest in it.
- */
 static void softmax_F16(void *to, const void *from, int64_t n)
 {
     uint16_t *out = to;
@@ -148,6 +148,7 @@ static void softmax_F16(void *to, const void *from, int64_t n)
         EDDY__FOR_EACH(i, m, out[at + i] = EDDY__STORE_F16(exps[i] * scale));
     }
 }
+/* NOLINTEND(readability-function-size) */
 
 #define LOG_SOFTMAX(D)                                                         \
     static void log_softmax_##D(void *to, const void *from, int64_t n)         \
