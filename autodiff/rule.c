@@ -1,6 +1,7 @@
 #include "autodiff/rule.h"
 
 #include "autodiff/walk.h"
+#include "runtime/core/tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,21 @@ int64_t eddy__rule_int(const eddy_gradient *g, const char *name)
                    attr.n == 1
                ? attr.as.ints[0]
                : 0;
+}
+
+bool eddy__rule_constant(const eddy_gradient *g, uint32_t i, int64_t *out_value)
+{
+    const eddy__walk *w = g->walk;
+    const eddy_tensor *value = eddy__constant_at(
+        &w->shapes, eddy__graph_node(w->graph, g->node)->inputs[i]);
+
+    if (!value || value->count != 1)
+        return false;
+    if (value->dtype == EDDY_INT32)
+        *out_value = *(const int32_t *)value->data;
+    else if (value->dtype == EDDY_INT64)
+        *out_value = *(const int64_t *)value->data;
+    return value->dtype == EDDY_INT32 || value->dtype == EDDY_INT64;
 }
 
 size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,

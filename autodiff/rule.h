@@ -67,6 +67,10 @@ void eddy__rule_set_broadcast(eddy_gradient *g, uint32_t i, uint32_t other,
 bool eddy__rule_bool(const eddy_gradient *g, const char *name);
 int64_t eddy__rule_int(const eddy_gradient *g, const char *name);
 
+/* The value of input `i`, an index, if it is a constant of the graph. */
+bool eddy__rule_constant(const eddy_gradient *g, uint32_t i,
+                         int64_t *out_value);
+
 /* The same attributes as the node has, of those named; `out` has room. */
 size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,
                         size_t n, eddy_attr *out);

@@ -99,3 +99,63 @@ eddy_status eddy__grad_squared_difference(eddy_gradient *g)
         DX_BROADCAST(1, 0, OP("Neg", dx));
     return EDDY_OK;
 }
+
+/* 0 where b is 0, as the quotient is. */
+eddy_status eddy__grad_div_no_nan(eddy_gradient *g)
+{
+    const eddy_output b = CONJ(1, X(1));
+
+    if (WANTS(0))
+        DX_BROADCAST(0, 1, OP("DivNoNan", DY(0), b));
+    if (WANTS(1)) {
+        const eddy_output minus = OP("Neg", CONJ(0, X(0)));
+        const eddy_output slope = OP("DivNoNan", OP("DivNoNan", minus, b), b);
+
+        DX_BROADCAST(1, 0, OP("Mul", DY(0), slope));
+    }
+    return EDDY_OK;
+}
+
+/* x - floor(x / b) b */
+eddy_status eddy__grad_floor_mod(eddy_gradient *g)
+{
+    DX_BROADCAST(0, 1, DY(0));
+    if (WANTS(1))
+        DX_BROADCAST(1, 0,
+                     OP("Mul", DY(0), OP("Neg", OP("FloorDiv", X(0), X(1)))));
+    return EDDY_OK;
+}
+
+/* condition, x, y; the three are broadcast against each other. */
+static void set_chosen(eddy_gradient *g, uint32_t i, eddy_output gradient)
+{
+    const eddy_output own = eddy_gradient_shape_of(g, i);
+    const eddy_output args =
+        OP("BroadcastGradientArgs", own, OP("Shape", gradient));
+
+    DX(i, OP("Reshape", OP("Sum", gradient, args), own));
+}
+
+eddy_status eddy__grad_select_v2(eddy_gradient *g)
+{
+    const eddy_output zeros = OP("ZerosLike", DY(0));
+
+    if (WANTS(1))
+        set_chosen(g, 1, OP("SelectV2", X(0), DY(0), zeros));
+    if (WANTS(2))
+        set_chosen(g, 2, OP("SelectV2", X(0), zeros, DY(0)));
+    return EDDY_OK;
+}
+
+/* The condition is a scalar, of the shape of the others, or a vector of rows.
+ */
+eddy_status eddy__grad_select(eddy_gradient *g)
+{
+    const eddy_output zeros = OP("ZerosLike", DY(0));
+
+    if (WANTS(1))
+        DX(1, OP("Select", X(0), DY(0), zeros));
+    if (WANTS(2))
+        DX(2, OP("Select", X(0), zeros, DY(0)));
+    return EDDY_OK;
+}

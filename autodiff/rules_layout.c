@@ -19,3 +19,328 @@ eddy_status eddy__grad_fill(eddy_gradient *g)
     DX(1, OP("Sum", flat, eddy__rule_scalar(g, EDDY_INT32, 0.0)));
     return EDDY_OK;
 }
+
+eddy_status eddy__grad_broadcast_to(eddy_gradient *g)
+{
+    const eddy_output own = eddy_gradient_shape_of(g, 0);
+
+    if (WANTS(0)) {
+        const eddy_output args =
+            OP("BroadcastGradientArgs", own, OP("Shape", DY(0)));
+
+        DX(0, OP("Reshape", OP("Sum", DY(0), args), own));
+    }
+    return EDDY_OK;
+}
+
+/* ---- parts ---- */
+
+/* values..., axis */
+eddy_status eddy__grad_concat(eddy_gradient *g)
+{
+    const uint32_t n = eddy_gradient_inputs(g) - 1;
+    const int64_t count = n;
+    const eddy_attr attrs[] = {eddy_attr_int("N", &count)};
+    eddy_output inputs[65], offsets;
+
+    if (n > 64)
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "it has %u values, of which the gradient "
+                                  "takes up to 64",
+                                  n);
+    inputs[0] = OP("FloorMod", X(n), OP("Rank", DY(0)));
+    for (uint32_t i = 0; i < n; i++)
+        inputs[i + 1] = eddy_gradient_shape_of(g, i);
+    offsets = eddy_gradient_add(g, "ConcatOffset", inputs, n + 1, attrs, 1);
+    for (uint32_t i = 0; i < n; i++)
+        if (WANTS(i))
+            DX(i,
+               OP("Slice", DY(0), eddy__output_at(offsets, i), inputs[i + 1]));
+    return EDDY_OK;
+}
+
+/* The gradients of all outputs, one after the other. */
+static eddy_output join(eddy_gradient *g, const char *op,
+                        const eddy_output *axis, const eddy_attr *attrs,
+                        size_t n_attrs)
+{
+    const uint32_t n = eddy_gradient_outputs(g);
+    eddy_output parts[65];
+
+    if (n > 64) {
+        eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                           "it has %u outputs, of which the gradient takes up "
+                           "to 64",
+                           n);
+        return DY(0);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = DY(i);
+    if (axis)
+        parts[n] = *axis;
+    return eddy_gradient_add(g, op, parts, axis ? n + 1 : n, attrs, n_attrs);
+}
+
+/* axis, value */
+eddy_status eddy__grad_split(eddy_gradient *g)
+{
+    const eddy_output axis = X(0);
+
+    if (WANTS(1))
+        DX(1, join(g, "ConcatV2", &axis, NULL, 0));
+    return EDDY_OK;
+}
+
+/* value, sizes, axis */
+eddy_status eddy__grad_split_v(eddy_gradient *g)
+{
+    const eddy_output axis = X(2);
+
+    if (WANTS(0))
+        DX(0, join(g, "ConcatV2", &axis, NULL, 0));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_pack(eddy_gradient *g)
+{
+    const uint32_t n = eddy_gradient_inputs(g);
+    const int64_t num = n, axis = eddy__rule_int(g, "axis");
+    const eddy_attr attrs[] = {eddy_attr_int("num", &num),
+                               eddy_attr_int("axis", &axis)};
+    const eddy_output parts = OP_WITH("Unpack", attrs, DY(0));
+
+    for (uint32_t i = 0; i < n; i++)
+        if (WANTS(i))
+            DX(i, eddy__output_at(parts, i));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_unpack(eddy_gradient *g)
+{
+    const int64_t axis = eddy__rule_int(g, "axis");
+    const eddy_attr attrs[] = {eddy_attr_int("axis", &axis)};
+
+    if (WANTS(0))
+        DX(0, join(g, "Pack", NULL, attrs, 1));
+    return EDDY_OK;
+}
+
+/* input, begin, size */
+eddy_status eddy__grad_slice(eddy_gradient *g)
+{
+    const int32_t column[] = {-1, 1};
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 1);
+    const eddy_attr cast[] = {eddy_attr_type("DstT", &dtype)};
+    eddy_output shape, begin, after, paddings;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    begin = X(1);
+    shape = eddy_gradient_shape_of(g, 0);
+    after = OP("Sub", shape, OP("Shape", DY(0)));
+    if (dtype != EDDY_INT32)
+        after = OP_WITH("Cast", cast, after);
+    after = OP("Sub", after, begin);
+    paddings =
+        OP("ConcatV2", OP("Reshape", begin, eddy__rule_ints(g, column, 2)),
+           OP("Reshape", after, eddy__rule_ints(g, column, 2)),
+           eddy__rule_scalar(g, EDDY_INT32, 1.0));
+    DX(0, OP("Pad", DY(0), paddings));
+    return EDDY_OK;
+}
+
+static const char *const masks[] = {"begin_mask", "end_mask", "ellipsis_mask",
+                                    "new_axis_mask", "shrink_axis_mask"};
+
+/* input, begin, end, strides */
+eddy_status eddy__grad_strided_slice(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 1);
+    const eddy_attr cast[] = {eddy_attr_type("DstT", &dtype)};
+    eddy_attr attrs[5];
+    const size_t n = eddy__rule_attrs(g, masks, 5, attrs);
+    eddy_output shape;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    shape = eddy_gradient_shape_of(g, 0);
+    if (dtype != EDDY_INT32)
+        shape = OP_WITH("Cast", cast, shape);
+    DX(0,
+       eddy_gradient_add(g, "StridedSliceGrad",
+                         (const eddy_output[]){shape, X(1), X(2), X(3), DY(0)},
+                         5, attrs, n));
+    return EDDY_OK;
+}
+
+/* shape, begin, end, strides, dy */
+eddy_status eddy__grad_strided_slice_grad(eddy_gradient *g)
+{
+    eddy_attr attrs[5];
+    const size_t n = eddy__rule_attrs(g, masks, 5, attrs);
+
+    if (WANTS(4))
+        DX(4, eddy_gradient_add(g, "StridedSlice",
+                                (const eddy_output[]){DY(0), X(1), X(2), X(3)},
+                                4, attrs, n));
+    return EDDY_OK;
+}
+
+/* ---- order ---- */
+
+eddy_status eddy__grad_transpose(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("Transpose", DY(0), OP("InvertPermutation", X(1))));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_reverse(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("ReverseV2", DY(0), X(1)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_roll(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("Roll", DY(0), OP("Neg", X(1)), X(2)));
+    return EDDY_OK;
+}
+
+/* input, paddings [, value] */
+eddy_status eddy__grad_pad(eddy_gradient *g)
+{
+    const bool is_v2 = eddy_gradient_inputs(g) == 3;
+    const int32_t first[] = {0, 0}, size[] = {-1, 1}, flat[] = {-1};
+    eddy_output before, own;
+
+    before = OP("Reshape",
+                OP("Slice", X(1), eddy__rule_ints(g, first, 2),
+                   eddy__rule_ints(g, size, 2)),
+                eddy__rule_ints(g, flat, 1));
+    if (eddy_gradient_input_dtype(g, 1) != EDDY_INT32) {
+        const eddy_dtype int32 = EDDY_INT32;
+        const eddy_attr cast[] = {eddy_attr_type("DstT", &int32)};
+
+        before = OP_WITH("Cast", cast, before);
+    }
+    own = OP("Slice", DY(0), before, eddy_gradient_shape_of(g, 0));
+    if (WANTS(0))
+        DX(0, own);
+    if (is_v2 && WANTS(2)) {
+        const int32_t all[] = {-1};
+        const eddy_output zero = eddy__rule_scalar(g, EDDY_INT32, 0.0);
+        const eddy_output flat_dy =
+            OP("Reshape", DY(0), eddy__rule_ints(g, all, 1));
+        const eddy_output flat_own =
+            OP("Reshape", own, eddy__rule_ints(g, all, 1));
+
+        DX(2, OP("Sub", OP("Sum", flat_dy, zero), OP("Sum", flat_own, zero)));
+    }
+    return EDDY_OK;
+}
+
+/* Sums the copies: each dimension becomes (copies, size). */
+eddy_status eddy__grad_tile(eddy_gradient *g)
+{
+    const int32_t column[] = {-1, 1}, flat[] = {-1};
+    const eddy_dtype int32 = EDDY_INT32;
+    const eddy_attr cast[] = {eddy_attr_type("DstT", &int32)};
+    eddy_output copies, shape, split, axes, rank;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    copies = X(1);
+    if (eddy_gradient_input_dtype(g, 1) != EDDY_INT32)
+        copies = OP_WITH("Cast", cast, copies);
+    shape = eddy_gradient_shape_of(g, 0);
+    split =
+        OP("Reshape",
+           OP("ConcatV2", OP("Reshape", copies, eddy__rule_ints(g, column, 2)),
+              OP("Reshape", shape, eddy__rule_ints(g, column, 2)),
+              eddy__rule_scalar(g, EDDY_INT32, 1.0)),
+           eddy__rule_ints(g, flat, 1));
+    rank = OP("Size", split);
+    axes = OP("Range", eddy__rule_scalar(g, EDDY_INT32, 0.0), rank,
+              eddy__rule_scalar(g, EDDY_INT32, 2.0));
+    DX(0, OP("Reshape", OP("Sum", OP("Reshape", DY(0), split), axes), shape));
+    return EDDY_OK;
+}
+
+/* ---- gathering ---- */
+
+/* params, indices, axis; along the first axis, without batch dimensions. */
+eddy_status eddy__grad_gather(eddy_gradient *g)
+{
+    const int32_t flat[] = {-1}, zero[] = {0}, one[] = {1};
+    int64_t axis = 0;
+    eddy_output shape, row, n, indices, values;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    if (!eddy__rule_constant(g, 2, &axis) || axis != 0 ||
+        eddy__rule_int(g, "batch_dims") != 0)
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "it gathers along another axis than the "
+                                  "first, or has batch dimensions");
+    shape = eddy_gradient_shape_of(g, 0);
+    n = OP("Slice", shape, eddy__rule_ints(g, zero, 1),
+           eddy__rule_ints(g, one, 1));
+    row = OP("Slice", shape, eddy__rule_ints(g, one, 1),
+             eddy__rule_ints(g, flat, 1));
+    indices = OP("Reshape", X(1), eddy__rule_ints(g, flat, 1));
+    values = OP("Reshape", DY(0),
+                OP("ConcatV2", eddy__rule_ints(g, flat, 1), row,
+                   eddy__rule_scalar(g, EDDY_INT32, 0.0)));
+    DX(0, OP("UnsortedSegmentSum", values, indices,
+             OP("Reshape", n, eddy__rule_ints(g, NULL, 0))));
+    return EDDY_OK;
+}
+
+/* params, indices */
+eddy_status eddy__grad_gather_nd(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 1);
+    const eddy_attr cast[] = {eddy_attr_type("DstT", &dtype)};
+    eddy_output shape;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    shape = eddy_gradient_shape_of(g, 0);
+    if (dtype != EDDY_INT32)
+        shape = OP_WITH("Cast", cast, shape);
+    DX(0, OP("ScatterNd", X(1), DY(0), shape));
+    return EDDY_OK;
+}
+
+/* indices, updates, shape */
+eddy_status eddy__grad_scatter_nd(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX(1, OP("GatherNd", DY(0), X(0)));
+    return EDDY_OK;
+}
+
+/* data, ids, n; a negative id drops its row. */
+eddy_status eddy__grad_segment_sum(eddy_gradient *g)
+{
+    const int32_t flat[] = {-1};
+    eddy_output ids, zero, rows, is_kept, ones, axis;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    ids = X(1);
+    zero = NUMBER(1, 0.0);
+    axis = eddy__rule_scalar(g, EDDY_INT32, 0.0);
+    rows = OP("GatherV2", DY(0), OP("Maximum", ids, zero), axis);
+    ones = OP("Fill",
+              OP("Reshape", OP("Sub", OP("Rank", rows), OP("Rank", ids)),
+                 eddy__rule_ints(g, flat, 1)),
+              eddy__rule_scalar(g, EDDY_INT32, 1.0));
+    is_kept = OP("Reshape", OP("GreaterEqual", ids, zero),
+                 OP("ConcatV2", OP("Shape", ids), ones, axis));
+    DX(0, OP("SelectV2", is_kept, rows, OP("ZerosLike", rows)));
+    return EDDY_OK;
+}

@@ -77,3 +77,41 @@ eddy_status eddy__grad_mean(eddy_gradient *g)
         DX(0, OP("RealDiv", spread(g, DY(0)), count(g)));
     return EDDY_OK;
 }
+
+/* Ties share the gradient, as in TensorFlow. */
+eddy_status eddy__grad_extremum(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 0);
+    const eddy_attr cast[] = {eddy_attr_type("DstT", &dtype)};
+    const bool keep = true;
+    const eddy_attr kept[] = {eddy_attr_bool("keep_dims", &keep)};
+    eddy_output y, dy, is_it, n;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    y = Y(0);
+    dy = DY(0);
+    if (!eddy__rule_bool(g, "keep_dims")) {
+        const eddy_output shape = kept_shape(g);
+
+        y = OP("Reshape", y, shape);
+        dy = OP("Reshape", dy, shape);
+    }
+    is_it = OP_WITH("Cast", cast, OP("Equal", y, X(0)));
+    n = OP_WITH("Sum", kept, is_it, X(1));
+    DX(0, OP("Mul", OP("RealDiv", is_it, n), dy));
+    return EDDY_OK;
+}
+
+/* Sums the other way. */
+eddy_status eddy__grad_cumsum(eddy_gradient *g)
+{
+    const bool exclusive = eddy__rule_bool(g, "exclusive");
+    const bool reverse = !eddy__rule_bool(g, "reverse");
+    const eddy_attr attrs[] = {eddy_attr_bool("exclusive", &exclusive),
+                               eddy_attr_bool("reverse", &reverse)};
+
+    if (WANTS(0))
+        DX(0, OP_WITH("Cumsum", attrs, DY(0), X(1)));
+    return EDDY_OK;
+}

@@ -4,6 +4,7 @@
 #include "tools/request.h"
 
 #include "eddy/gradients.h"
+#include "eddy/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 typedef struct recorded_gradient {
     json_t *spec;
     const char *label;
+    eddy_graph *graph; /* lowered, with the gradients */
     eddy_output *ys, *xs, *grad_ys, *stop;
     size_t n_ys, n_xs, n_stop;
     eddy_output *results; /* one an x */
@@ -56,8 +58,8 @@ static bool is_well_formed(const recorded_gradient *r)
 }
 
 /* The outputs that a list names; null is no output. */
-static eddy_status look_up(const eddy__recorded_case *c, recorded_gradient *r,
-                           const char *name, eddy_output **out, size_t *out_n)
+static eddy_status look_up(recorded_gradient *r, const char *name,
+                           eddy_output **out, size_t *out_n)
 {
     const json_t *list = list_of(r, name);
     const size_t n = json_array_size(list);
@@ -73,30 +75,28 @@ static eddy_status look_up(const eddy__recorded_case *c, recorded_gradient *r,
         (*out)[i].node = EDDY_NO_NODE;
         if (text != NULL)
             status =
-                eddy_graph_find_output(c->graph, text, &(*out)[i], &r->err);
+                eddy_graph_find_output(r->graph, text, &(*out)[i], &r->err);
     }
     *out_n = n;
     return status;
 }
 
-static eddy_status look_up_all(const eddy__recorded_case *c,
-                               recorded_gradient *r)
+static eddy_status look_up_all(recorded_gradient *r)
 {
     size_t n_grad_ys = 0;
-    eddy_status status = look_up(c, r, "ys", &r->ys, &r->n_ys);
+    eddy_status status = look_up(r, "ys", &r->ys, &r->n_ys);
 
     if (status == EDDY_OK)
-        status = look_up(c, r, "xs", &r->xs, &r->n_xs);
+        status = look_up(r, "xs", &r->xs, &r->n_xs);
     if (status == EDDY_OK && list_of(r, "grad_ys") != NULL)
-        status = look_up(c, r, "grad_ys", &r->grad_ys, &n_grad_ys);
+        status = look_up(r, "grad_ys", &r->grad_ys, &n_grad_ys);
     if (status == EDDY_OK)
-        status = look_up(c, r, "stop_gradients", &r->stop, &r->n_stop);
+        status = look_up(r, "stop_gradients", &r->stop, &r->n_stop);
     return status;
 }
 
 /* Order k starts from the results of order k - 1 that there are. */
-static eddy_status differentiate(const eddy__recorded_case *c,
-                                 recorded_gradient *r)
+static eddy_status differentiate(recorded_gradient *r)
 {
     const json_int_t order = json_integer_value(list_of(r, "order"));
     eddy_gradient_options options = {.size = sizeof options,
@@ -111,7 +111,7 @@ static eddy_status differentiate(const eddy__recorded_case *c,
         free(ys);
         return eddy__raise_memory(&r->err);
     }
-    status = eddy_gradients(c->graph, r->ys, r->n_ys, r->xs, r->n_xs, &options,
+    status = eddy_gradients(r->graph, r->ys, r->n_ys, r->xs, r->n_xs, &options,
                             r->results, &r->err);
     options.grad_ys = NULL;
     for (json_int_t k = 1; k < order && status == EDDY_OK; k++) {
@@ -120,7 +120,7 @@ static eddy_status differentiate(const eddy__recorded_case *c,
         for (size_t i = 0; i < r->n_xs; i++)
             if (r->results[i].node != EDDY_NO_NODE)
                 ys[n++] = r->results[i];
-        status = eddy_gradients(c->graph, ys, n, r->xs, r->n_xs, &options,
+        status = eddy_gradients(r->graph, ys, n, r->xs, r->n_xs, &options,
                                 r->results, &r->err);
     }
     free(ys);
@@ -140,7 +140,7 @@ static eddy_status load_feeds(const eddy__recorded_case *c,
                                 0, &r->err);
     for (void *at = json_object_iter(feeds); at != NULL && status == EDDY_OK;
          at = json_object_iter_next(feeds, at), i++) {
-        status = eddy_graph_find_output(c->graph, json_object_iter_key(at),
+        status = eddy_graph_find_output(r->graph, json_object_iter_key(at),
                                         &r->request.feeds[i], &r->err);
         if (status == EDDY_OK)
             status = eddy__recorded_tensor(
@@ -162,13 +162,15 @@ static eddy_status attempt(const eddy__recorded_case *c, recorded_gradient *r)
         r->err = c->load_error;
         return r->err.code;
     }
-    status = look_up_all(c, r);
+    status = eddy_graph_lower(c->graph, NULL, &r->graph, &r->err);
     if (status == EDDY_OK)
-        status = differentiate(c, r);
+        status = look_up_all(r);
+    if (status == EDDY_OK)
+        status = differentiate(r);
     if (status == EDDY_OK)
         status = load_feeds(c, r);
     if (status == EDDY_OK)
-        status = eddy__request_plan(&r->request, c->graph, c->options, &r->plan,
+        status = eddy__request_plan(&r->request, r->graph, c->options, &r->plan,
                                     &r->err);
     if (status == EDDY_OK)
         status = eddy__request_bind(&r->request, r->plan, c->options, &r->run,
@@ -226,6 +228,7 @@ bool eddy__verify_gradient(const eddy__recorded_case *c, const char *label,
     eddy_run_destroy(r.run);
     eddy_plan_release(r.plan);
     eddy__request_deinit(&r.request);
+    eddy_graph_destroy(r.graph);
     free(r.ys);
     free(r.xs);
     free(r.grad_ys);

@@ -1,0 +1,190 @@
+/* The gradients of ops against central differences, in float64. */
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N 6
+
+/*
+ * Graphs from x, float64[2,3], to y; `w` and `v` are constants of that shape
+ * and of a row's.  Each is also differentiated twice.
+ */
+static const char *const programs[] = {
+    "y AddV2 x v\n",
+    "y AddV2 v x\n",
+    "y Sub v x\n",
+    "y Mul x w\n",
+    "a Mul x x\ny Mul a v\n",
+    "y RealDiv w x\n",
+    "y DivNoNan x v\n",
+    "y Pow x w\n",
+    "y Pow w x\n",
+    "y Maximum x w\n",
+    "y Minimum x w\n",
+    "y SquaredDifference x w\n",
+    "a Greater x w\nq Mul x x\ny SelectV2 a q x\n",
+    "a Greater x w\nq Mul x x\ny Select a q x\n",
+    "y Neg x\n",
+    "y Square x\n",
+    "y Sqrt x\n",
+    "y Rsqrt x\n",
+    "y Reciprocal x\n",
+    "y Exp x\n",
+    "y Expm1 x\n",
+    "y Log x\n",
+    "y Log1p x\n",
+    "y Sin x\n",
+    "y Cos x\n",
+    "y Tan x\n",
+    "y Sinh x\n",
+    "y Cosh x\n",
+    "y Tanh x\n",
+    "y Sigmoid x\n",
+    "y Softplus x\n",
+    "y Erf x\n",
+    "y Erfc x\n",
+    "a Sub x w\ny Abs a\n",
+    "a Sub x w\ny Relu a\n",
+    "a Sub x w\ny Elu a\n",
+    "q Mul x x\ni int32=0\ny Sum q i\n",
+    "q Mul x x\ni int32[2]=0,1\ny Sum q i\n",
+    "q Mul x x\ni int32=-1\ny Sum q i keep_dims=true\n",
+    "q Mul x x\ni int32=1\ny Mean q i\n",
+    "i int32=1\na Max x i\ny Mul a a\n",
+    "i int32=0\na Min x i\ny Mul a a\n",
+    "q Mul x x\ni int32=1\ny Cumsum q i exclusive=true\n",
+    "q Mul x x\ni int32=0\ny Cumsum q i reverse=true\n",
+    "y MatMul x w transpose_b=true\n",
+    "q Mul x x\ny MatMul w q transpose_a=true\n",
+    "q Mul x x\ny MatMul q w transpose_a=true\n",
+    "y MatMul x x transpose_b=true\n",
+    "s int32[2]=3,2\nq Mul x x\ny Reshape q s\n",
+    "i int32=1\nq Mul x x\ny ExpandDims q i\n",
+    "i int32=1\ny ConcatV2 x x w i\n",
+    "i int32=-2\nq Mul x x\ny ConcatV2 w q x i\n",
+    "i int32=1\ns Split i x num_split=3\ny Mul s s:2\n",
+    "i int32=1\nz int64[2]=1,2\ns SplitV x z i num_split=2\ny Mul s:1 s\n",
+    "q Mul x x\ny Pack q x axis=1\n",
+    "s Unpack x num=2\ny Mul s s:1\n",
+    "b int32[2]=0,1\nz int32[2]=2,2\nq Mul x x\ny Slice q b z\n",
+    "b int32[1]=1\ne int32[1]=2\ns int32[1]=1\nq Mul x x\n"
+    "y StridedSlice q b e s shrink_axis_mask=1\n",
+    "p int32[2]=1,0\nq Mul x x\ny Transpose q p\n",
+    "i int32[1]=1\nq Mul x x\ny ReverseV2 q i\n",
+    "s int32=1\ni int32=1\nq Mul x x\na Roll q s i\ny Mul a x\n",
+    "p int32[2,2]=1,0,0,2\nq Mul x x\ny Pad q p\n",
+    "m int32[2]=2,3\nq Mul x x\ny Tile q m\n",
+    "i int32[3]=1,0,1\nz int32=0\nq Mul x x\ny GatherV2 q i z\n",
+    "i int32[2,2]=1,2,0,1\nq Mul x x\ny GatherNd q i\n",
+    "i int32[2,1]=2,0\ns int32[2]=4,3\nq Mul x x\ny ScatterNd i q s\n",
+    "s int32[3]=2,2,3\nq Mul x x\ny BroadcastTo q s\n",
+    "a Softmax x\ny Mul a w\n",
+    "a LogSoftmax x\ny Mul a w\n",
+    "b float64[3]=1,2,3\nq Mul x x\ny BiasAdd q b\n",
+    "y FloorMod x w\n",
+};
+
+static program p;
+
+static double sum_of(const double *x)
+{
+    const eddy_shape shape = {.rank = 2, .dims = {2, 3}};
+    eddy_tensor *fed = program_tensor(&p, EDDY_FLOAT64, &shape, x);
+    double sum = 0;
+
+    program_make_run(&p);
+    ck_assert_int_eq(eddy_run_feed(p.run, 0, fed, &p.err), EDDY_OK);
+    eddy_tensor_release(fed);
+    program_run(&p);
+    for (int64_t i = 0; i < eddy_tensor_count(eddy_run_fetch(p.run, 0)); i++)
+        sum += ((const double *)eddy_tensor_data(eddy_run_fetch(p.run, 0)))[i];
+    return sum;
+}
+
+/* The sum of the fetched elements for each element of x moved both ways. */
+static void differences(const char *fetch, const double *x, double *out)
+{
+    const double step = 1e-5;
+
+    program_plan(&p, "x", fetch);
+    for (int i = 0; i < N; i++) {
+        double moved[N], up;
+
+        memcpy(moved, x, sizeof moved);
+        moved[i] = x[i] + step;
+        up = sum_of(moved);
+        moved[i] = x[i] - step;
+        out[i] = (up - sum_of(moved)) / (2 * step);
+    }
+}
+
+static void compare(const char *what, const char *fetch, const double *x,
+                    const double *want)
+{
+    program_plan(&p, "x", fetch);
+    sum_of(x);
+    for (int i = 0; i < N; i++) {
+        const double got =
+            ((const double *)eddy_tensor_data(eddy_run_fetch(p.run, 0)))[i];
+
+        ck_assert_msg(fabs(got - want[i]) <= 2e-6 * (1 + fabs(want[i])),
+                      "%s[%d]: %.12g, by differences %.12g", what, i, got,
+                      want[i]);
+    }
+}
+
+static void check(int which, const char *declared)
+{
+    static const double x[N] = {0.3, 1.7, 0.9, 2.2, 0.6, 1.1};
+    eddy_output y, dx, from;
+    double want[N];
+    char name[256];
+
+    program_init(&p, 0);
+    program_build(&p, declared);
+    program_build(&p, "w float64[2,3]=1.3,0.7,1.9,0.4,2.6,1.6\n"
+                      "v float64[3]=0.8,1.4,2.3\n");
+    program_build(&p, programs[which]);
+    from = program_output(&p, "x");
+    y = program_output(&p, "y");
+    for (int order = 1; order <= 2; order++) {
+        differences(eddy_graph_node_name(p.graph, y.node), x, want);
+        if (eddy_gradients(p.graph, &y, 1, &from, 1, NULL, &dx, &p.err) !=
+            EDDY_OK)
+            ck_abort_msg("%s: %s: %s", programs[which], p.err.node,
+                         p.err.message);
+        if (dx.node == EDDY_NO_NODE)
+            break;
+        snprintf(name, sizeof name, "%s:%u",
+                 eddy_graph_node_name(p.graph, dx.node), dx.index);
+        compare(programs[which], name, x, want);
+        y = dx;
+    }
+    program_deinit(&p);
+}
+
+START_TEST(rules_agree_with_differences)
+{
+    check(_i, "x ?float64[2,3]\n");
+}
+END_TEST
+
+/* Then shapes are found at run time. */
+START_TEST(rules_agree_where_the_shape_is_not_known)
+{
+    check(_i, "x ?float64[?,?]\n");
+}
+END_TEST
+
+TCase *gradient_rules_tests(void)
+{
+    TCase *tcase = tcase_create("gradient_rules");
+    const int n = (int)(sizeof programs / sizeof programs[0]);
+
+    tcase_add_loop_test(tcase, rules_agree_with_differences, 0, n);
+    tcase_add_loop_test(tcase, rules_agree_where_the_shape_is_not_known, 0, n);
+    return tcase;
+}
