@@ -97,13 +97,55 @@ count()
     fi
 }
 
-run "$RUNNER"
-# The line is `97%: Checks: 100, Failures: 2, Errors: 1`.
-sums=$(sed -n 's/^.*%: Checks: \([0-9]*\), Failures: \([0-9]*\), '\
+# Counts what a run of the runner wrote to $log.
+#   count_runner NAME
+count_runner()
+{
+    name=$1
+    # The line is `97%: Checks: 100, Failures: 2, Errors: 1`.
+    sums=$(sed -n 's/^.*%: Checks: \([0-9]*\), Failures: \([0-9]*\), '\
 'Errors: \([0-9]*\)$/\1 \2 \3/p' "$log" | tail -n 1)
-# shellcheck disable=SC2086
-set -- $sums
-count "$RUNNER" "${1:+$(($1 - $2 - $3))}" "${1:+$(($2 + $3))}"
+    # shellcheck disable=SC2086
+    set -- $sums
+    count "$name" "${1:+$(($1 - $2 - $3))}" "${1:+$(($2 + $3))}"
+}
+
+# The sanitizers take their time, so each processor gets a share of the files.
+#   run_shares N
+run_shares()
+{
+    share=0
+    while [ "$share" -lt "$1" ]; do
+        (
+            export EDDY_TEST_SHARE="$share/$1"
+            scratch=$scratch/share$share
+            mkdir "$scratch" && log=$scratch/log
+            run "$RUNNER" >"$scratch/shown"
+        ) &
+        share=$((share + 1))
+    done
+    wait
+    share=0
+    while [ "$share" -lt "$1" ]; do
+        log=$scratch/share$share/log
+        status=$(cat "$scratch/share$share/status")
+        cat "$log"
+        count_runner "$RUNNER ($share/$1)"
+        share=$((share + 1))
+    done
+    log=$scratch/log
+}
+
+shares=1
+case $VARIANT in
+asan | tsan) [ -n "${CK_RUN_CASE:-}" ] || shares=$(nproc 2>/dev/null || echo 1) ;;
+esac
+if [ "$shares" -gt 1 ]; then
+    run_shares "$shares"
+else
+    run "$RUNNER"
+    count_runner "$RUNNER"
+fi
 
 if [ -z "${CK_RUN_CASE:-}" ]; then
     paths=
