@@ -31,9 +31,10 @@ release) ;;
 asan)
     multiplier=5
     # A size that is refused is a result to test, not an error of its own.
+    # A large quarantine would be searched for leaks at the end of every test.
     export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:\
 detect_stack_use_after_return=1:check_initialization_order=1:\
-allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+allocator_may_return_null=1:quarantine_size_mb=32${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
     export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
     ;;
 tsan)
