@@ -170,7 +170,7 @@ static eddy__resource *make_named(const eddy_allocator *allocator,
 
     if (c)
         c->number = *(const int64_t *)arg;
-    return &c->base;
+    return c ? &c->base : NULL;
 }
 
 static cell *find(fixture *f, const eddy__resource_type *type, const char *name,
