@@ -75,8 +75,8 @@ LINK = $(CC) -pthread $(SAN) $(LDFLAGS)
 libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) \
 	$(ONEDNN_LIBS) -lm
 
-LIB_SRC := $(sort $(wildcard runtime/*/*.c ops/*.c frames/*.c autodiff/*.c \
-	interop/*.c))
+LIB_SRC := $(sort $(wildcard runtime/*/*.c ops/*.c frames/*.c frontends/*.c \
+	autodiff/*.c interop/*.c))
 PROTO := $(sort $(wildcard interop/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TEST_SRC := $(sort $(wildcard tests/*.c))
@@ -84,8 +84,8 @@ SUITES := $(patsubst tests/test_%.c,%,$(filter tests/test_%,$(TEST_SRC)))
 BENCH_SRC := $(sort $(wildcard benchmarks/bench_*.c))
 BENCH_AID := $(filter-out $(BENCH_SRC),$(sort $(wildcard benchmarks/*.c)))
 EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
-CODE_DIRS := include include/eddy runtime/* ops frames autodiff interop tools \
-	tests benchmarks examples scripts
+CODE_DIRS := include include/eddy runtime/* ops frames frontends autodiff \
+	interop tools tests benchmarks examples scripts
 HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
 
 # Files for processors that have more than the baseline; whoever calls them has

@@ -4,7 +4,7 @@
 # row names.  Folders without a row (tests, benchmarks) are free.
 cd "$(dirname "$0")/.." || exit 2
 
-find include runtime ops frames autodiff interop tools examples \
+find include runtime ops frames frontends autodiff interop tools examples \
     -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.inc' \) \
     -print 2>/dev/null | sort | xargs awk '
 BEGIN {
@@ -13,6 +13,7 @@ BEGIN {
     may["runtime/core"]  = "runtime/base"
     may["ops"]           = "runtime/base runtime/core"
     may["frames"]        = "runtime/base runtime/core"
+    may["frontends"]     = "runtime/base runtime/core frames"
     may["autodiff"]      = "runtime/base runtime/core frames"
     may["runtime/plan"]  = "runtime/base runtime/core frames"
     may["runtime/exec"]  = "runtime/base runtime/core frames runtime/plan"

@@ -48,7 +48,7 @@ sources()
     fi
 }
 
-LIBRARY="runtime ops frames autodiff interop"
+LIBRARY="runtime ops frames frontends autodiff interop"
 
 echo "lint: layers"
 scripts/layers.sh || fail layers

@@ -1,0 +1,188 @@
+#include "frontends/writer.h"
+
+#include "frames/builder.h"
+#include "runtime/base/status.h"
+
+#define N_OF(array) (sizeof(array) / sizeof(array)[0])
+
+static const eddy_output no_output = {EDDY_NO_NODE, 0};
+
+bool eddy__write_check(eddy__writer *w, eddy_status status)
+{
+    if (w->status == EDDY_OK)
+        w->status = status;
+    return w->status == EDDY_OK;
+}
+
+/* ---- nodes ---- */
+
+eddy_output eddy__write(eddy__writer *w, const char *op,
+                        const eddy_output *inputs, size_t n_inputs,
+                        const eddy_attr *attrs, size_t n_attrs)
+{
+    const eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = op,
+        .inputs = inputs,
+        .n_inputs = n_inputs,
+        .attrs = attrs,
+        .n_attrs = n_attrs,
+    };
+    eddy_output out = {EDDY_NO_NODE, 0};
+
+    if (w->status == EDDY_OK)
+        w->status = eddy_graph_add(w->graph, &spec, &out.node, w->err);
+    return w->status == EDDY_OK ? out : no_output;
+}
+
+eddy_output eddy__write_unary(eddy__writer *w, const char *op, eddy_output x)
+{
+    return eddy__write(w, op, &x, 1, NULL, 0);
+}
+
+eddy_output eddy__write_binary(eddy__writer *w, const char *op, eddy_output x,
+                               eddy_output y)
+{
+    const eddy_output inputs[] = {x, y};
+
+    return eddy__write(w, op, inputs, N_OF(inputs), NULL, 0);
+}
+
+eddy_output eddy__write_const(eddy__writer *w, eddy_tensor *tensor)
+{
+    eddy_output out = no_output;
+
+    if (w->status == EDDY_OK)
+        w->status = eddy_graph_add_const(w->graph, NULL, tensor, &out, w->err);
+    return out;
+}
+
+static eddy_output write_scalar(eddy__writer *w, eddy_dtype dtype,
+                                const void *value)
+{
+    eddy_output out = no_output;
+
+    if (w->status == EDDY_OK)
+        w->status =
+            eddy_graph_add_scalar(w->graph, NULL, dtype, value, &out, w->err);
+    return out;
+}
+
+eddy_output eddy__write_int32(eddy__writer *w, int32_t value)
+{
+    return write_scalar(w, EDDY_INT32, &value);
+}
+
+eddy_output eddy__write_int64(eddy__writer *w, int64_t value)
+{
+    return write_scalar(w, EDDY_INT64, &value);
+}
+
+eddy_output eddy__write_bool(eddy__writer *w, bool value)
+{
+    return write_scalar(w, EDDY_BOOL, &value);
+}
+
+/* One element of a vector, as a scalar. */
+static eddy_output write_element(eddy__writer *w, eddy_output vector,
+                                 int32_t index)
+{
+    const eddy_output inputs[] = {vector, eddy__write_int32(w, index),
+                                  eddy__write_int32(w, 0)};
+
+    return eddy__write(w, "GatherV2", inputs, N_OF(inputs), NULL, 0);
+}
+
+eddy_output eddy__write_length(eddy__writer *w, eddy_output value)
+{
+    return write_element(w, eddy__write_unary(w, "Shape", value), 0);
+}
+
+eddy_output eddy__write_range(eddy__writer *w, eddy_output n)
+{
+    const eddy_output inputs[] = {eddy__write_int32(w, 0), n,
+                                  eddy__write_int32(w, 1)};
+
+    return eddy__write(w, "Range", inputs, N_OF(inputs), NULL, 0);
+}
+
+/* ---- sequences ---- */
+
+static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
+                                  eddy_output n, bool is_dynamic,
+                                  bool clears_after_read)
+{
+    const eddy_attr attrs[] = {
+        eddy_attr_type("dtype", &dtype),
+        eddy_attr_bool("dynamic_size", &is_dynamic),
+        eddy_attr_bool("clear_after_read", &clears_after_read),
+    };
+    eddy__sequence s = {.dtype = dtype};
+
+    s.handle = eddy__write(w, "TensorArrayV3", &n, 1, attrs, N_OF(attrs));
+    s.flow = s.handle;
+    s.flow.index = 1;
+    return s;
+}
+
+eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value)
+{
+    const eddy_dtype dtype = w->status == EDDY_OK
+                                 ? eddy_graph_output_dtype(w->graph, value)
+                                 : EDDY_INVALID;
+    const eddy_output n = eddy__write_length(w, value);
+    eddy__sequence s = write_array(w, dtype, n, false, false);
+    const eddy_output inputs[] = {s.handle, eddy__write_range(w, n), value,
+                                  s.flow};
+
+    s.flow =
+        eddy__write(w, "TensorArrayScatterV3", inputs, N_OF(inputs), NULL, 0);
+    return s;
+}
+
+eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
+                                eddy_output index)
+{
+    const eddy_output inputs[] = {s->handle, index, s->flow};
+    const eddy_attr dtype = eddy_attr_type("dtype", &s->dtype);
+
+    return eddy__write(w, "TensorArrayReadV3", inputs, N_OF(inputs), &dtype, 1);
+}
+
+eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
+                                  eddy_output n, bool is_dynamic)
+{
+    return write_array(w, dtype, n, is_dynamic, true);
+}
+
+eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,
+                                 eddy_output flow, eddy_output index,
+                                 eddy_output value)
+{
+    const eddy_output inputs[] = {s->handle, index, value, flow};
+
+    return eddy__write(w, "TensorArrayWriteV3", inputs, N_OF(inputs), NULL, 0);
+}
+
+eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
+                                 eddy_output flow, eddy_output n,
+                                 const eddy_shape *item)
+{
+    const eddy_output inputs[] = {s->handle, eddy__write_range(w, n), flow};
+    const eddy_attr attrs[] = {
+        eddy_attr_type("dtype", &s->dtype),
+        eddy_attr_shape("element_shape", item),
+    };
+
+    return eddy__write(w, "TensorArrayGatherV3", inputs, N_OF(inputs), attrs,
+                       N_OF(attrs));
+}
+
+eddy_shape eddy__shape_of(const eddy__writer *w, eddy_output output)
+{
+    const eddy__assumed nothing = {.n = 0};
+
+    if (w->status != EDDY_OK || output.node >= eddy_graph_size(w->graph))
+        return (eddy_shape){.rank = -1};
+    return eddy__known_shape(w->graph, &nothing, output);
+}
