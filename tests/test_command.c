@@ -164,7 +164,7 @@ END_TEST
 START_TEST(wrong_use_ends_with_2)
 {
     static const char *const rows[][7] = {
-        {"unknown command 'grad'", "grad", BLOG},
+        {"unknown command 'trace'", "trace", BLOG},
         {"unknown command 'runs'", "runs"},
         {"no GRAPH", "run", "--fetch=v1"},
         {"more than one GRAPH", "run", BLOG, BLOG, "--fetch=v1"},
@@ -185,6 +185,7 @@ START_TEST(wrong_use_ends_with_2)
         {"not a JSON literal", "run", BLOG, "--feed=i=one", "--fetch=v1"},
         {"no PATH", "verify"},
         {"no GRAPH", "inspect"},
+        {"unknown option -o", "run", BLOG, "-o", "x.pb"},
     };
     command_result r = command_run(NULL);
 

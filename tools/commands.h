@@ -18,5 +18,6 @@ extern const eddy__command eddy__command_run;
 extern const eddy__command eddy__command_verify;
 extern const eddy__command eddy__command_bench;
 extern const eddy__command eddy__command_inspect;
+extern const eddy__command eddy__command_grad;
 
 #endif

@@ -5,10 +5,8 @@
 #include <string.h>
 
 static const eddy__command *const commands[] = {
-    &eddy__command_run,
-    &eddy__command_verify,
-    &eddy__command_bench,
-    &eddy__command_inspect,
+    &eddy__command_run,     &eddy__command_verify, &eddy__command_bench,
+    &eddy__command_inspect, &eddy__command_grad,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

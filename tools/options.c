@@ -14,6 +14,8 @@
 /* More workers than this are a slip of the keyboard. */
 #define MOST_WORKERS 1024
 #define MOST_REPEATS 1000000
+/* A graph may grow tenfold with each. */
+#define MOST_ORDERS 9
 
 typedef enum option_kind {
     KIND_FLAG,
@@ -69,7 +71,20 @@ static const option options_table[] = {
      "fail when a run holds more memory; 0 is no limit (0)"},
     {"timeout", "S", KIND_SECONDS, FOR_ALL, MEMBER(timeout_ns), 0, 0,
      "fail after so many seconds; 0 is no limit (0)"},
-    {"help", NULL, KIND_FLAG, FOR_ALL, MEMBER(help), 0, 0, "print this help"},
+    {"ys", "NAME", KIND_LIST, EDDY__FOR_GRAD, MEMBER(ys), 0, 0,
+     "a tensor to differentiate; repeats"},
+    {"xs", "NAME", KIND_LIST, EDDY__FOR_GRAD, MEMBER(xs), 0, 0,
+     "a tensor to differentiate with respect to; repeats"},
+    {"grad-ys", "NAME", KIND_LIST, EDDY__FOR_GRAD, MEMBER(grad_ys), 0, 0,
+     "a tensor to start from in place of ones, one for each --ys; repeats"},
+    {"stop", "NAME", KIND_LIST, EDDY__FOR_GRAD, MEMBER(stop), 0, 0,
+     "a tensor to take as a constant; repeats"},
+    {"order", "K", KIND_COUNT, EDDY__FOR_GRAD, MEMBER(order), 1, MOST_ORDERS,
+     "gradients of the sum of the gradients, and so on (1)"},
+    {"output", "OUT.pb", KIND_TEXT, EDDY__FOR_GRAD, MEMBER(out), 0, 0,
+     "the file to write, also -o OUT.pb"},
+    {"help", NULL, KIND_FLAG, FOR_ALL | EDDY__FOR_GRAD, MEMBER(help), 0, 0,
+     "print this help"},
 };
 
 #define N_OPTIONS (sizeof options_table / sizeof options_table[0])
@@ -166,19 +181,20 @@ static eddy__exit set(eddy__options *options, const option *o,
 }
 
 /*
- * Takes the option at argv[*at], which begins with two dashes, and its value:
- * what follows a '=' in it, or the next argument.
+ * Takes the option at argv[*at], which begins with two dashes or is -o, and its
+ * value: what follows a '=' in it, or the next argument.
  */
 static eddy__exit take_option(eddy__options *options, unsigned subcommand,
                               int argc, char *const *argv, int *at)
 {
-    const char *name = argv[*at] + 2;
+    const char *name = argv[*at][1] == 'o' ? "output" : argv[*at] + 2;
     const size_t length = strcspn(name, "=");
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     const option *o = find(subcommand, name, length);
 
     if (o == NULL) {
-        eddy__complain("unknown option --%.*s", (int)length, name);
+        eddy__complain("unknown option %.*s", (int)strcspn(argv[*at], "="),
+                       argv[*at]);
         return EDDY__EXIT_USAGE;
     }
     if (o->kind == KIND_FLAG && value != NULL) {
@@ -201,6 +217,14 @@ static bool allocate(eddy__texts *list, size_t n)
     return list->items != NULL;
 }
 
+static bool allocate_all(eddy__options *options, size_t n)
+{
+    return allocate(&options->paths, n) && allocate(&options->feeds, n) &&
+           allocate(&options->fetches, n) && allocate(&options->targets, n) &&
+           allocate(&options->ys, n) && allocate(&options->xs, n) &&
+           allocate(&options->grad_ys, n) && allocate(&options->stop, n);
+}
+
 eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
                               int argc, char *const *argv)
 {
@@ -209,11 +233,8 @@ eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
     eddy__exit status = EDDY__EXIT_DONE;
     bool only_paths = false;
 
-    *out_options = (eddy__options){.repeat = 10};
-    if (!allocate(&out_options->paths, n) ||
-        !allocate(&out_options->feeds, n) ||
-        !allocate(&out_options->fetches, n) ||
-        !allocate(&out_options->targets, n)) {
+    *out_options = (eddy__options){.repeat = 10, .order = 1};
+    if (!allocate_all(out_options, n)) {
         eddy__complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
@@ -222,7 +243,7 @@ eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
             out_options->paths.items[out_options->paths.n++] = argv[i];
         } else if (strcmp(argv[i], "--") == 0) {
             only_paths = true;
-        } else if (argv[i][1] == '-') {
+        } else if (argv[i][1] == '-' || strcmp(argv[i], "-o") == 0) {
             status = take_option(out_options, subcommand, argc, argv, &i);
         } else {
             eddy__complain("unknown option %s", argv[i]);
@@ -238,6 +259,10 @@ void eddy__options_deinit(eddy__options *options)
     free(options->feeds.items);
     free(options->fetches.items);
     free(options->targets.items);
+    free(options->ys.items);
+    free(options->xs.items);
+    free(options->grad_ys.items);
+    free(options->stop.items);
     *options = (eddy__options){.repeat = 0};
 }
 

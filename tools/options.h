@@ -14,7 +14,8 @@ enum {
     EDDY__FOR_RUN = 1,
     EDDY__FOR_VERIFY = 2,
     EDDY__FOR_BENCH = 4,
-    EDDY__FOR_INSPECT = 8
+    EDDY__FOR_INSPECT = 8,
+    EDDY__FOR_GRAD = 16
 };
 
 /* Texts borrowed from the command line, in its order. */
@@ -28,9 +29,11 @@ typedef struct eddy__options {
     eddy__texts feeds; /* NAME=VALUE */
     eddy__texts fetches;
     eddy__texts targets;
+    eddy__texts ys, xs, grad_ys, stop;
     const char *out;
     bool help, forward, json, dot;
     uint64_t repeat;
+    uint64_t order;
     uint64_t n_workers;
     eddy_optimize optimize;
     uint64_t parallel_iterations;

@@ -1,9 +1,9 @@
 /* The gradients that a recorded case expects: made, run and compared. */
 #include "tools/recorded_case.h"
 
+#include "tools/differentiate.h"
 #include "tools/request.h"
 
-#include "eddy/gradients.h"
 #include "eddy/lower.h"
 
 #include <stdlib.h>
@@ -95,36 +95,22 @@ static eddy_status look_up_all(recorded_gradient *r)
     return status;
 }
 
-/* Order k starts from the results of order k - 1 that there are. */
 static eddy_status differentiate(recorded_gradient *r)
 {
-    const json_int_t order = json_integer_value(list_of(r, "order"));
-    eddy_gradient_options options = {.size = sizeof options,
-                                     .grad_ys = r->grad_ys,
-                                     .stop = r->stop,
-                                     .n_stop = r->n_stop};
-    eddy_output *ys = calloc(r->n_xs + 1, sizeof *ys);
-    eddy_status status;
+    const eddy__differentiation asked = {
+        .ys = r->ys,
+        .n_ys = r->n_ys,
+        .xs = r->xs,
+        .n_xs = r->n_xs,
+        .grad_ys = r->grad_ys,
+        .stop = r->stop,
+        .n_stop = r->n_stop,
+        .order = (uint64_t)json_integer_value(list_of(r, "order"))};
 
     r->results = calloc(r->n_xs + 1, sizeof *r->results);
-    if (ys == NULL || r->results == NULL) {
-        free(ys);
+    if (r->results == NULL)
         return eddy__raise_memory(&r->err);
-    }
-    status = eddy_gradients(r->graph, r->ys, r->n_ys, r->xs, r->n_xs, &options,
-                            r->results, &r->err);
-    options.grad_ys = NULL;
-    for (json_int_t k = 1; k < order && status == EDDY_OK; k++) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < r->n_xs; i++)
-            if (r->results[i].node != EDDY_NO_NODE)
-                ys[n++] = r->results[i];
-        status = eddy_gradients(r->graph, ys, n, r->xs, r->n_xs, &options,
-                                r->results, &r->err);
-    }
-    free(ys);
-    return status;
+    return eddy__differentiate(r->graph, &asked, r->results, &r->err);
 }
 
 static eddy_status load_feeds(const eddy__recorded_case *c,
