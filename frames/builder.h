@@ -259,6 +259,12 @@ typedef struct eddy__assumed {
 eddy_shape eddy__known_shape(const eddy_graph *graph,
                              const eddy__assumed *assumed, eddy_output output);
 
+/*
+ * The same, where the variables of open loops that have shape invariants are
+ * taken to be of these and no more.
+ */
+eddy_shape eddy__open_shape(const eddy_graph *graph, eddy_output output);
+
 /* ---- what the constructs share ---- */
 
 /*

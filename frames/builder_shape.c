@@ -22,11 +22,16 @@ typedef struct visit {
     eddy_node node;
     bool is_done;
     eddy_shape *outputs; /* NULL: nothing is known of them */
+    /* The node whose output 0 all of them are, or, with `is_maker`, output 0
+     * is; NULL: that is not certain. */
+    const eddy__node *maker;
+    bool is_maker;
 } visit;
 
 typedef struct inquiry {
     const eddy_graph *graph;
     const eddy__assumed *assumed;
+    size_t n_assumed;
     eddy__arena arena;
     visit *visits;
     size_t n_visits;
@@ -66,9 +71,13 @@ static void push(inquiry *q, eddy_node node)
 
 static const eddy_shape *assumed_shape(const inquiry *q, eddy_node merge)
 {
-    for (size_t i = 0; i < q->assumed->n; i++)
-        if (q->assumed->merges[i].node == merge)
-            return &q->assumed->shapes[i];
+    for (size_t a = 0; a < q->n_assumed; a++) {
+        const eddy__assumed *assumed = &q->assumed[a];
+
+        for (size_t i = 0; i < assumed->n; i++)
+            if (assumed->merges[i].node == merge)
+                return &assumed->shapes[i];
+    }
     return NULL;
 }
 
@@ -89,6 +98,15 @@ static eddy_shape input_shape(const inquiry *q, eddy_output input)
 
     return v && v->is_done && v->outputs ? v->outputs[input.index]
                                          : eddy__shape_unknown();
+}
+
+/* The node that made an input, seen through those that hand it on. */
+static const eddy__node *maker(const inquiry *q, eddy_output input)
+{
+    const visit *v = find(q, input.node);
+
+    return v && v->is_done && (input.index == 0 || !v->is_maker) ? v->maker
+                                                                 : NULL;
 }
 
 static const eddy_tensor *constant(const inquiry *q, eddy_output input)
@@ -112,17 +130,21 @@ static void infer(inquiry *q, visit *v)
         eddy__arena_allocate(&q->arena, node->n_inputs, sizeof *inputs);
     const eddy_tensor **constants = eddy__arena_allocate(
         &q->arena, node->n_inputs, sizeof(const eddy_tensor *));
+    const eddy__node **makers = eddy__arena_allocate(
+        &q->arena, node->n_inputs, sizeof(const eddy__node *));
     eddy_infer context = {.node = node,
                           .inputs = inputs,
                           .constants = constants,
+                          .makers = makers,
                           .outputs = outputs,
                           .arena = &q->arena};
 
-    if (!outputs || !inputs || !constants)
+    if (!outputs || !inputs || !constants || !makers)
         return;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         inputs[i] = input_shape(q, node->inputs[i]);
         constants[i] = constant(q, node->inputs[i]);
+        makers[i] = maker(q, node->inputs[i]);
     }
     for (uint32_t i = 0; i < node->n_outputs; i++)
         outputs[i] = eddy__shape_unknown();
@@ -137,6 +159,11 @@ static void finish(inquiry *q, visit *v)
     const eddy_shape *given = is_merge ? assumed_shape(q, v->node) : NULL;
 
     v->is_done = true;
+    v->is_maker = !eddy__hands_on(eddy__node_role(node));
+    if (v->is_maker)
+        v->maker = node;
+    else if (node->n_inputs > 0)
+        v->maker = maker(q, node->inputs[0]);
     if (given) {
         v->outputs = eddy__arena_allocate(&q->arena, 2, sizeof *v->outputs);
         if (!v->outputs)
@@ -166,11 +193,12 @@ static void step(inquiry *q)
     finish(q, &q->visits[number]);
 }
 
-eddy_shape eddy__known_shape(const eddy_graph *graph,
-                             const eddy__assumed *assumed, eddy_output output)
+static eddy_shape inquire(const eddy_graph *graph, const eddy__assumed *assumed,
+                          size_t n_assumed, eddy_output output)
 {
     inquiry q = {.graph = graph,
                  .assumed = assumed,
+                 .n_assumed = n_assumed,
                  .arena.allocator = graph->arena.allocator};
     eddy_shape shape = eddy__shape_unknown();
 
@@ -184,5 +212,44 @@ eddy_shape eddy__known_shape(const eddy_graph *graph,
         shape = input_shape(&q, output);
     }
     eddy__arena_destroy(&q.arena);
+    return shape;
+}
+
+eddy_shape eddy__known_shape(const eddy_graph *graph,
+                             const eddy__assumed *assumed, eddy_output output)
+{
+    return inquire(graph, assumed, 1, output);
+}
+
+/* Puts down the invariants of the open loops that have any; how many do. */
+static size_t list_invariants(const eddy__builder *b, eddy__assumed *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->n_open; i++) {
+        const eddy__construct *c = &b->open[i];
+
+        if (c->kind == EDDY__WHILE && c->invariants)
+            list[n++] = (eddy__assumed){.merges = c->merges + c->has_counter,
+                                        .shapes = c->invariants,
+                                        .n = c->n_variables - c->has_counter};
+    }
+    return n;
+}
+
+eddy_shape eddy__open_shape(const eddy_graph *graph, eddy_output output)
+{
+    const eddy__builder *b = graph->builder;
+    const size_t n = b ? b->n_open : 0;
+    eddy_shape shape = eddy__shape_unknown();
+    eddy__assumed *list;
+
+    if (n == 0)
+        return inquire(graph, NULL, 0, output);
+    list = eddy__allocate(b->allocator, n, sizeof *list);
+    if (!list)
+        return shape;
+    shape = inquire(graph, list, list_invariants(b, list), output);
+    eddy__free(b->allocator, list, n, sizeof *list);
     return shape;
 }

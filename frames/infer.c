@@ -48,6 +48,9 @@ typedef struct inference {
     /* Of the node that is being visited; large enough for any. */
     eddy_shape *inputs, *outputs;
     const eddy_tensor **constants;
+    const eddy__node **makers;
+    /* As the constants of `result`: the node whose output 0 an output is. */
+    const eddy__node **maker_of;
     eddy_error *err;
 } inference;
 
@@ -158,6 +161,7 @@ static void see_input(inference *f, const eddy__node *node, eddy_node id,
     eddy_node from = source(f, id, i);
 
     f->constants[i] = NULL;
+    f->makers[i] = NULL;
     if (from == EDDY__FED) {
         f->inputs[i] =
             f->feed_shapes[eddy__feed_of(f->selection, node->inputs[i])];
@@ -166,6 +170,8 @@ static void see_input(inference *f, const eddy__node *node, eddy_node id,
     } else {
         f->inputs[i] = *eddy__shape_at(f->result, node->inputs[i]);
         f->constants[i] = eddy__constant_at(f->result, node->inputs[i]);
+        f->makers[i] = f->maker_of[f->result->first[node->inputs[i].node] +
+                                   node->inputs[i].index];
     }
 }
 
@@ -199,54 +205,41 @@ static bool see_inputs(inference *f, const eddy__node *node, eddy_node id)
         if (!has_shape(f, id, i)) {
             f->inputs[i] = f->inputs[first];
             f->constants[i] = NULL;
+            f->makers[i] = NULL;
         }
     return true;
 }
 
-/* ---- constants ---- */
-
-/* Does the node put out its input 0, if anything? */
-static bool hands_on(eddy__role role)
-{
-    switch (role) {
-    case EDDY__ROLE_SWITCH:
-    case EDDY__ROLE_ENTER:
-    case EDDY__ROLE_EXIT:
-    case EDDY__ROLE_NEXT_ITERATION:
-    case EDDY__ROLE_LOOP_COND:
-    case EDDY__ROLE_FORWARD:
-        return true;
-    case EDDY__ROLE_NONE:
-    case EDDY__ROLE_MERGE:
-    case EDDY__ROLE_CONTROL_TRIGGER:
-    case EDDY__ROLE_CONST:
-    case EDDY__ROLE_PLACEHOLDER:
-    case EDDY__ROLE_CALL:
-    case EDDY__ROLE_BRANCH:
-    case EDDY__ROLE_WHILE:
-        break;
-    }
-    return false;
-}
+/* ---- constants, and what made a value ---- */
 
 /*
  * Once is enough: a constant reaches a node along edges that the order goes by,
- * and through a Merge nothing is constant.
+ * and through a Merge nothing is constant.  The same holds for the node that
+ * made a value.
  */
-static void find_constant(inference *f, const eddy__node *node, eddy_node id)
+static void find_origin(inference *f, const eddy__node *node, eddy_node id)
 {
+    const size_t first = f->result->first[id];
     const eddy_tensor *constant = NULL;
+    const eddy__node *maker = NULL;
 
     if (f->flow.role[id] == EDDY__ROLE_CONST) {
         const eddy_attr *value = eddy__node_attr(node, "value");
 
         constant = value ? value->as.tensors[0] : NULL;
-    } else if (hands_on((eddy__role)f->flow.role[id]) && node->n_inputs > 0) {
+    } else if (eddy__hands_on((eddy__role)f->flow.role[id]) &&
+               node->n_inputs > 0) {
         see_input(f, node, id, 0);
         constant = f->constants[0];
+        maker = f->makers[0];
+    } else if (node->n_outputs > 0) {
+        f->maker_of[first] = node;
     }
-    for (uint32_t i = 0; i < node->n_outputs; i++)
-        f->result->constants[f->result->first[id] + i] = constant;
+    for (uint32_t i = 0; i < node->n_outputs; i++) {
+        f->result->constants[first + i] = constant;
+        if (maker)
+            f->maker_of[first + i] = maker;
+    }
 }
 
 /* ---- visiting ---- */
@@ -302,6 +295,7 @@ static eddy_status call_function(inference *f, const eddy__node *node,
         .node = node,
         .inputs = f->inputs,
         .constants = f->constants,
+        .makers = f->makers,
         .outputs = f->outputs,
         .err = (f->state[id] & IS_CERTAIN) ? f->err : NULL,
     };
@@ -346,7 +340,7 @@ static eddy_status visit_all(inference *f)
         if (is_certain(f, id))
             f->state[id] |= IS_CERTAIN;
         EDDY_TRY(visit(f, id));
-        find_constant(f, node, id);
+        find_origin(f, node, id);
     }
     return EDDY_OK;
 }
@@ -383,7 +377,7 @@ static eddy_status give_up(inference *f)
 /* ---- memory ---- */
 
 /* Numbers the outputs and makes their shapes, unknown for now. */
-static bool make_result(inference *f, eddy__arena *arena)
+static bool make_result(inference *f, eddy__arena *scratch, eddy__arena *arena)
 {
     const eddy_graph *graph = f->selection->graph;
     eddy__shapes *result = f->result;
@@ -401,9 +395,10 @@ static bool make_result(inference *f, eddy__arena *arena)
     result->shapes = eddy__arena_allocate(arena, n, sizeof *result->shapes);
     result->constants =
         eddy__arena_allocate_zeroed(arena, n, sizeof(eddy_tensor *));
+    f->maker_of = eddy__arena_allocate_zeroed(scratch, n, sizeof(eddy__node *));
     for (size_t i = 0; i < n && result->shapes; i++)
         result->shapes[i] = eddy__shape_unknown();
-    return result->shapes && result->constants;
+    return result->shapes && result->constants && f->maker_of;
 }
 
 static bool make_lists(inference *f, eddy__arena *scratch)
@@ -422,8 +417,9 @@ static bool make_lists(inference *f, eddy__arena *scratch)
     f->inputs = eddy__arena_allocate(scratch, n_inputs, sizeof *f->inputs);
     f->constants =
         eddy__arena_allocate(scratch, n_inputs, sizeof(eddy_tensor *));
+    f->makers = eddy__arena_allocate(scratch, n_inputs, sizeof(eddy__node *));
     f->outputs = eddy__arena_allocate(scratch, n_outputs, sizeof *f->outputs);
-    return f->inputs && f->constants && f->outputs;
+    return f->inputs && f->constants && f->makers && f->outputs;
 }
 
 static bool make_state(inference *f, eddy__arena *scratch)
@@ -441,7 +437,7 @@ static bool make_state(inference *f, eddy__arena *scratch)
 static eddy_status infer(inference *f, eddy__arena *scratch, eddy__arena *arena)
 {
     EDDY_TRY(eddy__flow_build(&f->flow, f->selection, scratch, f->err));
-    if (!make_result(f, arena) || !make_lists(f, scratch) ||
+    if (!make_result(f, scratch, arena) || !make_lists(f, scratch) ||
         !make_state(f, scratch))
         return eddy__fail_memory(f->err);
     order_nodes(f);

@@ -109,11 +109,12 @@ eddy_output eddy__write_range(eddy__writer *w, eddy_output n)
 /* ---- sequences ---- */
 
 static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
-                                  eddy_output n, bool is_dynamic,
-                                  bool clears_after_read)
+                                  eddy_output n, const eddy_shape *item,
+                                  bool is_dynamic, bool clears_after_read)
 {
     const eddy_attr attrs[] = {
         eddy_attr_type("dtype", &dtype),
+        eddy_attr_shape("element_shape", item),
         eddy_attr_bool("dynamic_size", &is_dynamic),
         eddy_attr_bool("clear_after_read", &clears_after_read),
     };
@@ -125,13 +126,26 @@ static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
     return s;
 }
 
+eddy_shape eddy__item_shape_of(const eddy__writer *w, eddy_output value)
+{
+    eddy_shape shape = eddy__shape_of(w, value);
+
+    if (shape.rank < 1)
+        return (eddy_shape){.rank = -1};
+    shape.rank--;
+    for (int32_t d = 0; d < shape.rank; d++)
+        shape.dims[d] = shape.dims[d + 1];
+    return shape;
+}
+
 eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value)
 {
+    const eddy_shape item = eddy__item_shape_of(w, value);
     const eddy_dtype dtype = w->status == EDDY_OK
                                  ? eddy_graph_output_dtype(w->graph, value)
                                  : EDDY_INVALID;
     const eddy_output n = eddy__write_length(w, value);
-    eddy__sequence s = write_array(w, dtype, n, false, false);
+    eddy__sequence s = write_array(w, dtype, n, &item, false, false);
     const eddy_output inputs[] = {s.handle, eddy__write_range(w, n), value,
                                   s.flow};
 
@@ -152,7 +166,9 @@ eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
 eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
                                   eddy_output n, bool is_dynamic)
 {
-    return write_array(w, dtype, n, is_dynamic, true);
+    const eddy_shape unknown = {.rank = -1};
+
+    return write_array(w, dtype, n, &unknown, is_dynamic, true);
 }
 
 eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,
@@ -180,9 +196,7 @@ eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
 
 eddy_shape eddy__shape_of(const eddy__writer *w, eddy_output output)
 {
-    const eddy__assumed nothing = {.n = 0};
-
     if (w->status != EDDY_OK || output.node >= eddy_graph_size(w->graph))
         return (eddy_shape){.rank = -1};
-    return eddy__known_shape(w->graph, &nothing, output);
+    return eddy__open_shape(w->graph, output);
 }

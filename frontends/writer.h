@@ -56,7 +56,10 @@ typedef struct eddy__sequence {
     eddy_dtype dtype;
 } eddy__sequence;
 
-/* The slices of `value`, of rank 1 or more, to be read any number of times. */
+/*
+ * The slices of `value`, of rank 1 or more, to be read any number of times.
+ * What is known of their shape is known of every item that is read.
+ */
 eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value);
 
 /* Item `index`, an int32 scalar. */
@@ -84,7 +87,14 @@ eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
                                  eddy_output flow, eddy_output n,
                                  const eddy_shape *item);
 
-/* What is known of the shape of an output that has just been built. */
+/*
+ * What is known of the shape of an output that has been built, in the first
+ * iteration of the loops that are open; a variable with a shape invariant has
+ * no more than that.
+ */
 eddy_shape eddy__shape_of(const eddy__writer *w, eddy_output output);
+
+/* The same of a slice of it along its first dimension. */
+eddy_shape eddy__item_shape_of(const eddy__writer *w, eddy_output value);
 
 #endif

@@ -620,9 +620,27 @@ static eddy_status infer_written(eddy_infer *infer)
     return eddy__infer_scalar(infer);
 }
 
+/*
+ * Whatever is written is held against the shape that the array was made with,
+ * and zeros are of it; gradients' arrays have other makers.
+ */
+eddy_shape eddy__array_element_shape(const eddy_infer *infer)
+{
+    const eddy__node *maker = eddy__infer_maker(infer, 0);
+    const eddy_attr *shape = NULL;
+
+    if (maker && maker->op && maker->op->kernel == run_create)
+        shape = eddy__node_attr(maker, "element_shape");
+    return shape ? shape->as.shapes[0] : eddy__shape_unknown();
+}
+
 static eddy_status infer_read(eddy_infer *infer)
 {
-    return eddy__infer_want_rank(infer, 1, 0);
+    const eddy_shape shape = eddy__array_element_shape(infer);
+
+    EDDY_TRY(eddy__infer_want_rank(infer, 1, 0));
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
 }
 
 static eddy_status infer_with_shape(eddy_infer *infer)

@@ -86,6 +86,12 @@ static inline eddy__value *eddy__array_item(eddy__array *array, int64_t index)
     return item->kind == EDDY__NONE ? NULL : item;
 }
 
+/*
+ * What the TensorArrayV3 that made the array behind input 0 says of its items,
+ * all of which agree with it; unknown where another node made it.
+ */
+eddy_shape eddy__array_element_shape(const eddy_infer *infer);
+
 /* Makes output 0 the flow of input `i`. */
 eddy_status eddy__pass_flow(eddy_kernel *k, uint32_t i);
 

@@ -374,10 +374,15 @@ static void infer_items(eddy_infer *infer, const char *name, int64_t dim)
 static eddy_status infer_gather(eddy_infer *infer)
 {
     const eddy_shape *indices = eddy_infer_input(infer, 1);
+    eddy_shape shape = eddy__array_element_shape(infer);
+    eddy_attr stated;
 
     EDDY_TRY(eddy__infer_want_rank(infer, 1, 1));
-    infer_items(infer, "element_shape",
-                indices->rank == 1 ? indices->dims[0] : -1);
+    if (eddy_infer_attr(infer, "element_shape", &stated) &&
+        eddy__shape_merge(&shape, &stated.as.shapes[0], &shape) &&
+        eddy__shape_prepend(indices->rank == 1 ? indices->dims[0] : -1, &shape,
+                            &shape))
+        eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
 }
 

@@ -294,6 +294,41 @@ START_TEST(shapes_are_inferred)
 }
 END_TEST
 
+/* Also where the handle came through what hands it on; not where it may be
+ * another's. */
+START_TEST(the_shape_that_an_array_states_is_that_of_its_items)
+{
+    static const struct {
+        const char *handle;
+        int32_t rank;
+    } of[] = {{"ta", 2}, {"same", 2}, {"side:1", 2}, {"merged", -1}};
+    const eddy_shape *shape;
+    char nodes[256];
+
+    program_build(&p, NUMBERS);
+    program_build(&p, ARRAY("three", "dtype=float32 element_shape=[2,?]"));
+    program_build(&p, "same Identity ta\n"
+                      "yes bool=1\n"
+                      "side Switch same yes\n"
+                      "merged Merge side side:1\n");
+    (void)snprintf(nodes, sizeof nodes,
+                   "r TensorArrayReadV3 %s zero ta:1 dtype=float32\n"
+                   "g TensorArrayGatherV3 %s all ta:1 dtype=float32 "
+                   "element_shape=[?,5]\n",
+                   of[_i].handle, of[_i].handle);
+    program_build(&p, nodes);
+    program_plan(&p, NULL, "r g");
+    shape = eddy_plan_fetch_shape(p.plan, 0);
+    ck_assert_int_eq(shape->rank, of[_i].rank);
+    if (of[_i].rank == 2)
+        ck_assert_int_eq(shape->dims[0], 2);
+    shape = eddy_plan_fetch_shape(p.plan, 1);
+    ck_assert_int_eq(shape->rank, 3);
+    ck_assert_int_eq(shape->dims[1], of[_i].rank == 2 ? 2 : -1);
+    ck_assert_int_eq(shape->dims[2], 5);
+}
+END_TEST
+
 /* Slices that are large are views of the tensor, which they keep. */
 START_TEST(large_slices_are_views)
 {
@@ -913,6 +948,8 @@ TCase *ops_tensor_array_tests(void)
     tcase_add_test(tests, a_large_size_costs_nothing);
     tcase_add_test(tests, nothing_is_gathered_where_the_shape_is_stated);
     tcase_add_test(tests, shapes_are_inferred);
+    tcase_add_loop_test(
+        tests, the_shape_that_an_array_states_is_that_of_its_items, 0, 4);
     tcase_add_test(tests, large_slices_are_views);
     tcase_add_loop_test(tests, writes_to_a_gradient_add_up, 0, N_DTYPES - 1);
     tcase_add_test(tests, each_source_has_its_gradient);

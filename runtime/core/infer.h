@@ -15,13 +15,26 @@ struct eddy_infer {
     const eddy__node *node;
     const eddy_shape *inputs;            /* n_inputs of the node */
     const eddy_tensor *const *constants; /* NULL where not constant */
-    eddy_shape *outputs;                 /* start unknown */
-    eddy__arena *arena;                  /* for eddy_infer_state; may be
-                                            NULL in shape functions */
-    eddy_kernel_fn kernel;               /* chosen by prepare */
+    /*
+     * The node whose output 0 an input always is, seen through Enter, Switch,
+     * Identity and the like; NULL where that is not certain, or nothing is
+     * known of any.
+     */
+    const eddy__node *const *makers;
+    eddy_shape *outputs;   /* start unknown */
+    eddy__arena *arena;    /* for eddy_infer_state; may be
+                              NULL in shape functions */
+    eddy_kernel_fn kernel; /* chosen by prepare */
     void *state;
     eddy_error *err;
 };
+
+/* The maker of input `i`, or NULL. */
+static inline const eddy__node *eddy__infer_maker(const eddy_infer *infer,
+                                                  uint32_t i)
+{
+    return infer->makers ? infer->makers[i] : NULL;
+}
 
 /* Attributes that the op's definition guarantees. */
 int64_t eddy__infer_int(const eddy_infer *infer, const char *name);

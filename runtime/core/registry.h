@@ -35,6 +35,30 @@ typedef enum eddy__role {
     EDDY__ROLE_WHILE,
 } eddy__role;
 
+/* Does a node of that role put out its input 0, if anything? */
+static inline bool eddy__hands_on(eddy__role role)
+{
+    switch (role) {
+    case EDDY__ROLE_SWITCH:
+    case EDDY__ROLE_ENTER:
+    case EDDY__ROLE_EXIT:
+    case EDDY__ROLE_NEXT_ITERATION:
+    case EDDY__ROLE_LOOP_COND:
+    case EDDY__ROLE_FORWARD:
+        return true;
+    case EDDY__ROLE_NONE:
+    case EDDY__ROLE_MERGE:
+    case EDDY__ROLE_CONTROL_TRIGGER:
+    case EDDY__ROLE_CONST:
+    case EDDY__ROLE_PLACEHOLDER:
+    case EDDY__ROLE_CALL:
+    case EDDY__ROLE_BRANCH:
+    case EDDY__ROLE_WHILE:
+        break;
+    }
+    return false;
+}
+
 /* Among eddy_op_flags: one of eddy's own ops, whose kernel can be trusted. */
 #define EDDY__OP_BUILTIN (1u << 30)
 
