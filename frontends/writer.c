@@ -2,6 +2,9 @@
 
 #include "frames/builder.h"
 #include "runtime/base/status.h"
+#include "runtime/core/attr.h"
+
+#include <string.h>
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -169,6 +172,35 @@ eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
     const eddy_shape unknown = {.rank = -1};
 
     return write_array(w, dtype, n, &unknown, is_dynamic, true);
+}
+
+/* Puts another value in place of one that the node has. */
+static eddy_status replace_attr(eddy_graph *graph, eddy_node id,
+                                const eddy_attr *value, eddy_error *err)
+{
+    eddy__node *node = &graph->nodes[id];
+
+    for (uint32_t i = 0; i < node->n_attrs; i++)
+        if (strcmp(node->attrs[i].name, value->name) == 0 &&
+            !eddy__attr_copy_as(&graph->arena, value, node->attrs[i].name,
+                                &node->attrs[i]))
+            return eddy__fail_memory(err);
+    return EDDY_OK;
+}
+
+void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
+                           const eddy_shape *item)
+{
+    static const bool yes = true;
+    const eddy_attr attrs[] = {
+        eddy_attr_type("dtype", &dtype),
+        eddy_attr_shape("element_shape", item),
+        eddy_attr_bool("identical_element_shapes", &yes),
+    };
+
+    s->dtype = dtype;
+    for (size_t i = 0; i < N_OF(attrs) && w->status == EDDY_OK; i++)
+        w->status = replace_attr(w->graph, s->handle.node, &attrs[i], w->err);
 }
 
 eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,

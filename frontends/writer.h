@@ -73,6 +73,15 @@ eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
 eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
                                   eddy_output n, bool is_dynamic);
 
+/*
+ * Says what the items of a new sequence are, which is often known only once the
+ * body of the loop that writes them is there: until then it may have been made
+ * with any dtype.  `item` is their shape as far as it is known; all of them are
+ * to have the same.
+ */
+void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
+                           const eddy_shape *item);
+
 /* Writes an item; gives the flow after it. */
 eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,
                                  eddy_output flow, eddy_output index,
