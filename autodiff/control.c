@@ -42,7 +42,7 @@ static eddy_output *new_sides(eddy__walk *w, uint32_t n)
 eddy_output eddy__leave_branch(eddy__walk *w, eddy_output v,
                                eddy_output gradient, uint32_t branch)
 {
-    const eddy__branch *b = &w->branches.branches[branch];
+    const eddy_branch_info *b = &w->branches.branches[branch];
     eddy_output *sides = new_sides(w, b->n_sides);
 
     if (!sides)
@@ -75,7 +75,7 @@ void eddy__walk_switch(eddy__walk *w, eddy_node node)
 static uint32_t side_branch(const eddy__walk *w, uint32_t branch,
                             uint32_t merge)
 {
-    const eddy__branch *b = w->branches.branches;
+    const eddy_branch_info *b = w->branches.branches;
 
     while (b[branch].depth > b[merge].depth + 1)
         branch = b[branch].outer;
@@ -86,7 +86,7 @@ static uint32_t side_branch(const eddy__walk *w, uint32_t branch,
 static bool is_structured(const eddy__walk *w, const eddy__node *n,
                           uint32_t branch)
 {
-    const eddy__branch *b = w->branches.branches;
+    const eddy_branch_info *b = w->branches.branches;
     uint32_t first = 0;
 
     for (uint32_t i = 0; i < n->n_inputs; i++) {

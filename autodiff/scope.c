@@ -39,7 +39,7 @@ uint32_t eddy__branch_of(const eddy__walk *w, eddy_output output)
 static uint32_t *list_branches(eddy__walk *w, uint32_t from, uint32_t to,
                                uint32_t *out_n)
 {
-    const eddy__branch *branches = w->branches.branches;
+    const eddy_branch_info *branches = w->branches.branches;
     const uint32_t n = branches[to].depth - branches[from].depth;
     uint32_t *list = eddy__arena_allocate(&w->arena, n, sizeof *list);
 
@@ -55,7 +55,8 @@ static uint32_t *list_branches(eddy__walk *w, uint32_t from, uint32_t to,
 
 /* One side of a predicate; `predicate` is live where `value` is. */
 static eddy_output take_side(eddy__walk *w, eddy_output value,
-                             eddy_output predicate, const eddy__branch *branch)
+                             eddy_output predicate,
+                             const eddy_branch_info *branch)
 {
     const int64_t n_sides = branch->n_sides;
     const eddy_attr attr = eddy_attr_int("num_outs", &n_sides);
@@ -86,7 +87,7 @@ static eddy_output known(const eddy__walk *w, eddy_output predicate)
 static eddy_output enter_branch(eddy__walk *w, eddy_output value,
                                 uint32_t branch_id, bool forward)
 {
-    const eddy__branch *branch = &w->branches.branches[branch_id];
+    const eddy_branch_info *branch = &w->branches.branches[branch_id];
     /* The sides of a predicate are numbered one after the other. */
     const uint64_t tag = tag_of(branch_id - branch->side,
                                 forward ? IN_FORWARD_BRANCH : IN_BRANCH);
@@ -397,16 +398,14 @@ static eddy_output find_real(eddy__walk *w, eddy_output v)
 static void prepare_branch(eddy__walk *w, uint32_t branch)
 {
     uint32_t n = 0;
-    const uint32_t *list = branch && !w->branches.branches[branch].is_ready
+    const uint32_t *list = branch && !w->is_branch_ready[branch]
                                ? list_branches(w, 0, branch, &n)
                                : NULL;
 
     for (uint32_t i = 0; list && i < n; i++) {
-        eddy__branch *b = &w->branches.branches[list[i]];
-
-        if (!b->is_ready)
-            find_real(w, b->predicate);
-        b->is_ready = true;
+        if (!w->is_branch_ready[list[i]])
+            find_real(w, w->branches.branches[list[i]].predicate);
+        w->is_branch_ready[list[i]] = 1;
     }
 }
 

@@ -492,39 +492,6 @@ static eddy_status select_nodes(eddy__walk *w, const eddy_output *ys,
     return EDDY_OK;
 }
 
-/* Topological, back edges left out. */
-static eddy_status order_nodes(eddy__walk *w)
-{
-    const eddy__flow *flow = &w->flow;
-    uint32_t *waits =
-        eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, sizeof *waits);
-    size_t n = 0;
-
-    w->order =
-        eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *w->order);
-    if (!waits || !w->order)
-        return eddy__fail_memory(w->err);
-    for (eddy_node v = 0; v < w->n_nodes; v++)
-        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
-            waits[flow->edge[e].to] +=
-                !eddy__is_back_edge(flow, v, flow->edge[e].to,
-                                    flow->edge[e].input != EDDY__CONTROL);
-    for (eddy_node v = 0; v < w->n_nodes; v++)
-        if (eddy__selected(&w->selection, v) && waits[v] == 0)
-            w->order[n++] = v;
-    for (size_t i = 0; i < n; i++) {
-        const eddy_node v = w->order[i];
-
-        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
-            if (!eddy__is_back_edge(flow, v, flow->edge[e].to,
-                                    flow->edge[e].input != EDDY__CONTROL) &&
-                --waits[flow->edge[e].to] == 0)
-                w->order[n++] = flow->edge[e].to;
-    }
-    w->n_order = n;
-    return EDDY_OK;
-}
-
 /* The frame of the ys, which must be one. */
 static eddy_status find_home(eddy__walk *w, const eddy_output *ys, size_t n_ys)
 {
@@ -623,11 +590,12 @@ static eddy_status study(eddy__walk *w, const eddy_output *ys, size_t n_ys,
     size_t n_slots;
 
     EDDY_TRY(select_nodes(w, ys, n_ys, xs, n_xs));
-    EDDY_TRY(eddy__analysis_build(&w->selection, &w->analysis, w->err));
+    EDDY_TRY(eddy__analysis_build_whole(&w->selection, &w->analysis, w->err));
     EDDY_TRY(eddy__flow_build(&w->flow, &w->selection, &w->arena, w->err));
-    EDDY_TRY(order_nodes(w));
-    if (!eddy__branches_find(&w->branches, &w->flow, w->analysis, w->order,
-                             w->n_order, &w->arena))
+    w->branches = w->analysis->branches;
+    w->is_branch_ready =
+        eddy__arena_allocate_zeroed(&w->arena, w->branches.n, 1);
+    if (!w->is_branch_ready)
         return eddy__fail_memory(w->err);
     EDDY_TRY(eddy__tapes_find(&w->tapes, &w->flow, &w->arena, w->err));
     EDDY_TRY(infer_shapes(w));
@@ -699,7 +667,6 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
                     .prefix = options && options->prefix ? options->prefix
                                                          : "gradients",
                     .arena.allocator = allocator,
-                    .branches.allocator = allocator,
                     .real.allocator = allocator,
                     .imported.allocator = allocator,
                     .n_nodes = graph->n_nodes,
@@ -719,7 +686,6 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
     for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
         out_gradients[i] = EDDY__NO_OUTPUT;
     eddy_analysis_destroy(w.analysis);
-    eddy__branches_deinit(&w.branches);
     eddy__output_map_deinit(&w.real);
     eddy__output_map_deinit(&w.imported);
     eddy__free(allocator, w.ready, w.ready_capacity, sizeof *w.ready);

@@ -19,10 +19,10 @@
 #ifndef EDDY_AUTODIFF_WALK_H
 #define EDDY_AUTODIFF_WALK_H
 
-#include "autodiff/branches.h"
 #include "autodiff/output_map.h"
 #include "autodiff/tape.h"
 #include "eddy/gradients.h"
+#include "frames/branches.h"
 #include "frames/infer.h"
 
 #define EDDY__NO_OUTPUT ((eddy_output){.node = EDDY_NO_NODE})
@@ -89,11 +89,10 @@ typedef struct eddy__walk {
     eddy_analysis *analysis;
     eddy__flow flow;
     eddy__shapes shapes;
-    eddy__branches branches;
+    eddy__branches branches;  /* those of the analysis */
+    uint8_t *is_branch_ready; /* its predicate is known to gradients */
     eddy__tapes tapes;
     size_t n_nodes; /* forward ones */
-    eddy_node *order;
-    size_t n_order;
 
     uint8_t *state;         /* a forward node: see activity.c */
     uint32_t *pending;      /* a forward node: consumers to come */

@@ -20,6 +20,17 @@
 /* parallel_iterations above this run with this many. */
 #define EDDY__MAX_PARALLEL_ITERATIONS 4096
 
+/* See frames/branches.h; empty until eddy__find_branches has filled it in. */
+typedef struct eddy__branches {
+    eddy_branch_info *branches;
+    size_t n;
+    uint32_t *jump;       /* a branch: one far around it */
+    uint32_t *of_node;    /* the branch in which the node runs */
+    uint32_t *first_side; /* a Switch of a branch: that of its output 0 */
+    uint32_t *of_frame;   /* a frame: that of its loop, in the frame around */
+    uint8_t *is_exact;    /* a node */
+} eddy__branches;
+
 struct eddy_analysis {
     eddy__arena arena;
     size_t n_nodes; /* of the graph when it was analysed */
@@ -29,6 +40,7 @@ struct eddy_analysis {
     uint32_t *output_frame; /* of the node's outputs */
     uint32_t *n_enters;     /* a frame: its Enters, constant ones too */
     bool *has_next;         /* a frame: it has a NextIteration */
+    eddy__branches branches;
     const char **warnings;
     size_t n_warnings, warnings_capacity;
 };
@@ -40,6 +52,11 @@ struct eddy_analysis {
  */
 eddy_status eddy__analysis_build(const eddy__selection *selection,
                                  eddy_analysis **out_analysis, eddy_error *err);
+
+/* Likewise, with the branches. */
+eddy_status eddy__analysis_build_whole(const eddy__selection *selection,
+                                       eddy_analysis **out_analysis,
+                                       eddy_error *err);
 
 /*
  * Fails with EDDY_E_FEED_IN_FRAME if a fed output lives in a frame of the whole

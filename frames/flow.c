@@ -98,3 +98,38 @@ eddy_status eddy__flow_build(eddy__flow *flow, const eddy__selection *selection,
     fill_edges(flow);
     return EDDY_OK;
 }
+
+/* ---- the order ---- */
+
+/* Kahn's algorithm. */
+eddy_status eddy__flow_order(const eddy__flow *flow, eddy__arena *arena,
+                             eddy_node **out_order, size_t *out_n,
+                             eddy_error *err)
+{
+    uint32_t *waits =
+        eddy__arena_allocate_zeroed(arena, flow->n_nodes, sizeof *waits);
+    eddy_node *order =
+        eddy__arena_allocate(arena, flow->n_selected, sizeof *order);
+    size_t n = 0;
+
+    if (!waits || !order)
+        return eddy__fail_memory(err);
+    for (eddy_node v = 0; v < flow->n_nodes; v++)
+        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
+            waits[flow->edge[e].to] +=
+                eddy__is_ordering(flow, v, flow->edge[e]);
+    for (eddy_node v = 0; v < flow->n_nodes; v++)
+        if (eddy__selected(flow->selection, v) && waits[v] == 0)
+            order[n++] = v;
+    for (size_t i = 0; i < n; i++) {
+        const eddy_node v = order[i];
+
+        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
+            if (eddy__is_ordering(flow, v, flow->edge[e]) &&
+                --waits[flow->edge[e].to] == 0)
+                order[n++] = flow->edge[e].to;
+    }
+    *out_order = order;
+    *out_n = n;
+    return EDDY_OK;
+}

@@ -44,6 +44,15 @@ typedef struct eddy__flow {
 eddy_status eddy__flow_build(eddy__flow *flow, const eddy__selection *selection,
                              eddy__arena *arena, eddy_error *err);
 
+/*
+ * The selected nodes in topological order, back edges left out, in `arena`.
+ * Nodes that cycles without a back edge hold are not among them; the analysis
+ * refuses such.
+ */
+eddy_status eddy__flow_order(const eddy__flow *flow, eddy__arena *arena,
+                             eddy_node **out_order, size_t *out_n,
+                             eddy_error *err);
+
 static inline bool eddy__is_node(eddy_node source)
 {
     return source < EDDY__FED;
@@ -68,6 +77,14 @@ static inline bool eddy__is_back_edge(const eddy__flow *flow, eddy_node from,
 {
     return is_data && flow->role[from] == EDDY__ROLE_NEXT_ITERATION &&
            flow->role[to] == EDDY__ROLE_MERGE;
+}
+
+/* Does an out-edge of `from` go forward? */
+static inline bool eddy__is_ordering(const eddy__flow *flow, eddy_node from,
+                                     eddy__edge edge)
+{
+    return !eddy__is_back_edge(flow, from, edge.to,
+                               edge.input != EDDY__CONTROL);
 }
 
 #endif

@@ -54,45 +54,16 @@ typedef struct inference {
     eddy_error *err;
 } inference;
 
-/* ---- the order ---- */
-
-static bool is_ordering(const inference *f, eddy_node from, eddy__edge edge)
+/* The analysis has seen to it that the order reaches every node. */
+static eddy_status order_nodes(inference *f, eddy__arena *scratch)
 {
-    return !eddy__is_back_edge(&f->flow, from, edge.to,
-                               edge.input != EDDY__CONTROL);
-}
+    size_t n;
 
-/* How many edges each node waits for, into `place`. */
-static void count_edges(inference *f)
-{
-    const eddy__flow *flow = &f->flow;
-
-    for (eddy_node v = 0; v < flow->n_nodes; v++)
-        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
-            f->place[flow->edge[e].to] += is_ordering(f, v, flow->edge[e]);
-}
-
-/* Kahn's algorithm; the analysis has seen to it that it reaches every node. */
-static void order_nodes(inference *f)
-{
-    const eddy__flow *flow = &f->flow;
-    size_t n = 0;
-
-    count_edges(f);
-    for (eddy_node v = 0; v < flow->n_nodes; v++)
-        if (eddy__selected(f->selection, v) && f->place[v] == 0)
-            f->order[n++] = v;
-    for (size_t i = 0; i < n; i++) {
-        eddy_node v = f->order[i];
-
-        for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
-            if (is_ordering(f, v, flow->edge[e]) &&
-                --f->place[flow->edge[e].to] == 0)
-                f->order[n++] = flow->edge[e].to;
-    }
-    assert(n == flow->n_selected);
+    EDDY_TRY(eddy__flow_order(&f->flow, scratch, &f->order, &n, f->err));
+    assert(n == f->flow.n_selected);
     for (size_t i = 0; i < n; i++)
         f->place[f->order[i]] = (uint32_t)i;
+    return EDDY_OK;
 }
 
 /* ---- the queue ---- */
@@ -429,9 +400,8 @@ static bool make_state(inference *f, eddy__arena *scratch)
     f->place = eddy__arena_allocate_zeroed(scratch, n, sizeof *f->place);
     f->state = eddy__arena_allocate_zeroed(scratch, n, sizeof *f->state);
     f->visits = eddy__arena_allocate_zeroed(scratch, n, sizeof *f->visits);
-    f->order = eddy__arena_allocate(scratch, n_selected, sizeof *f->order);
     f->heap = eddy__arena_allocate(scratch, n_selected, sizeof *f->heap);
-    return f->place && f->state && f->visits && f->order && f->heap;
+    return f->place && f->state && f->visits && f->heap;
 }
 
 static eddy_status infer(inference *f, eddy__arena *scratch, eddy__arena *arena)
@@ -440,7 +410,7 @@ static eddy_status infer(inference *f, eddy__arena *scratch, eddy__arena *arena)
     if (!make_result(f, scratch, arena) || !make_lists(f, scratch) ||
         !make_state(f, scratch))
         return eddy__fail_memory(f->err);
-    order_nodes(f);
+    EDDY_TRY(order_nodes(f, scratch));
     EDDY_TRY(visit_all(f));
     f->sweep = 1;
     EDDY_TRY(visit_queued(f));

@@ -209,7 +209,7 @@ eddy_status text_graph_analyse(text_graph *t, const char *feeds)
     t->analysis = NULL;
     status = eddy__check_feeds(&s, &t->err);
     if (status == EDDY_OK)
-        status = eddy__analysis_build(&s, &t->analysis, &t->err);
+        status = eddy__analysis_build_whole(&s, &t->analysis, &t->err);
     free(is_fed);
     return status;
 }

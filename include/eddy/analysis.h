@@ -18,6 +18,23 @@ typedef struct eddy_loop_variable {
     eddy_node enter, merge, switch_, next_iteration, exit;
 } eddy_loop_variable;
 
+/*
+ * A branch: side `side` of the `n_sides` that a predicate chooses from, inside
+ * the branch `outer` of the same frame.  Of a bool, side 1 is taken when it
+ * holds; of an index (_SwitchN), the side of that number, and the last if there
+ * is none.  The sides of a predicate have numbers one after the other.  Branch
+ * 0, which all frames share, is that of nodes that run whenever their iteration
+ * does: its predicate is EDDY_NO_NODE, and it has depth 0 and no sides.  That a
+ * loop goes on is no branch.
+ */
+typedef struct eddy_branch_info {
+    eddy_output predicate; /* past Identities */
+    uint32_t side, n_sides;
+    uint32_t outer;
+    uint32_t depth;
+    uint32_t frame; /* in whose iterations the predicate is computed */
+} eddy_branch_info;
+
 /* Frame 0 is the root, with the name "". */
 typedef struct eddy_frame {
     const char *name;
@@ -29,6 +46,7 @@ typedef struct eddy_frame {
     size_t n_variables;
     const eddy_node *invariants; /* its constant Enters */
     size_t n_invariants;
+    uint32_t branch; /* of the parent, in which the loop is */
 } eddy_frame;
 
 /*
@@ -47,6 +65,36 @@ EDDY_API const eddy_frame *eddy_analysis_frame(const eddy_analysis *analysis,
 /* The frame that the node runs in; an Enter runs in its frame's parent. */
 EDDY_API uint32_t eddy_analysis_node_frame(const eddy_analysis *analysis,
                                            eddy_node node);
+
+/* Branches, 0 included; a branch comes after the one that it is in. */
+EDDY_API size_t eddy_analysis_branches(const eddy_analysis *analysis);
+EDDY_API const eddy_branch_info *
+eddy_analysis_branch(const eddy_analysis *analysis, size_t i);
+
+/* The branch that the node runs in; 0 for a node that is not known. */
+EDDY_API uint32_t eddy_analysis_node_branch(const eddy_analysis *analysis,
+                                            eddy_node node);
+
+/*
+ * The branch in which the output is live, of the frame where it lives: a Switch
+ * opens one with each output, an Enter leads to branch 0 of its frame and an
+ * Exit back to the branch that the loop is in.
+ */
+EDDY_API uint32_t eddy_analysis_output_branch(const eddy_analysis *analysis,
+                                              eddy_output output);
+
+/*
+ * Is the node live exactly when its branch is taken?  False where Switches and
+ * Merges are not nested, so that a node depends on two branches of which
+ * neither is within the other, or on some sides of a predicate and not others:
+ * it is then dead in some runs of its branch.
+ */
+EDDY_API bool eddy_analysis_is_exact(const eddy_analysis *analysis,
+                                     eddy_node node);
+
+/* Is `inner` the branch `outer` or in it?  Logarithmic in the depth. */
+EDDY_API bool eddy_analysis_is_within(const eddy_analysis *analysis,
+                                      uint32_t inner, uint32_t outer);
 
 /* Odd but legal findings, one line each; NULL past the end. */
 EDDY_API const char *eddy_analysis_warning(const eddy_analysis *analysis,
