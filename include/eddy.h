@@ -10,6 +10,7 @@
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"
 #include "eddy/lower.h"
+#include "eddy/mxnet.h"
 #include "eddy/npy.h"
 #include "eddy/op.h"
 #include "eddy/plan.h"

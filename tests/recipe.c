@@ -1,0 +1,53 @@
+#include "tests/recipe.h"
+
+#include <check.h>
+
+/* Which of the arrays a register is in, and where. */
+static int kind_of(int x)
+{
+    return x / 16;
+}
+
+static size_t place_of(int x)
+{
+    return (size_t)(x % 16);
+}
+
+static eddy_output output_at(const recipe *r, const eddy_output *inputs,
+                             const eddy_output *done, int x)
+{
+    switch (kind_of(x)) {
+    case 0:
+        return inputs[place_of(x)];
+    case 1:
+        return r->outer[place_of(x)];
+    default:
+        return done[place_of(x)];
+    }
+}
+
+eddy_status recipe_build(eddy_graph *graph, void *user,
+                         const eddy_output *inputs, size_t n,
+                         eddy_output *out_results, eddy_error *err)
+{
+    recipe *r = user;
+    eddy_output done[RECIPE_MAX];
+
+    (void)n;
+    r->calls++;
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const recipe_op *op = &r->ops[i];
+        const bool is_unary = op->y == RECIPE_NONE;
+        const eddy_output both[] = {
+            output_at(r, inputs, done, op->x),
+            output_at(r, inputs, done, is_unary ? op->x : op->y)};
+        const eddy_status status = eddy_graph_add_op(
+            graph, op->op, NULL, both, is_unary ? 1 : 2, &done[i], err);
+
+        if (status != EDDY_OK)
+            return status;
+    }
+    for (size_t i = 0; i < r->n_results; i++)
+        out_results[i] = output_at(r, inputs, done, r->results[i]);
+    return EDDY_OK;
+}
