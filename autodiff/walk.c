@@ -401,8 +401,8 @@ static bool exists(const eddy_graph *graph, eddy_output output)
            output.index < eddy__graph_node(graph, output.node)->n_outputs;
 }
 
-static eddy_status check_list(eddy__walk *w, const char *what,
-                              const eddy_output *list, size_t n, bool real)
+eddy_status eddy__walk_check(eddy__walk *w, const char *what,
+                             const eddy_output *list, size_t n, bool real)
 {
     for (size_t i = 0; i < n; i++) {
         const eddy_output output = list[i];
@@ -437,7 +437,7 @@ static eddy_status check_grad_y(eddy__walk *w, const eddy_output *ys, size_t i)
 
     if (grad.node == EDDY_NO_NODE)
         return EDDY_OK;
-    EDDY_TRY(check_list(w, "grad_y", &grad, 1, true));
+    EDDY_TRY(eddy__walk_check(w, "grad_y", &grad, 1, true));
     if (eddy_graph_output_dtype(w->graph, grad) !=
         eddy_graph_output_dtype(w->graph, y))
         return eddy__walk_fail(
@@ -584,11 +584,9 @@ static eddy_status infer_shapes(eddy__walk *w)
 }
 
 /* Everything that is known before the first node is added. */
-static eddy_status study(eddy__walk *w, const eddy_output *ys, size_t n_ys,
-                         const eddy_output *xs, size_t n_xs)
+eddy_status eddy__walk_study(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                             const eddy_output *xs, size_t n_xs)
 {
-    size_t n_slots;
-
     EDDY_TRY(select_nodes(w, ys, n_ys, xs, n_xs));
     EDDY_TRY(eddy__analysis_build_whole(&w->selection, &w->analysis, w->err));
     EDDY_TRY(eddy__flow_build(&w->flow, &w->selection, &w->arena, w->err));
@@ -598,11 +596,24 @@ static eddy_status study(eddy__walk *w, const eddy_output *ys, size_t n_ys,
     if (!w->is_branch_ready)
         return eddy__fail_memory(w->err);
     EDDY_TRY(eddy__tapes_find(&w->tapes, &w->flow, &w->arena, w->err));
-    EDDY_TRY(infer_shapes(w));
+    return infer_shapes(w);
+}
+
+size_t eddy__walk_slots(const eddy__walk *w)
+{
+    return w->shapes.first[w->n_nodes - 1] +
+           eddy__graph_node(w->graph, (eddy_node)w->n_nodes - 1)->n_outputs;
+}
+
+/* The gradients' own state. */
+static eddy_status prepare(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                           const eddy_output *xs, size_t n_xs)
+{
+    size_t n_slots;
+
     EDDY_TRY(find_home(w, ys, n_ys));
     EDDY_TRY(make_scopes(w));
-    n_slots = w->shapes.first[w->n_nodes - 1] +
-              eddy__graph_node(w->graph, (eddy_node)w->n_nodes - 1)->n_outputs;
+    n_slots = eddy__walk_slots(w);
     w->state = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
     w->pending =
         eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, sizeof *w->pending);
@@ -618,7 +629,8 @@ static eddy_status differentiate(eddy__walk *w, const eddy_output *ys,
                                  size_t n_ys, const eddy_output *xs,
                                  size_t n_xs, eddy_output *out_gradients)
 {
-    EDDY_TRY(study(w, ys, n_ys, xs, n_xs));
+    EDDY_TRY(eddy__walk_study(w, ys, n_ys, xs, n_xs));
+    EDDY_TRY(prepare(w, ys, n_ys, xs, n_xs));
     for (size_t i = 0; i < n_ys && w->status == EDDY_OK; i++)
         add(w, ys[i], start_of(w, ys, i));
     if (w->status == EDDY_OK)
@@ -645,13 +657,46 @@ static eddy_status check(eddy__walk *w, const eddy_output *ys, size_t n_ys,
                                "gradient options of %zu bytes, wanted up to "
                                "%zu",
                                options->size, sizeof *options);
-    EDDY_TRY(check_list(w, "y", ys, n_ys, true));
-    EDDY_TRY(check_list(w, "x", xs, n_xs, false));
+    EDDY_TRY(eddy__walk_check(w, "y", ys, n_ys, true));
+    EDDY_TRY(eddy__walk_check(w, "x", xs, n_xs, false));
     if (options)
-        EDDY_TRY(check_list(w, "stop", options->stop, options->n_stop, false));
+        EDDY_TRY(
+            eddy__walk_check(w, "stop", options->stop, options->n_stop, false));
     for (size_t i = 0; options && options->grad_ys && i < n_ys; i++)
         EDDY_TRY(check_grad_y(w, ys, i));
     return EDDY_OK;
+}
+
+void eddy__walk_init(eddy__walk *w, eddy_graph *graph, const char *prefix,
+                     eddy_error *err)
+{
+    const eddy_allocator *allocator = eddy__context_allocator(graph->ctx);
+
+    *w = (eddy__walk){.graph = graph,
+                      .prefix = prefix,
+                      .arena.allocator = allocator,
+                      .branches.allocator = allocator,
+                      .real.allocator = allocator,
+                      .imported.allocator = allocator,
+                      .n_nodes = graph->n_nodes,
+                      .one = EDDY__NO_OUTPUT,
+                      .minus_one = EDDY__NO_OUTPUT,
+                      .at = EDDY_NO_NODE,
+                      .err = err};
+    /* The graph has grown since any other call. */
+    snprintf(w->source, sizeof w->source, "gradients_%zu", w->n_nodes);
+}
+
+void eddy__walk_deinit(eddy__walk *w)
+{
+    const eddy_allocator *allocator = w->arena.allocator;
+
+    eddy_analysis_destroy(w->analysis);
+    eddy__branches_deinit(&w->branches);
+    eddy__output_map_deinit(&w->real);
+    eddy__output_map_deinit(&w->imported);
+    eddy__free(allocator, w->ready, w->ready_capacity, sizeof *w->ready);
+    eddy__arena_destroy(&w->arena);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
@@ -660,24 +705,14 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
                            const eddy_gradient_options *options,
                            eddy_output *out_gradients, eddy_error *err)
 {
-    const eddy_allocator *allocator = eddy__context_allocator(graph->ctx);
     eddy_error own;
-    eddy__walk w = {.graph = graph,
-                    .options = options,
-                    .prefix = options && options->prefix ? options->prefix
-                                                         : "gradients",
-                    .arena.allocator = allocator,
-                    .real.allocator = allocator,
-                    .imported.allocator = allocator,
-                    .n_nodes = graph->n_nodes,
-                    .one = EDDY__NO_OUTPUT,
-                    .minus_one = EDDY__NO_OUTPUT,
-                    .at = EDDY_NO_NODE,
-                    .err = err ? err : &own};
+    eddy__walk w;
     eddy_status status;
 
-    /* The graph has grown since any other call. */
-    snprintf(w.source, sizeof w.source, "gradients_%zu", w.n_nodes);
+    eddy__walk_init(&w, graph,
+                    options && options->prefix ? options->prefix : "gradients",
+                    err ? err : &own);
+    w.options = options;
     for (size_t i = 0; i < n_xs; i++)
         out_gradients[i] = EDDY__NO_OUTPUT;
     status = check(&w, ys, n_ys, xs, n_xs);
@@ -685,10 +720,6 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
         status = differentiate(&w, ys, n_ys, xs, n_xs, out_gradients);
     for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
         out_gradients[i] = EDDY__NO_OUTPUT;
-    eddy_analysis_destroy(w.analysis);
-    eddy__output_map_deinit(&w.real);
-    eddy__output_map_deinit(&w.imported);
-    eddy__free(allocator, w.ready, w.ready_capacity, sizeof *w.ready);
-    eddy__arena_destroy(&w.arena);
+    eddy__walk_deinit(&w);
     return status;
 }

@@ -113,6 +113,25 @@ typedef struct eddy__walk {
     eddy_error *err;
 } eddy__walk;
 
+/* ---- walk.c: the state, and what is known before the first node is added ----
+ */
+
+/* `prefix` and `err` are borrowed. */
+void eddy__walk_init(eddy__walk *w, eddy_graph *graph, const char *prefix,
+                     eddy_error *err);
+void eddy__walk_deinit(eddy__walk *w);
+
+/* Fails with `what` and a number unless all are outputs, if real of floats. */
+eddy_status eddy__walk_check(eddy__walk *w, const char *what,
+                             const eddy_output *list, size_t n, bool real);
+
+/* Frames, branches, tapes and shapes of all that ys and xs depend on. */
+eddy_status eddy__walk_study(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                             const eddy_output *xs, size_t n_xs);
+
+/* How many outputs the forward nodes have; shapes.first numbers them. */
+size_t eddy__walk_slots(const eddy__walk *w);
+
 /* ---- activity.c ---- */
 
 /*
