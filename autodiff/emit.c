@@ -62,9 +62,14 @@ static eddy_status add_node(eddy__walk *w, const eddy_node_spec *spec,
 {
     const eddy__add_options options = {.strict = false};
 
-    return is_open(w)
-               ? eddy_graph_add(w->graph, spec, out_node, w->err)
-               : eddy__graph_add(w->graph, spec, &options, out_node, w->err);
+    const eddy_status status =
+        is_open(w)
+            ? eddy_graph_add(w->graph, spec, out_node, w->err)
+            : eddy__graph_add(w->graph, spec, &options, out_node, w->err);
+
+    if (status == EDDY_OK && w->late.is_on && !eddy__late_note(w, *out_node))
+        return eddy__fail_memory(w->err);
+    return status;
 }
 
 /* Adds `spec` under its name, or one that no node has. */

@@ -171,8 +171,8 @@ int64_t eddy__rule_int(const eddy_gradient *g, const char *name)
 bool eddy__rule_constant(const eddy_gradient *g, uint32_t i, int64_t *out_value)
 {
     const eddy__walk *w = g->walk;
-    const eddy_tensor *value = eddy__constant_at(
-        &w->shapes, eddy__graph_node(w->graph, g->node)->inputs[i]);
+    const eddy_tensor *value = eddy__static_constant(
+        w, eddy__graph_node(w->graph, g->node)->inputs[i]);
 
     if (!value || value->count != 1)
         return false;

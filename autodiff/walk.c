@@ -675,7 +675,6 @@ void eddy__walk_init(eddy__walk *w, eddy_graph *graph, const char *prefix,
     *w = (eddy__walk){.graph = graph,
                       .prefix = prefix,
                       .arena.allocator = allocator,
-                      .branches.allocator = allocator,
                       .real.allocator = allocator,
                       .imported.allocator = allocator,
                       .n_nodes = graph->n_nodes,
@@ -692,9 +691,9 @@ void eddy__walk_deinit(eddy__walk *w)
     const eddy_allocator *allocator = w->arena.allocator;
 
     eddy_analysis_destroy(w->analysis);
-    eddy__branches_deinit(&w->branches);
     eddy__output_map_deinit(&w->real);
     eddy__output_map_deinit(&w->imported);
+    eddy__late_deinit(w);
     eddy__free(allocator, w->ready, w->ready_capacity, sizeof *w->ready);
     eddy__arena_destroy(&w->arena);
 }

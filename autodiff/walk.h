@@ -19,6 +19,7 @@
 #ifndef EDDY_AUTODIFF_WALK_H
 #define EDDY_AUTODIFF_WALK_H
 
+#include "autodiff/late_shapes.h"
 #include "autodiff/output_map.h"
 #include "autodiff/tape.h"
 #include "eddy/gradients.h"
@@ -89,6 +90,7 @@ typedef struct eddy__walk {
     eddy_analysis *analysis;
     eddy__flow flow;
     eddy__shapes shapes;
+    eddy__late_shapes late;
     eddy__branches branches;  /* those of the analysis */
     uint8_t *is_branch_ready; /* its predicate is known to gradients */
     eddy__tapes tapes;
@@ -265,6 +267,9 @@ eddy_output eddy__real_shape(eddy__walk *w, eddy_output v);
 /* As far as it is known without running. */
 const eddy_shape *eddy__static_shape(const eddy__walk *w, eddy_output v);
 
+/* The tensor that `v` always is, or NULL. */
+const eddy_tensor *eddy__static_constant(const eddy__walk *w, eddy_output v);
+
 /* Zeros of its shape and dtype there, and the branch in which they are live. */
 eddy_output eddy__zeros_like(eddy__walk *w, eddy_output v,
                              uint32_t *out_branch);
@@ -329,6 +334,7 @@ void eddy__release_inputs(eddy__walk *w, eddy_node node);
 struct eddy_gradient {
     eddy__walk *walk;
     eddy_node node;
+    struct eddy__fragment *fragment; /* NULL but in forward mode */
 };
 
 typedef struct eddy__rule {

@@ -32,7 +32,26 @@ static eddy_output const_shape(eddy__walk *w, const eddy_shape *shape)
 
 const eddy_shape *eddy__static_shape(const eddy__walk *w, eddy_output v)
 {
-    return eddy__shape_at(&w->shapes, v);
+    static const eddy_shape unknown = {.rank = -1};
+    const eddy_shape *late;
+
+    if (v.node < w->n_nodes)
+        return eddy__shape_at(&w->shapes, v);
+    late = eddy__late_shape(w, v);
+    return late ? late : &unknown;
+}
+
+const eddy_tensor *eddy__static_constant(const eddy__walk *w, eddy_output v)
+{
+    const eddy__node *n = eddy__graph_node(w->graph, v.node);
+    const eddy_attr *value;
+
+    if (v.node < w->n_nodes)
+        return eddy__constant_at(&w->shapes, v);
+    if (eddy__node_role(n) != EDDY__ROLE_CONST)
+        return NULL;
+    value = eddy__node_attr(n, "value");
+    return value ? value->as.tensors[0] : NULL;
 }
 
 static bool is_small(const eddy_shape *shape)
