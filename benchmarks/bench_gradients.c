@@ -1,0 +1,287 @@
+/*
+ * Loops and their gradients, on one thread: what the backward pass costs beside
+ * the forward one, on gradient graphs that eddy makes and on those that
+ * TensorFlow made of the same programs.
+ */
+#include "benchmarks/loops.h"
+#include "benchmarks/measure.h"
+#include "benchmarks/options.h"
+#include "benchmarks/suite.h"
+#include "benchmarks/table.h"
+
+#include "eddy/gradients.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_REPEATS 7
+#define SCALAR_TRIPS 10000
+
+/* X(member, title, unit, width, decimals): the columns, in this order. */
+#define COLUMN_MAP(X)                                                          \
+    X(trips, "trips", "trips", 7, 0)                                           \
+    X(ns_iteration, "ns/trip", "ns", 9, 1)                                     \
+    X(cpu_ns_iteration, "cpu", "ns", 9, 1)                                     \
+    X(by_forward, "by fwd", "measured/forward", 6, 2)                          \
+    X(nodes, "nodes", "executions/trip", 6, 1)                                 \
+    X(allocations, "allocs", "calls", 6, 0)                                    \
+    X(tape_bytes, "tape", "bytes/trip", 8, 1)                                  \
+    X(limit, "limit", "ns", 7, 0)                                              \
+    X(ratio, "ratio", "measured/limit", 5, 2)
+
+typedef struct row {
+#define X(member, title, unit, width, decimals) double member;
+    COLUMN_MAP(X)
+#undef X
+} row;
+
+static const column columns[] = {
+#define X(member, title, unit, width, decimals)                                \
+    {title, #member, unit, width, decimals},
+    COLUMN_MAP(X)
+#undef X
+};
+
+#define N_COLUMNS (sizeof columns / sizeof columns[0])
+
+typedef struct bench_state {
+    bench_options *options;
+    const table *table;
+    eddy_context *ctx;
+    bool has_failed;
+} bench_state;
+
+/* What to run, and what it is held against. */
+typedef struct program {
+    const char *name;
+    const eddy_graph *graph;
+    const eddy_output *fetches;
+    size_t n_fetches;
+    uint64_t trips;
+    double limit;       /* ns a trip; NAN: none */
+    const row *forward; /* the row of its forward pass, or NULL */
+    double peak_bytes;  /* out: the most that the run held */
+} program;
+
+/* ---- one program ---- */
+
+static void fill_row(row *r, const program *p, const timing *t,
+                     const eddy_stats *stats)
+{
+    const double trips = (double)p->trips;
+
+    r->trips = trips;
+    r->ns_iteration = (double)t->median_ns / trips;
+    r->cpu_ns_iteration = (double)t->cpu_ns / trips;
+    r->by_forward = p->forward ? r->ns_iteration / p->forward->ns_iteration
+                               : (double)NAN;
+    r->nodes =
+        (double)(stats->live_executions + stats->dead_executions) / trips;
+    r->allocations = (double)stats->allocations;
+    r->limit = p->limit;
+    r->ratio = r->ns_iteration / p->limit;
+    /* The forward pass has none; its peak is kept here for the others. */
+    r->tape_bytes =
+        ((double)stats->peak_bytes - (p->forward ? p->forward->tape_bytes : 0)) /
+        (p->forward ? trips : 1);
+}
+
+static eddy_status execute(const program *p, row *r, eddy_error *err)
+{
+    const eddy_plan_options options = {
+        .size = sizeof options,
+        .fetches = p->fetches,
+        .n_fetches = p->n_fetches,
+    };
+    eddy_plan *plan = NULL;
+    eddy_run *run = NULL;
+    timing t;
+    eddy_status status = eddy_plan_create(p->graph, &options, &plan, err);
+
+    if (status == EDDY_OK)
+        status = eddy_run_create(plan, NULL, &run, err);
+    if (status == EDDY_OK)
+        status = measure_run(run, LEAST_REPEATS, &t, err);
+    if (status == EDDY_OK) {
+        const eddy_stats stats = eddy_run_stats(run);
+
+        fill_row(r, p, &t, &stats);
+    }
+    eddy_run_destroy(run);
+    eddy_plan_release(plan);
+    return status;
+}
+
+static void fail(bench_state *bench, const char *name, const eddy_error *err)
+{
+    table_refusal(bench->table, name, err);
+    bench->has_failed = true;
+}
+
+/* Measures and prints; false if it did not run. */
+static bool measure(bench_state *bench, const program *p, row *r)
+{
+    eddy_error err = {.code = EDDY_OK};
+    double values[N_COLUMNS];
+    size_t n = 0;
+
+    if (execute(p, r, &err) != EDDY_OK) {
+        fail(bench, p->name, &err);
+        return false;
+    }
+#define X(member, title, unit, width, decimals) values[n++] = r->member;
+    COLUMN_MAP(X)
+#undef X
+    if (!p->forward)
+        values[6] = (double)NAN;
+    if (options_want(bench->options, p->name))
+        table_row(bench->table, p->name, values);
+    return true;
+}
+
+/* ---- the scalar loop ---- */
+
+/* y = y * x, SCALAR_TRIPS times. */
+static eddy_output build_scalar(builder *b, eddy_output *x, eddy_output *y)
+{
+    const eddy_output zero = builder_int(b, 0, EDDY_NO_NODE);
+    eddy_output firsts[2], nexts[2], exits[2] = {{EDDY_NO_NODE, 0}};
+    loop l;
+
+    *x = builder_float(b, 1.0001F, EDDY_NO_NODE);
+    *y = builder_float(b, 1, EDDY_NO_NODE);
+    firsts[0] = zero;
+    firsts[1] = *y;
+    loop_open(b, &l, "while", firsts, 2);
+    loop_test_trips(b, &l, SCALAR_TRIPS);
+    nexts[0] = loop_next_count(b, &l);
+    nexts[1] = builder_binary(b, "Mul", l.body[1],
+                              builder_enter(b, "while", *x, true));
+    loop_close(b, &l, nexts, exits);
+    return exits[1];
+}
+
+static void measure_scalar(bench_state *bench)
+{
+    eddy_output fetches[3] = {{EDDY_NO_NODE, 0}}, xs[2];
+    row forward = {.trips = 0}, backward = {.trips = 0};
+    builder b;
+    program p = {.name = "scalar_fwd",
+                 .fetches = fetches,
+                 .n_fetches = 1,
+                 .trips = SCALAR_TRIPS,
+                 .limit = (double)NAN};
+
+    builder_init(&b, bench->ctx);
+    fetches[0] = build_scalar(&b, &xs[0], &xs[1]);
+    if (b.status == EDDY_OK)
+        b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, NULL,
+                                  fetches + 1, &b.err);
+    p.graph = b.graph;
+    if (b.status != EDDY_OK) {
+        fail(bench, p.name, &b.err);
+    } else if (measure(bench, &p, &forward)) {
+        p.name = "scalar_fwd_bwd";
+        p.n_fetches = 3;
+        p.limit = 900;
+        p.forward = &forward;
+        measure(bench, &p, &backward);
+    }
+    builder_deinit(&b);
+}
+
+/* ---- recorded graphs ---- */
+
+/* The graph as it was recorded. */
+static void measure_recording(bench_state *bench, const json_t *listing,
+                              const char *name, double limit,
+                              const row *forward)
+{
+    eddy_error err = {.code = EDDY_OK};
+    row r = {.trips = 0};
+    recording g;
+
+    if (recording_load(&g, bench->ctx, bench->options->graphs, name,
+                       json_object_get(listing, name), &err) == EDDY_OK)
+        measure(bench,
+                &(program){.name = name,
+                           .graph = g.graph,
+                           .fetches = g.fetches,
+                           .n_fetches = g.n_fetches,
+                           .trips = g.iterations,
+                           .limit = limit,
+                           .forward = forward},
+                &r);
+    else
+        fail(bench, name, &err);
+    recording_deinit(&g);
+}
+
+/* The forward graph with gradients of eddy's, for the weights and the bias. */
+static bool measure_lstm(bench_state *bench, const json_t *listing,
+                         row *forward)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy_output fetches[3], xs[2] = {{0, 0}};
+    row r = {.trips = 0};
+    recording g;
+    bool is_done = false;
+    program p = {.name = "lstm_fwd", .fetches = fetches, .limit = (double)NAN};
+    eddy_status status =
+        recording_load(&g, bench->ctx, bench->options->graphs, "lstm_fwd",
+                       json_object_get(listing, "lstm_fwd"), &err);
+
+    if (status == EDDY_OK) {
+        xs[0].node = eddy_graph_find(g.graph, "Const");
+        xs[1].node = eddy_graph_find(g.graph, "Const_1");
+        fetches[0] = g.fetches[0];
+        status = eddy_gradients(g.graph, fetches, 1, xs, 2, NULL, fetches + 1,
+                                &err);
+    }
+    p.graph = g.graph;
+    p.trips = g.iterations;
+    p.n_fetches = 1;
+    if (status != EDDY_OK) {
+        fail(bench, p.name, &err);
+    } else if (measure(bench, &p, forward)) {
+        p.name = "lstm_fwd_bwd_own";
+        p.n_fetches = 3;
+        p.limit = 160000;
+        p.forward = forward;
+        is_done = measure(bench, &p, &r);
+    }
+    recording_deinit(&g);
+    return is_done;
+}
+
+int main(int argc, char **argv)
+{
+    eddy_error err = {.code = EDDY_OK};
+    row forward = {.trips = 0};
+    bench_options o;
+    table t = {.columns = columns, .n_columns = N_COLUMNS};
+    bench_state bench = {.options = &o, .table = &t};
+    json_t *listing;
+
+    options_parse(&o, argc, argv, "Loops and their gradients on one thread.");
+    t.is_tsv = o.is_tsv;
+    if (eddy_context_create(NULL, &bench.ctx, &err) != EDDY_OK) {
+        complain("context", &err);
+        return EXIT_FAILURE;
+    }
+    table_begin(&t, "Gradients of loops: one thread, medians");
+    measure_scalar(&bench);
+    listing = suite_read(o.graphs);
+    if (listing) {
+        measure_recording(&bench, listing, "grad_loop", 1100, NULL);
+        if (measure_lstm(&bench, listing, &forward))
+            measure_recording(&bench, listing, "lstm_fwd_bwd", (double)NAN,
+                              &forward);
+    }
+    json_decref(listing);
+    eddy_context_destroy(bench.ctx);
+    return bench.has_failed || !listing || !options_found(&o) ? EXIT_FAILURE
+                                                              : EXIT_SUCCESS;
+}
