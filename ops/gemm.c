@@ -11,6 +11,18 @@ void eddy__gemm_set_threads(uint32_t n)
     openblas_set_num_threads(n < INT_MAX ? (int)n : INT_MAX);
 }
 
+bool eddy__gemm_is_wide(void)
+{
+    static const char *const cores[] = {"SkylakeX", "Cooperlake",
+                                        "SapphireRapids"};
+    const char *name = openblas_get_corename();
+
+    for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
+        if (strcmp(name, cores[i]) == 0)
+            return true;
+    return false;
+}
+
 /* A product in BLAS's terms. */
 typedef struct terms {
     blasint m, n, k;
@@ -46,31 +58,31 @@ static bool to_terms(const eddy__product *p, terms *t)
  */
 #define PRODUCT(dtype, type, gemm, gemv)                                       \
     static void by_vector_##dtype(const terms *t, const type *a,               \
-                                  const type *b, type *out)                    \
+                                  const type *b, type beta, type *out)         \
     {                                                                          \
-        if (t->n == 1) {                                                       \
-            memset(out, 0, (size_t)t->m * sizeof *out);                        \
+        if (beta == 0)                                                         \
+            memset(out, 0, (size_t)(t->n == 1 ? t->m : t->n) * sizeof *out);   \
+        if (t->n == 1)                                                         \
             gemv(CblasRowMajor, t->a, t->a == CblasTrans ? t->k : t->m,        \
-                 t->row_a, 1, a, t->row_a, b, 1, 0, out, 1);                   \
-        } else {                                                               \
-            memset(out, 0, (size_t)t->n * sizeof *out);                        \
+                 t->row_a, 1, a, t->row_a, b, 1, beta, out, 1);                \
+        else                                                                   \
             gemv(CblasRowMajor,                                                \
                  t->b == CblasTrans ? CblasNoTrans : CblasTrans,               \
                  t->b == CblasTrans ? t->n : t->k, t->row_b, 1, b, t->row_b,   \
-                 a, 1, 0, out, 1);                                             \
-        }                                                                      \
+                 a, 1, beta, out, 1);                                          \
     }                                                                          \
     bool eddy__gemm_##dtype(const eddy__product *p)                            \
     {                                                                          \
+        const type beta = p->adds;                                             \
         terms t;                                                               \
                                                                                \
         if (!to_terms(p, &t))                                                  \
             return false;                                                      \
         if (t.m == 1 || t.n == 1)                                              \
-            by_vector_##dtype(&t, p->a, p->b, p->out);                         \
+            by_vector_##dtype(&t, p->a, p->b, beta, p->out);                   \
         else                                                                   \
             gemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, 1, p->a, t.row_a,     \
-                 p->b, t.row_b, 0, p->out, t.n);                               \
+                 p->b, t.row_b, beta, p->out, t.n);                            \
         return true;                                                           \
     }
 

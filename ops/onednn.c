@@ -31,19 +31,22 @@ static bool has_bad_stride(const eddy__product *p)
 }
 
 /*
- * From measurements of one thread; docs/kernels.md has the figures.  With
- * AVX-512 oneDNN is ahead where the first factor has few rows; with AVX2
- * everywhere but in the smallest products.  Those by a vector are BLAS's.
+ * From measurements of one thread; docs/kernels.md has the figures.  Where both
+ * use AVX-512, oneDNN is ahead where the first factor has few rows; where it
+ * alone does, or both use AVX2, everywhere but in the smallest products.  Those
+ * by a vector are BLAS's, unless its vectors are the shorter ones.
  */
 static bool is_faster(const eddy__product *p)
 {
     const double volume = (double)p->m * (double)p->n * (double)p->k;
 
-    if (p->m == 1 || p->n == 1)
-        return false;
-    if (__builtin_cpu_supports("avx512f"))
-        return p->m <= 32 && p->n >= 64 && p->k >= 64 && volume >= 0x1p18;
-    return __builtin_cpu_supports("avx2") && volume >= 0x1p14;
+    if (!__builtin_cpu_supports("avx512f"))
+        return __builtin_cpu_supports("avx2") && p->m > 1 && p->n > 1 &&
+               volume >= 0x1p14;
+    if (!eddy__gemm_is_wide())
+        return p->n > 1 && volume >= 0x1p14;
+    return p->m > 1 && p->m <= 32 && p->n >= 64 && p->k >= 64 &&
+           volume >= 0x1p18;
 }
 
 /* ---- the product ---- */
@@ -83,7 +86,7 @@ static bool multiply_panel(const terms *all, int64_t row, int64_t column,
     t.b = panel;
     t.row_b = PANEL_STRIDE;
     t.out += column;
-    t.adds = row > 0;
+    t.adds = all->adds || row > 0;
     for (int64_t i = 0; i < t.k; i++)
         memcpy(panel + i * PANEL_STRIDE,
                all->b + (row + i) * all->row_b + column,
@@ -122,6 +125,7 @@ bool eddy__onednn_multiply(const eddy__product *p)
         .transpose_a = p->transpose_a ? 'T' : 'N',
         .transpose_b = p->transpose_b ? 'T' : 'N',
         .out = p->out,
+        .adds = p->adds,
     };
     int threads;
     bool done;
