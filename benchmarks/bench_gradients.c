@@ -60,6 +60,7 @@ typedef struct program {
     const eddy_output *fetches;
     size_t n_fetches;
     uint64_t trips;
+    eddy_optimize optimize;
     double limit;       /* ns a trip; NAN: none */
     const row *forward; /* the row of its forward pass, or NULL */
     double peak_bytes;  /* out: the most that the run held */
@@ -75,17 +76,17 @@ static void fill_row(row *r, const program *p, const timing *t,
     r->trips = trips;
     r->ns_iteration = (double)t->median_ns / trips;
     r->cpu_ns_iteration = (double)t->cpu_ns / trips;
-    r->by_forward = p->forward ? r->ns_iteration / p->forward->ns_iteration
-                               : (double)NAN;
+    r->by_forward =
+        p->forward ? r->ns_iteration / p->forward->ns_iteration : (double)NAN;
     r->nodes =
         (double)(stats->live_executions + stats->dead_executions) / trips;
     r->allocations = (double)stats->allocations;
     r->limit = p->limit;
     r->ratio = r->ns_iteration / p->limit;
     /* The forward pass has none; its peak is kept here for the others. */
-    r->tape_bytes =
-        ((double)stats->peak_bytes - (p->forward ? p->forward->tape_bytes : 0)) /
-        (p->forward ? trips : 1);
+    r->tape_bytes = ((double)stats->peak_bytes -
+                     (p->forward ? p->forward->tape_bytes : 0)) /
+                    (p->forward ? trips : 1);
 }
 
 static eddy_status execute(const program *p, row *r, eddy_error *err)
@@ -94,6 +95,7 @@ static eddy_status execute(const program *p, row *r, eddy_error *err)
         .size = sizeof options,
         .fetches = p->fetches,
         .n_fetches = p->n_fetches,
+        .optimize = p->optimize,
     };
     eddy_plan *plan = NULL;
     eddy_run *run = NULL;
@@ -177,8 +179,8 @@ static void measure_scalar(bench_state *bench)
     builder_init(&b, bench->ctx);
     fetches[0] = build_scalar(&b, &xs[0], &xs[1]);
     if (b.status == EDDY_OK)
-        b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, NULL,
-                                  fetches + 1, &b.err);
+        b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, NULL, fetches + 1,
+                                  &b.err);
     p.graph = b.graph;
     if (b.status != EDDY_OK) {
         fail(bench, p.name, &b.err);
@@ -219,7 +221,8 @@ static void measure_recording(bench_state *bench, const json_t *listing,
     recording_deinit(&g);
 }
 
-/* The forward graph with gradients of eddy's, for the weights and the bias. */
+/* The forward graph with gradients of eddy's, for the weights and the bias, at
+ * both levels. */
 static bool measure_lstm(bench_state *bench, const json_t *listing,
                          row *forward)
 {
@@ -237,8 +240,8 @@ static bool measure_lstm(bench_state *bench, const json_t *listing,
         xs[0].node = eddy_graph_find(g.graph, "Const");
         xs[1].node = eddy_graph_find(g.graph, "Const_1");
         fetches[0] = g.fetches[0];
-        status = eddy_gradients(g.graph, fetches, 1, xs, 2, NULL, fetches + 1,
-                                &err);
+        status =
+            eddy_gradients(g.graph, fetches, 1, xs, 2, NULL, fetches + 1, &err);
     }
     p.graph = g.graph;
     p.trips = g.iterations;
@@ -251,6 +254,9 @@ static bool measure_lstm(bench_state *bench, const json_t *listing,
         p.limit = 160000;
         p.forward = forward;
         is_done = measure(bench, &p, &r);
+        p.name = "lstm_fwd_bwd_own_full";
+        p.optimize = EDDY_OPTIMIZE_FULL;
+        is_done = measure(bench, &p, &r) && is_done;
     }
     recording_deinit(&g);
     return is_done;

@@ -5,6 +5,7 @@
 #include "frames/references.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/plan/fuse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -320,18 +321,6 @@ static eddy_status count_nodes(const eddy__plan_build *b)
     return EDDY_OK;
 }
 
-/* After pruning: everything that can be refused is refused. */
-static eddy_status check_and_lay_out(eddy__plan_build *b, eddy__arena *scratch)
-{
-    EDDY_TRY(count_nodes(b));
-    EDDY_TRY(check_fetch_frames(b));
-    EDDY_TRY(eddy__infer_shapes(b->selection, b->analysis, b->feed_shapes,
-                                scratch, &b->shapes, b->err));
-    EDDY_TRY(describe_fetches(b));
-    EDDY_TRY(copy_warnings(b));
-    return eddy__plan_lay_out(b);
-}
-
 /* Marks in new memory what is fed and what is needed. */
 static eddy_status select_nodes(const eddy__plan_build *b,
                                 eddy__selection *selection,
@@ -351,6 +340,48 @@ static eddy_status select_nodes(const eddy__plan_build *b,
     EDDY_TRY(eddy__prune(selection, b->options, keep, b->err));
     selection->keep = keep;
     return EDDY_OK;
+}
+
+/* Lays out a copy of the graph in which nodes have been fused. */
+static eddy_status lay_out_fused(const eddy__plan_build *given,
+                                 const eddy_graph *graph, eddy__arena *scratch)
+{
+    eddy__plan_build b = *given;
+    eddy__selection selection = {.graph = graph};
+    eddy_analysis *analysis = NULL;
+    eddy_status status;
+
+    b.selection = &selection;
+    EDDY_TRY(select_nodes(&b, &selection, scratch));
+    EDDY_TRY(count_nodes(&b));
+    EDDY_TRY(eddy__analysis_build(&selection, &analysis, b.err));
+    b.analysis = analysis;
+    status = eddy__infer_shapes(&selection, analysis, b.feed_shapes, scratch,
+                                &b.shapes, b.err);
+    if (status == EDDY_OK)
+        status = eddy__plan_lay_out(&b);
+    eddy_analysis_destroy(analysis);
+    return status;
+}
+
+/* After pruning: everything that can be refused is refused. */
+static eddy_status check_and_lay_out(eddy__plan_build *b, eddy__arena *scratch)
+{
+    eddy_graph *fused;
+    eddy_status status;
+
+    EDDY_TRY(count_nodes(b));
+    EDDY_TRY(check_fetch_frames(b));
+    EDDY_TRY(eddy__infer_shapes(b->selection, b->analysis, b->feed_shapes,
+                                scratch, &b->shapes, b->err));
+    EDDY_TRY(describe_fetches(b));
+    EDDY_TRY(copy_warnings(b));
+    EDDY_TRY(eddy__fuse(b, scratch, &fused));
+    if (!fused)
+        return eddy__plan_lay_out(b);
+    status = lay_out_fused(b, fused, scratch);
+    eddy_graph_destroy(fused);
+    return status;
 }
 
 static eddy_status analyse(eddy__plan_build *b, eddy__arena *scratch)

@@ -1,0 +1,191 @@
+#include "runtime/plan/fuse.h"
+
+#include "runtime/base/status.h"
+#include "runtime/core/shape.h"
+
+#include <string.h>
+
+#define FUSED "_MatMulSum"
+
+/* How nodes are read: by edges of any kind, and by the caller. */
+typedef struct readers {
+    const eddy__plan_build *build;
+    uint32_t *n; /* a node */
+} readers;
+
+static eddy_status count_readers(const eddy__plan_build *build,
+                                 eddy__arena *scratch, readers *r)
+{
+    const eddy_plan_options *options = build->options;
+    const eddy_graph *graph = build->selection->graph;
+
+    r->build = build;
+    r->n = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, sizeof *r->n);
+    if (!r->n)
+        return eddy__fail_memory(build->err);
+    for (eddy_node v = 0; v < graph->n_nodes; v++) {
+        const eddy__node *node = eddy__graph_node(graph, v);
+
+        if (!eddy__selected(build->selection, v))
+            continue;
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            r->n[node->inputs[i].node]++;
+        for (uint32_t i = 0; i < node->n_controls; i++)
+            r->n[node->controls[i]]++;
+    }
+    for (size_t i = 0; i < options->n_fetches; i++)
+        r->n[options->fetches[i].node]++;
+    for (size_t i = 0; i < options->n_targets; i++)
+        r->n[options->targets[i]]++;
+    return EDDY_OK;
+}
+
+static bool has_op(const eddy__node *node, const char *op)
+{
+    return node->op && strcmp(node->op_name, op) == 0;
+}
+
+static bool is_fed(const readers *r, eddy_node v)
+{
+    return r->build->selection->is_fed && r->build->selection->is_fed[v];
+}
+
+/* A sum of two values of a dtype whose products BLAS can add up. */
+static bool is_sum(const readers *r, eddy_node v)
+{
+    const eddy__node *node = eddy__graph_node(r->build->selection->graph, v);
+
+    return eddy__selected(r->build->selection, v) && !is_fed(r, v) &&
+           node->n_inputs == 2 &&
+           (has_op(node, "AddV2") || has_op(node, "Add") ||
+            has_op(node, "AddN")) &&
+           (node->output_dtypes[0] == EDDY_FLOAT32 ||
+            node->output_dtypes[0] == EDDY_FLOAT64);
+}
+
+/* A fed output has no shape of its own, but that of the feed. */
+static const eddy_shape *shape_of(const readers *r, eddy_output output)
+{
+    const uint32_t feed = eddy__feed_of(r->build->selection, output);
+
+    return feed == EDDY__NOT_FOUND ? eddy__shape_at(&r->build->shapes, output)
+                                   : &r->build->feed_shapes[feed];
+}
+
+/*
+ * Is input `i` of the sum a product for it alone, and the other one a matrix
+ * that may have the same shape?  Where it turns out to be another, the fused
+ * node broadcasts as the sum does.
+ */
+static bool is_product(const readers *r, eddy_node sum, uint32_t i)
+{
+    const eddy_graph *graph = r->build->selection->graph;
+    const eddy_output *inputs = eddy__graph_node(graph, sum)->inputs;
+    const eddy_shape *other = shape_of(r, inputs[i == 0]);
+
+    return has_op(eddy__graph_node(graph, inputs[i].node), "MatMul") &&
+           !is_fed(r, inputs[i].node) && r->n[inputs[i].node] == 1 &&
+           other->rank == 2 &&
+           eddy__shape_compatible(other, shape_of(r, inputs[i]));
+}
+
+/* The input of `v` that is a product to be fused with it; 2: none. */
+static uint32_t find_product(const readers *r, eddy_node v)
+{
+    uint32_t i = 2;
+
+    if (is_sum(r, v))
+        i = is_product(r, v, 1) ? 1 : is_product(r, v, 0) ? 0 : 2;
+    return i;
+}
+
+/* Both nodes' control inputs, in scratch memory. */
+static eddy_node *join_controls(const eddy__node *a, const eddy__node *b,
+                                eddy__arena *scratch)
+{
+    const size_t n = (size_t)a->n_controls + b->n_controls;
+    eddy_node *out = eddy__arena_allocate(scratch, n, sizeof *out);
+
+    for (uint32_t i = 0; out && i < a->n_controls; i++)
+        out[i] = a->controls[i];
+    for (uint32_t i = 0; out && i < b->n_controls; i++)
+        out[a->n_controls + i] = b->controls[i];
+    return out;
+}
+
+/* Makes the sum `v` of the copy the fused node, by way of one that is added. */
+static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
+                        eddy__arena *scratch, eddy_error *err)
+{
+    const eddy__add_options options = {.strict = false};
+    const size_t n_nodes = copy->n_nodes;
+    const eddy__node *sum = eddy__graph_node(copy, v);
+    const eddy__node *factor =
+        eddy__graph_node(copy, sum->inputs[product].node);
+    const eddy_output inputs[] = {factor->inputs[0], factor->inputs[1],
+                                  sum->inputs[product == 0]};
+    const bool transpose_a = eddy__node_bool(factor, "transpose_a");
+    const bool transpose_b = eddy__node_bool(factor, "transpose_b");
+    const eddy_attr attrs[] = {eddy_attr_bool("transpose_a", &transpose_a),
+                               eddy_attr_bool("transpose_b", &transpose_b)};
+    const eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = FUSED,
+        .inputs = inputs,
+        .n_inputs = 3,
+        .controls = join_controls(sum, factor, scratch),
+        .n_controls = (size_t)sum->n_controls + factor->n_controls,
+        .attrs = attrs,
+        .n_attrs = 2,
+    };
+    const char *name = sum->name, *device = sum->device;
+    eddy_node made;
+
+    if (!spec.controls)
+        return eddy__fail_memory(err);
+    EDDY_TRY(eddy__graph_add(copy, &spec, &options, &made, err));
+    copy->nodes[v] = copy->nodes[made];
+    copy->nodes[v].name = name;
+    copy->nodes[v].device = device;
+    eddy__graph_truncate(copy, n_nodes);
+    return EDDY_OK;
+}
+
+static eddy_status fuse_all(const readers *r, eddy_graph *copy,
+                            eddy__arena *scratch)
+{
+    const size_t n = copy->n_nodes;
+
+    for (eddy_node v = 0; v < n; v++) {
+        const uint32_t product = find_product(r, v);
+
+        if (product < 2)
+            EDDY_TRY(fuse(copy, v, product, scratch, r->build->err));
+    }
+    return EDDY_OK;
+}
+
+eddy_status eddy__fuse(const eddy__plan_build *build, eddy__arena *scratch,
+                       eddy_graph **out_graph)
+{
+    const eddy_graph *graph = build->selection->graph;
+    eddy_status status;
+    eddy_node v = 0;
+    readers r;
+
+    *out_graph = NULL;
+    if (build->options->optimize != EDDY_OPTIMIZE_FULL)
+        return EDDY_OK;
+    EDDY_TRY(count_readers(build, scratch, &r));
+    while (v < graph->n_nodes && find_product(&r, v) == 2)
+        v++;
+    if (v == graph->n_nodes)
+        return EDDY_OK;
+    EDDY_TRY(eddy__graph_clone(graph, out_graph, build->err));
+    status = fuse_all(&r, *out_graph, scratch);
+    if (status != EDDY_OK) {
+        eddy_graph_destroy(*out_graph);
+        *out_graph = NULL;
+    }
+    return status;
+}
