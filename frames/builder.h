@@ -260,8 +260,9 @@ eddy_shape eddy__known_shape(const eddy_graph *graph,
                              const eddy__assumed *assumed, eddy_output output);
 
 /*
- * The same, where the variables of open loops that have shape invariants are
- * taken to be of these and no more.
+ * What is certain in every iteration of the loops that are open: of a variable
+ * its shape invariant, or, without one, that it stays a scalar if it starts as
+ * one, and nothing else.
  */
 eddy_shape eddy__open_shape(const eddy_graph *graph, eddy_output output);
 

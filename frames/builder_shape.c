@@ -4,8 +4,8 @@
  * plan makes.
  *
  * The nodes are visited inputs first.  The Merge of a loop that is open has its
- * Enter's shape, which it has in the first iteration; that of a loop that has
- * ended has none that is certain.
+ * Enter's shape, which it has in the first iteration, or its invariant; that of
+ * a loop that has ended has none that is certain.
  */
 #include "frames/builder.h"
 #include "runtime/base/status.h"
@@ -32,6 +32,7 @@ typedef struct inquiry {
     const eddy_graph *graph;
     const eddy__assumed *assumed;
     size_t n_assumed;
+    bool in_every; /* iteration; else in the first of the open loops */
     eddy__arena arena;
     visit *visits;
     size_t n_visits;
@@ -152,6 +153,21 @@ static void infer(inquiry *q, visit *v)
         v->outputs = outputs;
 }
 
+/*
+ * Nobody has said that a variable of an open loop keeps its shape, and the body
+ * that could tell is not there.  A scalar is taken to stay one: counters and
+ * sums are, and most that is computed from a variable would be unknown with it.
+ */
+static void forget_changing(const inquiry *q, visit *v)
+{
+    const eddy__node *merge = &q->graph->nodes[v->node];
+    const eddy_output *inputs = merge->inputs;
+
+    if (q->in_every && v->outputs && v->outputs[0].rank > 0 &&
+        inputs[0].node == inputs[1].node && inputs[0].index == inputs[1].index)
+        v->outputs[0] = eddy__shape_unknown();
+}
+
 static void finish(inquiry *q, visit *v)
 {
     const eddy__node *node = &q->graph->nodes[v->node];
@@ -173,6 +189,8 @@ static void finish(inquiry *q, visit *v)
     } else if (node->op && node->op->infer &&
                !(is_merge && is_closed_merge(q, v->node))) {
         infer(q, v);
+        if (is_merge)
+            forget_changing(q, v);
     }
 }
 
@@ -194,11 +212,12 @@ static void step(inquiry *q)
 }
 
 static eddy_shape inquire(const eddy_graph *graph, const eddy__assumed *assumed,
-                          size_t n_assumed, eddy_output output)
+                          size_t n_assumed, bool in_every, eddy_output output)
 {
     inquiry q = {.graph = graph,
                  .assumed = assumed,
                  .n_assumed = n_assumed,
+                 .in_every = in_every,
                  .arena.allocator = graph->arena.allocator};
     eddy_shape shape = eddy__shape_unknown();
 
@@ -218,7 +237,7 @@ static eddy_shape inquire(const eddy_graph *graph, const eddy__assumed *assumed,
 eddy_shape eddy__known_shape(const eddy_graph *graph,
                              const eddy__assumed *assumed, eddy_output output)
 {
-    return inquire(graph, assumed, 1, output);
+    return inquire(graph, assumed, 1, false, output);
 }
 
 /* Puts down the invariants of the open loops that have any; how many do. */
@@ -245,11 +264,11 @@ eddy_shape eddy__open_shape(const eddy_graph *graph, eddy_output output)
     eddy__assumed *list;
 
     if (n == 0)
-        return inquire(graph, NULL, 0, output);
+        return inquire(graph, NULL, 0, true, output);
     list = eddy__allocate(b->allocator, n, sizeof *list);
     if (!list)
         return shape;
-    shape = inquire(graph, list, list_invariants(b, list), output);
+    shape = inquire(graph, list, list_invariants(b, list), true, output);
     eddy__free(b->allocator, list, n, sizeof *list);
     return shape;
 }

@@ -97,9 +97,9 @@ eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
                                  const eddy_shape *item);
 
 /*
- * What is known of the shape of an output that has been built, in the first
- * iteration of the loops that are open; a variable with a shape invariant has
- * no more than that.
+ * What is known of the shape of an output that has been built, in every
+ * iteration of the loops that are open: so give loops shape invariants.  A
+ * variable without one is taken to stay a scalar, if it starts as one.
  */
 eddy_shape eddy__shape_of(const eddy__writer *w, eddy_output output);
 
