@@ -1,14 +1,17 @@
 /*
  * Puts an analysis together: edges, cycles, the frame tree, loop variables and
- * checks; and, for who asks for the whole, branches.
+ * checks; and, for who asks for the whole, branches, trip counters and
+ * what could be lazier.
  */
 #include "frames/analysis.h"
 
 #include "frames/branches.h"
 #include "frames/cycle.h"
+#include "frames/eager.h"
 #include "frames/flow.h"
 #include "frames/frame_tree.h"
 #include "frames/loop_variables.h"
+#include "frames/trip_counter.h"
 #include "frames/validate.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -24,7 +27,11 @@ static eddy_status analyse(const eddy__selection *selection, bool whole,
     EDDY_TRY(eddy__frame_tree_build(&flow, a, scratch, err));
     EDDY_TRY(eddy__find_loop_variables(&flow, a, scratch, err));
     EDDY_TRY(eddy__validate(&flow, a, scratch, err));
-    return whole ? eddy__find_branches(&flow, a, scratch, err) : EDDY_OK;
+    if (!whole)
+        return EDDY_OK;
+    EDDY_TRY(eddy__find_branches(&flow, a, scratch, err));
+    EDDY_TRY(eddy__find_trip_counters(&flow, a, err));
+    return eddy__find_eager(&flow, a, scratch, err);
 }
 
 static eddy_status build(const eddy__selection *selection, bool whole,
@@ -157,6 +164,12 @@ bool eddy_analysis_is_within(const eddy_analysis *analysis, uint32_t inner,
 {
     return inner < analysis->branches.n && outer < analysis->branches.n &&
            eddy__branch_is_within(&analysis->branches, inner, outer);
+}
+
+const eddy_eager_node *eddy_analysis_eager(const eddy_analysis *analysis,
+                                           size_t i)
+{
+    return i < analysis->n_eager ? &analysis->eager[i] : NULL;
 }
 
 const char *eddy_analysis_warning(const eddy_analysis *analysis, size_t i)

@@ -41,6 +41,8 @@ struct eddy_analysis {
     uint32_t *n_enters;     /* a frame: its Enters, constant ones too */
     bool *has_next;         /* a frame: it has a NextIteration */
     eddy__branches branches;
+    eddy_eager_node *eager;
+    size_t n_eager;
     const char **warnings;
     size_t n_warnings, warnings_capacity;
 };
@@ -53,7 +55,7 @@ struct eddy_analysis {
 eddy_status eddy__analysis_build(const eddy__selection *selection,
                                  eddy_analysis **out_analysis, eddy_error *err);
 
-/* Likewise, with the branches. */
+/* Likewise, with branches, trip counters and what runs needlessly. */
 eddy_status eddy__analysis_build_whole(const eddy__selection *selection,
                                        eddy_analysis **out_analysis,
                                        eddy_error *err);

@@ -18,6 +18,36 @@ typedef struct eddy_loop_variable {
     eddy_node enter, merge, switch_, next_iteration, exit;
 } eddy_loop_variable;
 
+typedef enum eddy_comparison {
+    EDDY_LESS,
+    EDDY_LESS_EQUAL,
+    EDDY_GREATER,
+    EDDY_GREATER_EQUAL,
+    EDDY_NOT_EQUAL
+} eddy_comparison;
+
+/*
+ * How a loop counts its trips: it goes on only while a variable, to which every
+ * trip adds a constant, compares so with a limit that does not change.  Each
+ * output is where the value comes from, past Identities and out of the loops
+ * that it enters as an invariant.
+ */
+typedef struct eddy_trip_counter {
+    size_t variable; /* its number among those of the frame */
+    eddy_output start;
+    eddy_output step;   /* of a Const */
+    bool is_subtracted; /* the step is */
+    eddy_output limit;
+    eddy_comparison comparison; /* the variable is LESS than the limit, ... */
+    bool is_only;               /* nothing else can end the loop */
+    /*
+     * How often the body runs, at most unless is_only; -1 if start, step and
+     * limit are not integer constants, or if it would not come to an end
+     * without wrapping around.
+     */
+    int64_t trips;
+} eddy_trip_counter;
+
 /*
  * A branch: side `side` of the `n_sides` that a predicate chooses from, inside
  * the branch `outer` of the same frame.  Of a bool, side 1 is taken when it
@@ -47,6 +77,7 @@ typedef struct eddy_frame {
     const eddy_node *invariants; /* its constant Enters */
     size_t n_invariants;
     uint32_t branch; /* of the parent, in which the loop is */
+    const eddy_trip_counter *trip_counter; /* NULL: none was found */
 } eddy_frame;
 
 /*
@@ -95,6 +126,20 @@ EDDY_API bool eddy_analysis_is_exact(const eddy_analysis *analysis,
 /* Is `inner` the branch `outer` or in it?  Logarithmic in the depth. */
 EDDY_API bool eddy_analysis_is_within(const eddy_analysis *analysis,
                                       uint32_t inner, uint32_t outer);
+
+/*
+ * A node that runs whenever its own branch does, though what it computes is
+ * used in one side of a predicate alone, `branch`: built inside of that, it
+ * would run only when needed.  Nodes with effects and cheap ones are not named.
+ */
+typedef struct eddy_eager_node {
+    eddy_node node;
+    uint32_t branch;
+} eddy_eager_node;
+
+/* In the order of the nodes; NULL past the end. */
+EDDY_API const eddy_eager_node *
+eddy_analysis_eager(const eddy_analysis *analysis, size_t i);
 
 /* Odd but legal findings, one line each; NULL past the end. */
 EDDY_API const char *eddy_analysis_warning(const eddy_analysis *analysis,

@@ -1,0 +1,343 @@
+/*
+ * A loop counts its trips if it goes on only while a variable, to which every
+ * trip adds a constant, is below, above or unequal to something that does not
+ * change in the loop.  The comparison may be one side of a LogicalAnd.
+ */
+#include "frames/trip_counter.h"
+
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+/* So many comparisons of a predicate are looked at. */
+#define MOST_TERMS 64
+
+typedef struct finder {
+    const eddy__flow *flow;
+    eddy_analysis *analysis;
+    uint32_t frame;
+} finder;
+
+/* A node of that op, with two inputs as it should have. */
+static bool is_op(const eddy__flow *flow, eddy_output v, const char *op)
+{
+    const eddy__node *node = eddy__flow_node(flow, v.node);
+
+    return node->n_inputs == 2 && strcmp(node->op_name, op) == 0;
+}
+
+/* ---- where values come from ---- */
+
+/* Past Identities, and out of the loops in which it does not change. */
+static eddy_output trace(const eddy__flow *flow, eddy_output v)
+{
+    for (;;) {
+        const uint8_t role = flow->role[v.node];
+        const bool is_passed =
+            role == EDDY__ROLE_FORWARD ||
+            (role == EDDY__ROLE_ENTER && flow->is_constant[v.node]);
+
+        if (!is_passed || v.index != 0 ||
+            !eddy__is_node(flow->source[flow->first_in[v.node]]))
+            return v;
+        v = eddy__flow_node(flow, v.node)->inputs[0];
+    }
+}
+
+/* Input `i` of a node, traced; node EDDY_NO_NODE if it is fed or cut. */
+static eddy_output traced_input(const eddy__flow *flow, eddy_node node,
+                                uint32_t i)
+{
+    if (!eddy__is_node(flow->source[flow->first_in[node] + i]))
+        return (eddy_output){.node = EDDY_NO_NODE};
+    return trace(flow, eddy__flow_node(flow, node)->inputs[i]);
+}
+
+static bool is_constant(const eddy__flow *flow, eddy_output v)
+{
+    return v.node != EDDY_NO_NODE && flow->role[v.node] == EDDY__ROLE_CONST;
+}
+
+/* Is it the same in all iterations of the frame? */
+static bool is_invariant(const finder *f, eddy_output v)
+{
+    return v.node != EDDY_NO_NODE &&
+           (is_constant(f->flow, v) ||
+            f->analysis->output_frame[v.node] != f->frame);
+}
+
+/* ---- constants ---- */
+
+typedef struct range {
+    int64_t lowest, highest;
+} range;
+
+/* What an integer dtype of at most 64 bits, signed, holds. */
+static bool find_range(eddy_dtype dtype, range *out)
+{
+    switch (dtype) {
+    case EDDY_INT8:
+        *out = (range){INT8_MIN, INT8_MAX};
+        return true;
+    case EDDY_INT16:
+        *out = (range){INT16_MIN, INT16_MAX};
+        return true;
+    case EDDY_INT32:
+        *out = (range){INT32_MIN, INT32_MAX};
+        return true;
+    case EDDY_INT64:
+        *out = (range){INT64_MIN, INT64_MAX};
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int64_t read_integer(const eddy_tensor *tensor)
+{
+    const void *data = eddy_tensor_data(tensor);
+
+    switch (eddy_tensor_dtype(tensor)) {
+    case EDDY_INT8:
+        return *(const int8_t *)data;
+    case EDDY_INT16:
+        return *(const int16_t *)data;
+    case EDDY_INT32:
+        return *(const int32_t *)data;
+    default:
+        return *(const int64_t *)data;
+    }
+}
+
+/* The value of a Const of one integer. */
+static bool find_integer(const eddy__flow *flow, eddy_output v, int64_t *out,
+                         range *out_range)
+{
+    const eddy_attr *attr;
+
+    if (!is_constant(flow, v))
+        return false;
+    attr = eddy__node_attr(eddy__flow_node(flow, v.node), "value");
+    if (!attr || attr->kind != EDDY_ATTR_TENSOR || attr->n != 1 ||
+        eddy_tensor_count(attr->as.tensors[0]) != 1 ||
+        !find_range(eddy_tensor_dtype(attr->as.tensors[0]), out_range))
+        return false;
+    *out = read_integer(attr->as.tensors[0]);
+    return true;
+}
+
+/* ---- how many trips ---- */
+
+/* The counter as if it counted up to where it must be below `limit`. */
+typedef struct counting {
+    int64_t start, step, limit;
+    range range;
+} counting;
+
+/* Mirrors a counter that counts down; false if that does not fit. */
+static bool mirror(counting *c)
+{
+    const int64_t lowest = c->range.lowest;
+
+    if (c->start == INT64_MIN || c->step == INT64_MIN || c->limit == INT64_MIN)
+        return false;
+    c->start = -c->start;
+    c->step = -c->step;
+    c->limit = -c->limit;
+    /* The lowest value of a dtype has no mirror image, and stays unused. */
+    c->range.lowest = -c->range.highest;
+    c->range.highest = lowest == INT64_MIN ? INT64_MAX : -lowest;
+    return true;
+}
+
+/* Trips until start + trips * step reaches `limit`; -1 if it never does. */
+static int64_t count_up(const counting *c, bool exactly)
+{
+    int64_t distance, last;
+    uint64_t trips;
+
+    if (c->start >= c->limit)
+        return exactly && c->start != c->limit ? -1 : 0;
+    if (c->step <= 0 || __builtin_sub_overflow(c->limit, c->start, &distance))
+        return -1;
+    trips = (uint64_t)(distance / c->step) + (distance % c->step != 0);
+    /* The last value must not wrap around. */
+    if ((exactly && distance % c->step != 0) || trips > INT64_MAX ||
+        __builtin_mul_overflow((int64_t)trips, c->step, &last) ||
+        __builtin_add_overflow(last, c->start, &last) ||
+        last > c->range.highest)
+        return -1;
+    return (int64_t)trips;
+}
+
+static int64_t count_trips(counting c, eddy_comparison comparison)
+{
+    const bool is_down = comparison == EDDY_GREATER ||
+                         comparison == EDDY_GREATER_EQUAL ||
+                         (comparison == EDDY_NOT_EQUAL && c.start > c.limit);
+    const bool with_limit =
+        comparison == EDDY_LESS_EQUAL || comparison == EDDY_GREATER_EQUAL;
+
+    if (is_down && !mirror(&c))
+        return -1;
+    if (with_limit && __builtin_add_overflow(c.limit, 1, &c.limit))
+        return -1;
+    return count_up(&c, comparison == EDDY_NOT_EQUAL);
+}
+
+static int64_t known_trips(const finder *f, const eddy_trip_counter *t)
+{
+    counting c;
+    range of_others;
+
+    if (!find_integer(f->flow, t->start, &c.start, &c.range) ||
+        !find_integer(f->flow, t->step, &c.step, &of_others) ||
+        !find_integer(f->flow, t->limit, &c.limit, &of_others) ||
+        (t->is_subtracted && c.step == INT64_MIN))
+        return -1;
+    if (t->is_subtracted)
+        c.step = -c.step;
+    return count_trips(c, t->comparison);
+}
+
+/* ---- the counter ---- */
+
+/* Is it the variable in an iteration, in the condition or in the body? */
+static bool is_variable(const eddy_loop_variable *v, eddy_output value)
+{
+    return (value.node == v->merge && value.index == 0) ||
+           (value.node == v->switch_ && value.index == 1);
+}
+
+/* What every trip adds to the variable; false if that is no constant. */
+static bool find_step(const finder *f, const eddy_loop_variable *v,
+                      eddy_trip_counter *t)
+{
+    const eddy_output next = traced_input(f->flow, v->next_iteration, 0);
+    eddy_output x, y;
+
+    if (next.node == EDDY_NO_NODE)
+        return false;
+    t->is_subtracted = is_op(f->flow, next, "Sub");
+    if (!t->is_subtracted && !is_op(f->flow, next, "Add") &&
+        !is_op(f->flow, next, "AddV2"))
+        return false;
+    x = traced_input(f->flow, next.node, 0);
+    y = traced_input(f->flow, next.node, 1);
+    if (!t->is_subtracted && is_variable(v, y)) {
+        t->step = x;
+        return is_constant(f->flow, x);
+    }
+    t->step = y;
+    return is_variable(v, x) && is_constant(f->flow, y);
+}
+
+/* What a comparison is called with its sides exchanged. */
+static const struct {
+    const char *op;
+    eddy_comparison plain, exchanged;
+} comparisons[] = {
+    {"Less", EDDY_LESS, EDDY_GREATER},
+    {"LessEqual", EDDY_LESS_EQUAL, EDDY_GREATER_EQUAL},
+    {"Greater", EDDY_GREATER, EDDY_LESS},
+    {"GreaterEqual", EDDY_GREATER_EQUAL, EDDY_LESS_EQUAL},
+    {"NotEqual", EDDY_NOT_EQUAL, EDDY_NOT_EQUAL},
+};
+
+/* The variable of the frame that `value` is; EDDY__NOT_FOUND if none. */
+static uint32_t variable_of(const finder *f, eddy_output value)
+{
+    const eddy_frame *frame = &f->analysis->frames[f->frame];
+
+    for (uint32_t i = 0; i < frame->n_variables; i++)
+        if (is_variable(&frame->variables[i], value))
+            return i;
+    return EDDY__NOT_FOUND;
+}
+
+/* Is it fed by one Enter and one NextIteration? */
+static bool is_simple(const finder *f, const eddy_loop_variable *v)
+{
+    return v->merge != EDDY_NO_NODE && v->next_iteration != EDDY_NO_NODE &&
+           v->switch_ != EDDY_NO_NODE &&
+           eddy__flow_node(f->flow, v->merge)->n_inputs == 2;
+}
+
+static bool fill(const finder *f, eddy_output counter, eddy_output limit,
+                 eddy_comparison comparison, eddy_trip_counter *t)
+{
+    const uint32_t i = counter.node == EDDY_NO_NODE ? EDDY__NOT_FOUND
+                                                    : variable_of(f, counter);
+    const eddy_loop_variable *v;
+
+    if (i == EDDY__NOT_FOUND || !is_invariant(f, limit))
+        return false;
+    v = &f->analysis->frames[f->frame].variables[i];
+    if (!is_simple(f, v))
+        return false;
+    t->variable = i;
+    t->limit = limit;
+    t->comparison = comparison;
+    t->start = traced_input(f->flow, v->enter, 0);
+    return t->start.node != EDDY_NO_NODE && find_step(f, v, t);
+}
+
+/* Does the loop go on only while `term` says that a counter is not done? */
+static bool find_in_term(const finder *f, eddy_output term,
+                         eddy_trip_counter *t)
+{
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        if (is_op(f->flow, term, comparisons[i].op)) {
+            const eddy_output x = traced_input(f->flow, term.node, 0);
+            const eddy_output y = traced_input(f->flow, term.node, 1);
+
+            return fill(f, x, y, comparisons[i].plain, t) ||
+                   fill(f, y, x, comparisons[i].exchanged, t);
+        }
+    return false;
+}
+
+static bool find_counter(const finder *f, eddy_trip_counter *t)
+{
+    const eddy_node loop_cond = f->analysis->frames[f->frame].loop_cond;
+    eddy_output terms[MOST_TERMS];
+    size_t n = 1;
+
+    *t = (eddy_trip_counter){.is_only = true};
+    terms[0] = traced_input(f->flow, loop_cond, 0);
+    while (n > 0) {
+        const eddy_output term = terms[--n];
+
+        if (term.node == EDDY_NO_NODE)
+            continue;
+        if (find_in_term(f, term, t)) {
+            t->trips = known_trips(f, t);
+            return true;
+        }
+        t->is_only = false;
+        if (is_op(f->flow, term, "LogicalAnd") && n + 2 <= MOST_TERMS) {
+            terms[n++] = traced_input(f->flow, term.node, 1);
+            terms[n++] = traced_input(f->flow, term.node, 0);
+        }
+    }
+    return false;
+}
+
+eddy_status eddy__find_trip_counters(const eddy__flow *flow, eddy_analysis *a,
+                                     eddy_error *err)
+{
+    finder f = {.flow = flow, .analysis = a};
+
+    for (f.frame = 1; f.frame < a->n_frames; f.frame++) {
+        eddy_trip_counter counter;
+
+        if (a->frames[f.frame].loop_cond == EDDY_NO_NODE ||
+            !find_counter(&f, &counter))
+            continue;
+        a->frames[f.frame].trip_counter =
+            eddy__arena_copy(&a->arena, &counter, 1, sizeof counter);
+        if (!a->frames[f.frame].trip_counter)
+            return eddy__fail_memory(err);
+    }
+    return EDDY_OK;
+}
