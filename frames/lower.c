@@ -97,6 +97,9 @@ static eddy_status begin(eddy__lowering *l)
     l->out->reader = l->graph->reader;
     l->out->producer = l->graph->producer;
     l->out->min_consumer = l->graph->min_consumer;
+    if (!eddy__host_table_copy(&l->graph->host, l->arena.allocator,
+                               &l->out->host))
+        return eddy__fail_memory(l->err);
     l->routines =
         eddy__arena_allocate_zeroed(&l->arena, n, sizeof(eddy__routine *));
     /* What is there already is not added by calls. */

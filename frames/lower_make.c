@@ -112,14 +112,16 @@ static eddy_status open_inputs(eddy__lowering *l, size_t n)
     return EDDY_OK;
 }
 
+/* `like` is the node that the new one is a copy of, or NULL. */
 static eddy_status add(eddy__lowering *l, eddy_node_spec *spec,
-                       const char *device, eddy_node *out_node)
+                       const eddy__node *like, eddy_node *out_node)
 {
     const eddy__add_options options = {
         .strict = true,
         .opaque = true,
+        .host = like && like->op && like->op->flags & EDDY__OP_HOST,
         .forward_edges = true,
-        .device = device,
+        .device = like ? like->device : NULL,
     };
 
     EDDY_TRY(eddy__lower_check_size(l));
@@ -281,7 +283,7 @@ static eddy_status copy_node(eddy__lowering *l, eddy__instance *in,
         spec.name = eddy__lower_name(l, in->scope, node->name);
     if (!spec.name)
         return eddy__fail_memory(l->err);
-    EDDY_TRY(add(l, &spec, node->device, &in->made[id]));
+    EDDY_TRY(add(l, &spec, node, &in->made[id]));
     return in->call ? guard(l, in->made[id], in) : EDDY_OK;
 }
 

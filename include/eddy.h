@@ -9,6 +9,7 @@
 #include "eddy/gradients.h"
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"
+#include "eddy/host.h"
 #include "eddy/lower.h"
 #include "eddy/mxnet.h"
 #include "eddy/npy.h"

@@ -179,6 +179,12 @@ eddy_status eddy__write_node(eddy__scratch *scratch, const eddy_graph *graph,
 
     if (!to)
         return eddy__scratch_fail(scratch, err);
+    if (from->op && from->op->flags & EDDY__OP_HOST)
+        return eddy__fail_at(err, EDDY_UNIMPLEMENTED, EDDY_E_HOST_CALLBACK,
+                             from,
+                             "'%.64s' calls a function of this program, which "
+                             "no file can hold",
+                             from->name);
     eddy__pb__node_def__init(to);
     to->name = eddy__borrow_text(from->name);
     to->op = eddy__borrow_text(from->op_name);

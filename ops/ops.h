@@ -32,6 +32,7 @@
     X(find)                                                                    \
     X(gather)                                                                  \
     X(gather_nd)                                                               \
+    X(host)                                                                    \
     X(join)                                                                    \
     X(leaky_relu)                                                              \
     X(linear_equations)                                                        \

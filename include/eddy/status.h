@@ -117,7 +117,9 @@ typedef enum eddy_status {
     X(EMPTY, "a pop from an empty stack or list")                              \
     X(FULL, "a push onto a full stack or list")                                \
     X(CONSTRUCT, "a loop or branch that is not open, or is not closed")        \
-    X(VALUE_SCOPE, "a value used outside of its loop or branch")
+    X(VALUE_SCOPE, "a value used outside of its loop or branch")               \
+    X(HOST_CALLBACK, "a host callback where there can be none, or that "       \
+                     "failed")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

@@ -115,7 +115,9 @@ static eddy_status clone_body(const eddy_graph *graph, eddy_graph **out_graph,
     copy->reader = graph->reader;
     copy->producer = graph->producer;
     copy->min_consumer = graph->min_consumer;
-    if (!clone_nodes(graph, copy)) {
+    if (!clone_nodes(graph, copy) ||
+        !eddy__host_table_copy(&graph->host, copy->arena.allocator,
+                               &copy->host)) {
         eddy_graph_destroy(copy);
         return eddy__fail_memory(err);
     }

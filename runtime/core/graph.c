@@ -56,6 +56,7 @@ static void destroy_nodes(eddy_graph *graph)
     eddy__map_deinit(&graph->next_suffix);
     eddy__map_deinit(&graph->function_names);
     eddy__pairs_deinit(&graph->controls);
+    eddy__host_table_deinit(&graph->host, allocator);
     eddy__arena_destroy(&graph->arena);
     eddy__free(allocator, graph, 1, sizeof *graph);
 }

@@ -12,6 +12,7 @@
 
 #include "eddy/graph.h"
 #include "runtime/base/map.h"
+#include "runtime/core/host.h"
 #include "runtime/core/pairs.h"
 #include "runtime/core/registry.h"
 
@@ -131,6 +132,7 @@ struct eddy_graph {
     size_t n_functions, functions_capacity;
     eddy__map function_names;
     const eddy__function_reader *reader; /* NULL: nothing is kept as bytes */
+    eddy__host_table host;
     /* GraphDef versions, kept for writing back. */
     int32_t producer, min_consumer;
 };
@@ -147,6 +149,8 @@ typedef struct eddy__add_options {
                            be given; attributes that the op lacks are kept */
     bool opaque;        /* unknown ops, and nodes that give an attribute of
                            their op as EDDY_ATTR_OPAQUE, make opaque nodes */
+    bool host;          /* with `opaque`: nodes that call the host are added,
+                           as they are in the graph that this is a copy of */
     bool forward_edges; /* inputs may be EDDY_NO_NODE; ..._connect sets them */
     const char *device;
 } eddy__add_options;

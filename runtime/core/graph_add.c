@@ -58,7 +58,9 @@ static eddy_status find_op(eddy__draft *draft)
     const eddy__op *op =
         eddy__registry_find(&draft->graph->ctx->registry, draft->spec->op);
 
-    if (op && draft->options->opaque && has_opaque_attr(op, draft->spec))
+    if (op && draft->options->opaque &&
+        (has_opaque_attr(op, draft->spec) ||
+         (op->flags & EDDY__OP_HOST && !draft->options->host)))
         op = NULL;
     draft->op = op;
     if (op || draft->options->opaque)

@@ -13,6 +13,7 @@
 
 struct eddy_infer {
     const eddy__node *node;
+    const eddy_graph *graph;             /* for prepare; else may be NULL */
     const eddy_shape *inputs;            /* n_inputs of the node */
     const eddy_tensor *const *constants; /* NULL where not constant */
     /*

@@ -145,7 +145,7 @@ static bool copy_info(eddy__registry *registry, const eddy_op_spec *spec,
     eddy_op_info *info = &op->info;
 
     info->name = op->name;
-    info->flags = op->flags & ~(EDDY__OP_BUILTIN | EDDY__OP_ORDERED);
+    info->flags = op->flags & ~EDDY__OP_INTERNAL;
     return copy_text(registry, spec->inputs ? spec->inputs : "",
                      &info->inputs) &&
            copy_text(registry, spec->outputs ? spec->outputs : "",
@@ -227,7 +227,7 @@ eddy_status eddy_op_register(eddy_context *ctx, const eddy_op_spec *spec,
         return eddy__fail_node(err, EDDY_INVALID_ARGUMENT, EDDY_E_OP_SPEC, NULL,
                                spec->name, "op has neither kernel nor prepare");
     return add(&ctx->registry, spec, EDDY__ROLE_NONE,
-               spec->flags & ~(EDDY__OP_BUILTIN | EDDY__OP_ORDERED), err);
+               spec->flags & ~EDDY__OP_INTERNAL, err);
 }
 
 const char *eddy_op_name(const eddy_context *ctx, size_t i)

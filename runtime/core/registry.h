@@ -68,6 +68,15 @@ static inline bool eddy__hands_on(eddy__role role)
  */
 #define EDDY__OP_ORDERED (1u << 29)
 
+/*
+ * Among them too: the op calls the host.  Its nodes are not saved, and none is
+ * made of what a file says.
+ */
+#define EDDY__OP_HOST (1u << 28)
+
+/* All that an op registered by a program can't have. */
+#define EDDY__OP_INTERNAL (EDDY__OP_BUILTIN | EDDY__OP_ORDERED | EDDY__OP_HOST)
+
 /* An op has at most this many attributes. */
 #define EDDY__MAX_ATTRS 64
 

@@ -91,6 +91,7 @@ static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
     const eddy_tensor **constants =
         eddy__arena_allocate(lists, n_in, sizeof(eddy_tensor *));
     eddy_infer infer = {.node = node,
+                        .graph = l->selection->graph,
                         .inputs = in,
                         .constants = constants,
                         .outputs = out,
@@ -148,7 +149,8 @@ static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
     if (step->kind != EDDY__STEP_KERNEL)
         return;
     if ((step->flags & EDDY__STEP_INLINE_IN) &&
-        (step->flags & EDDY__STEP_INLINE_OUT) && !(flags & EDDY_OP_ASYNC))
+        (step->flags & EDDY__STEP_INLINE_OUT) &&
+        !(flags & (EDDY_OP_ASYNC | EDDY__OP_HOST)))
         step->kind = EDDY__STEP_SCALAR;
     if (flags & EDDY_OP_ASYNC)
         step->flags |= EDDY__STEP_ASYNC;

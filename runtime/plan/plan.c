@@ -27,14 +27,22 @@ static eddy_status refuse_unreadable(const eddy__selection *selection,
 
     for (eddy_node id = 0; id < graph->n_nodes; id++) {
         const eddy__node *node = eddy__graph_node(graph, id);
+        const eddy__op *op =
+            eddy__registry_find(&graph->ctx->registry, node->op_name);
 
-        if (eddy__selected(selection, id) && !node->op &&
-            eddy__registry_find(&graph->ctx->registry, node->op_name))
-            return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
-                                 node,
-                                 "attribute '%s' has a value of a kind or "
-                                 "dtype that is not supported",
-                                 unreadable_attr(node));
+        if (!eddy__selected(selection, id) || node->op || !op)
+            continue;
+        if (op->flags & EDDY__OP_HOST)
+            return eddy__fail_at(err, EDDY_FAILED_PRECONDITION,
+                                 EDDY_E_HOST_CALLBACK, node,
+                                 "'%.64s' would call a function of the program "
+                                 "that made the file",
+                                 node->name);
+        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                             node,
+                             "attribute '%s' has a value of a kind or "
+                             "dtype that is not supported",
+                             unreadable_attr(node));
     }
     return EDDY_OK;
 }
