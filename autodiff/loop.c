@@ -285,8 +285,9 @@ static void close_variable(eddy__walk *w, const eddy__scope *scope,
 
 /* One iteration after the other adds to a sum that starts with zeros. */
 static eddy_output close_invariant(eddy__walk *w, eddy__scope *scope,
-                                   eddy_node enter, eddy_output gradient)
+                                   eddy_node enter)
 {
+    const eddy_output inner = {enter, 0};
     const eddy_output outer = eddy__graph_node(w->graph, enter)->inputs[0];
     const bool is_list =
         eddy_graph_output_dtype(w->graph, outer) == EDDY_VARIANT;
@@ -298,8 +299,9 @@ static eddy_output close_invariant(eddy__walk *w, eddy__scope *scope,
     zeros = eddy__zeros_like(w, outer, &from);
     zeros = eddy__guard(w, zeros, from, w->branches.of_node[enter]);
     v = start_variable(w, scope, zeros);
-    sum = eddy__emit_op(w, is_list ? "AddN" : "AddV2", eddy__port(v.switch_, 1),
-                        gradient);
+    sum = eddy__port(v.switch_, 1);
+    sum = is_list ? eddy__sum_list(w, inner, sum)
+                  : eddy__emit_op(w, "AddV2", sum, eddy__sum(w, inner));
     return end_variable(w, &v, sum);
 }
 
@@ -333,12 +335,10 @@ void eddy__loop_close(eddy__walk *w, eddy__scope *scope)
                 add_to_enter(w, frame->variables[i].enter, b->exit);
     for (size_t i = 0; i < frame->n_invariants && w->status == EDDY_OK; i++) {
         const eddy_node enter = frame->invariants[i];
-        const eddy_output sum = eddy__is_active(w, enter)
-                                    ? eddy__sum(w, (eddy_output){enter, 0})
-                                    : EDDY__NO_OUTPUT;
 
-        if (eddy__is_output(sum))
-            add_to_enter(w, enter, close_invariant(w, scope, enter, sum));
+        if (eddy__is_active(w, enter) &&
+            eddy__has_gradient(w, (eddy_output){enter, 0}))
+            add_to_enter(w, enter, close_invariant(w, scope, enter));
     }
     for (size_t i = 0; i < frame->n_variables; i++)
         release_enter(w, frame->variables[i].enter);

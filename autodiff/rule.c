@@ -88,10 +88,65 @@ eddy_output eddy__rule_ints(eddy_gradient *g, const int32_t *values, size_t n)
     return add_const(g, EDDY_INT32, &vector, n > 0 ? values : &nothing, 0.0);
 }
 
+eddy_output eddy__rule_cast(eddy_gradient *g, eddy_output v, eddy_dtype from,
+                            eddy_dtype to)
+{
+    const eddy_attr attrs[] = {eddy_attr_type("DstT", &to)};
+
+    return from == to ? v : OP_WITH("Cast", attrs, v);
+}
+
+static eddy_output as_vector(eddy_gradient *g, eddy_output scalar)
+{
+    return OP("Reshape", scalar, INTS(1));
+}
+
+eddy_output eddy__rule_tail(eddy_gradient *g, eddy_output vector,
+                            eddy_output begin)
+{
+    return OP("Slice", vector, as_vector(g, begin), INTS(-1));
+}
+
+eddy_output eddy__rule_head(eddy_gradient *g, eddy_output vector,
+                            eddy_output end)
+{
+    return OP("Slice", vector, INTS(0), as_vector(g, end));
+}
+
+eddy_output eddy__rule_element(eddy_gradient *g, eddy_output vector,
+                               eddy_output at)
+{
+    return OP("GatherV2", vector, at, INT(0.0));
+}
+
+eddy_output eddy__rule_count(eddy_gradient *g, eddy_output shape)
+{
+    return OP("Prod", shape, INTS(0));
+}
+
 eddy_output eddy__rule_conj(eddy_gradient *g, uint32_t i, eddy_output v)
 {
     return eddy_gradient_input_dtype(g, i) == EDDY_COMPLEX64 ? OP("Conj", v)
                                                              : v;
+}
+
+/* ---- lists ---- */
+
+static eddy_output input_of(const eddy_gradient *g, uint32_t i)
+{
+    return eddy__graph_node(g->walk->graph, g->node)->inputs[i];
+}
+
+eddy_output eddy__rule_length_of(eddy_gradient *g, uint32_t i)
+{
+    return eddy__real_length(g->walk, input_of(g, i));
+}
+
+void eddy__rule_set_item(eddy_gradient *g, uint32_t i, eddy_output index,
+                         eddy_output gradient)
+{
+    eddy__add_item_gradient(g->walk, input_of(g, i), index, gradient,
+                            g->walk->branches.of_node[g->node]);
 }
 
 /* ---- broadcasting ---- */
@@ -148,6 +203,25 @@ void eddy__rule_set_broadcast(eddy_gradient *g, uint32_t i, uint32_t other,
     DX(i, OP("Reshape", OP("Sum", gradient, args), own));
 }
 
+void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient)
+{
+    eddy_output own, args;
+
+    if (!eddy_gradient_is_wanted(g, i))
+        return;
+    own = eddy_gradient_shape_of(g, i);
+    args = OP("BroadcastGradientArgs", own, OP("Shape", gradient));
+    DX(i, OP("Reshape", OP("Sum", gradient, args), own));
+}
+
+bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j)
+{
+    const eddy_shape *a = eddy_gradient_input_shape(g, i);
+    const eddy_shape *b = eddy_gradient_input_shape(g, j);
+
+    return eddy__shape_is_known(a) && eddy__shape_equal(a, b);
+}
+
 /* ---- attributes ---- */
 
 bool eddy__rule_bool(const eddy_gradient *g, const char *name)
@@ -168,6 +242,19 @@ int64_t eddy__rule_int(const eddy_gradient *g, const char *name)
                : 0;
 }
 
+eddy_attr eddy__rule_attr(const eddy_gradient *g, const char *name)
+{
+    eddy_attr attr = {.name = name};
+
+    (void)eddy_gradient_attr(g, name, &attr);
+    return attr;
+}
+
+eddy_dtype eddy__rule_output_dtype(const eddy_gradient *g, uint32_t i)
+{
+    return eddy_graph_output_dtype(g->walk->graph, (eddy_output){g->node, i});
+}
+
 bool eddy__rule_constant(const eddy_gradient *g, uint32_t i, int64_t *out_value)
 {
     const eddy__walk *w = g->walk;
@@ -181,6 +268,22 @@ bool eddy__rule_constant(const eddy_gradient *g, uint32_t i, int64_t *out_value)
     else if (value->dtype == EDDY_INT64)
         *out_value = *(const int64_t *)value->data;
     return value->dtype == EDDY_INT32 || value->dtype == EDDY_INT64;
+}
+
+bool eddy__rule_is_set(const eddy_gradient *g, uint32_t i)
+{
+    const eddy_tensor *value =
+        eddy__constant_at(&g->walk->shapes, input_of(g, i));
+    const int32_t *numbers;
+
+    if (!value || value->dtype != EDDY_INT32 || value->count > 64)
+        return false;
+    numbers = value->data;
+    for (int64_t a = 0; a < value->count; a++)
+        for (int64_t b = 0; b < a; b++)
+            if (numbers[a] == numbers[b])
+                return false;
+    return true;
 }
 
 size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,

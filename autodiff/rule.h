@@ -46,6 +46,34 @@ eddy_output eddy__rule_scalar(eddy_gradient *g, eddy_dtype dtype, double value);
 /* A vector of int32. */
 eddy_output eddy__rule_ints(eddy_gradient *g, const int32_t *values, size_t n);
 
+#define INT(value) eddy__rule_scalar(g, EDDY_INT32, (value))
+#define INTS(...)                                                              \
+    eddy__rule_ints(g, (const int32_t[]){__VA_ARGS__},                         \
+                    sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+/* `v` as another dtype; itself if `from`, its own, is that. */
+eddy_output eddy__rule_cast(eddy_gradient *g, eddy_output v, eddy_dtype from,
+                            eddy_dtype to);
+
+/* Parts of vectors of int32: from an index on, up to one, and one element. */
+eddy_output eddy__rule_tail(eddy_gradient *g, eddy_output vector,
+                            eddy_output begin);
+eddy_output eddy__rule_head(eddy_gradient *g, eddy_output vector,
+                            eddy_output end);
+eddy_output eddy__rule_element(eddy_gradient *g, eddy_output vector,
+                               eddy_output at);
+
+/* The product of a vector of int32: the count of elements of a shape. */
+eddy_output eddy__rule_count(eddy_gradient *g, eddy_output shape);
+
+/* The scalars one after the other. */
+#define VECTOR(...)                                                            \
+    eddy_gradient_add(g, "Pack", (const eddy_output[]){__VA_ARGS__},           \
+                      sizeof((const eddy_output[]){__VA_ARGS__}) /             \
+                          sizeof(eddy_output),                                 \
+                      NULL, 0)
+#define CONCAT(...) OP("ConcatV2", __VA_ARGS__, INT(0.0))
+
 /* A scalar of the dtype of input `i`. */
 #define NUMBER(i, value)                                                       \
     eddy__rule_scalar(g, eddy_gradient_input_dtype(g, (i)), (value))
@@ -63,13 +91,35 @@ void eddy__rule_set_broadcast(eddy_gradient *g, uint32_t i, uint32_t other,
 #define DX_BROADCAST(i, other, gradient)                                       \
     eddy__rule_set_broadcast(g, (i), (other), (gradient))
 
+/*
+ * A gradient that was computed with the shape of something that input `i` was
+ * broadcast to: sums over what was broadcast.
+ */
+void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient);
+
+/* Are the shapes of two inputs known and the same? */
+bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j);
+
 /* An attribute that the op has. */
 bool eddy__rule_bool(const eddy_gradient *g, const char *name);
 int64_t eddy__rule_int(const eddy_gradient *g, const char *name);
 
+eddy_attr eddy__rule_attr(const eddy_gradient *g, const char *name);
+eddy_dtype eddy__rule_output_dtype(const eddy_gradient *g, uint32_t i);
+
+/* The length of input `i`, a list, of which nothing else is needed. */
+eddy_output eddy__rule_length_of(eddy_gradient *g, uint32_t i);
+
+/* Sets the gradient of item `index` of input `i`, a list. */
+void eddy__rule_set_item(eddy_gradient *g, uint32_t i, eddy_output index,
+                         eddy_output gradient);
+
 /* The value of input `i`, an index, if it is a constant of the graph. */
 bool eddy__rule_constant(const eddy_gradient *g, uint32_t i,
                          int64_t *out_value);
+
+/* Is input `i` a constant vector of int32, no two of them alike? */
+bool eddy__rule_is_set(const eddy_gradient *g, uint32_t i);
 
 /* The same attributes as the node has, of those named; `out` has room. */
 size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,

@@ -127,23 +127,14 @@ eddy_status eddy__grad_floor_mod(eddy_gradient *g)
 }
 
 /* condition, x, y; the three are broadcast against each other. */
-static void set_chosen(eddy_gradient *g, uint32_t i, eddy_output gradient)
-{
-    const eddy_output own = eddy_gradient_shape_of(g, i);
-    const eddy_output args =
-        OP("BroadcastGradientArgs", own, OP("Shape", gradient));
-
-    DX(i, OP("Reshape", OP("Sum", gradient, args), own));
-}
-
 eddy_status eddy__grad_select_v2(eddy_gradient *g)
 {
     const eddy_output zeros = OP("ZerosLike", DY(0));
 
     if (WANTS(1))
-        set_chosen(g, 1, OP("SelectV2", X(0), DY(0), zeros));
+        eddy__rule_set_summed(g, 1, OP("SelectV2", X(0), DY(0), zeros));
     if (WANTS(2))
-        set_chosen(g, 2, OP("SelectV2", X(0), zeros, DY(0)));
+        eddy__rule_set_summed(g, 2, OP("SelectV2", X(0), zeros, DY(0)));
     return EDDY_OK;
 }
 

@@ -3,6 +3,17 @@
 
 #include "runtime/core/shape.h"
 
+/* The axes that are reduced, a column of numbers from 0 on. */
+static eddy_output positive_axes(eddy_gradient *g, eddy_output shape)
+{
+    const eddy_output rank = OP("Size", shape);
+    const eddy_output axes =
+        eddy__rule_cast(g, X(1), eddy_gradient_input_dtype(g, 1), EDDY_INT32);
+
+    return OP("Reshape", OP("FloorMod", OP("AddV2", axes, rank), rank),
+              INTS(-1, 1));
+}
+
 /*
  * The shape of the input with 1 for the axes that were reduced, as the gradient
  * must have it to be broadcast.
@@ -10,22 +21,10 @@
 static eddy_output kept_shape(eddy_gradient *g)
 {
     const eddy_output shape = eddy_gradient_shape_of(g, 0);
-    const eddy_output one = eddy__rule_scalar(g, EDDY_INT32, 1.0);
-    const eddy_output rank = OP("Size", shape);
-    const eddy_dtype int32 = EDDY_INT32;
-    const eddy_attr to_int32[] = {eddy_attr_type("DstT", &int32)};
-    const int32_t column[] = {-1, 1};
-    eddy_output axes = X(1);
+    const eddy_output axes = positive_axes(g, shape);
 
-    if (eddy_gradient_input_dtype(g, 1) != EDDY_INT32)
-        axes = OP_WITH("Cast", to_int32, axes);
-    axes = OP("FloorMod", OP("AddV2", axes, rank), rank);
-    axes = OP("Reshape", axes, eddy__rule_ints(g, column, 2));
     return OP("TensorScatterUpdate", shape, axes,
-              OP("Fill",
-                 OP("Reshape", OP("Size", axes),
-                    eddy__rule_ints(g, (const int32_t[]){1}, 1)),
-                 one));
+              OP("Fill", OP("Reshape", OP("Size", axes), INTS(1)), INT(1.0)));
 }
 
 static eddy_output spread(eddy_gradient *g, eddy_output v)
@@ -103,15 +102,69 @@ eddy_status eddy__grad_extremum(eddy_gradient *g)
     return EDDY_OK;
 }
 
-/* Sums the other way. */
-eddy_status eddy__grad_cumsum(eddy_gradient *g)
-{
-    const bool exclusive = eddy__rule_bool(g, "exclusive");
-    const bool reverse = !eddy__rule_bool(g, "reverse");
-    const eddy_attr attrs[] = {eddy_attr_bool("exclusive", &exclusive),
-                               eddy_attr_bool("reverse", &reverse)};
+/* ---- products ---- */
 
-    if (WANTS(0))
-        DX(0, OP_WITH("Cumsum", attrs, DY(0), X(1)));
+/* The axes that are reduced, or those that are not. */
+static eddy_output axes_where(eddy_gradient *g, eddy_output is_reduced,
+                              double value)
+{
+    const eddy_output at = OP("Where", OP("Equal", is_reduced, INT(value)));
+
+    return eddy__rule_cast(g, OP("Reshape", at, INTS(-1)), EDDY_INT64,
+                           EDDY_INT32);
+}
+
+/*
+ * The product of all other elements, of those before it and those behind it,
+ * so that zeros do no harm.  Reduced axes are brought to the front.
+ */
+static eddy_output product_of_others(eddy_gradient *g)
+{
+    const bool yes = true;
+    const eddy_attr before[] = {eddy_attr_bool("exclusive", &yes)};
+    const eddy_attr behind[] = {eddy_attr_bool("exclusive", &yes),
+                                eddy_attr_bool("reverse", &yes)};
+    const eddy_output x = CONJ(0, X(0));
+    const eddy_output shape = eddy_gradient_shape_of(g, 0);
+    const eddy_output axes = positive_axes(g, shape);
+    const eddy_output is_reduced =
+        OP("TensorScatterUpdate", OP("ZerosLike", shape), axes,
+           OP("Fill", OP("Reshape", OP("Size", axes), INTS(1)), INT(1.0)));
+    const eddy_output reduced = axes_where(g, is_reduced, 1.0);
+    const eddy_output kept = axes_where(g, is_reduced, 0.0);
+    const eddy_output order = CONCAT(reduced, kept);
+    const eddy_output ordered = OP("GatherV2", shape, order, INT(0.0));
+    const eddy_output flat =
+        VECTOR(eddy__rule_count(g, OP("GatherV2", shape, reduced, INT(0.0))),
+               eddy__rule_count(g, OP("GatherV2", shape, kept, INT(0.0))));
+    const eddy_output rows = OP("Reshape", OP("Transpose", x, order), flat);
+    const eddy_output others =
+        OP("Mul", OP_WITH("Cumprod", before, rows, INT(0.0)),
+           OP_WITH("Cumprod", behind, rows, INT(0.0)));
+
+    return OP("Transpose", OP("Reshape", others, ordered),
+              OP("InvertPermutation", order));
+}
+
+eddy_status eddy__grad_prod(eddy_gradient *g)
+{
+    if (!WANTS(0))
+        return EDDY_OK;
+    if (eddy_gradient_input_shape(g, 0)->rank == 0)
+        DX(0, DY(0));
+    else
+        DX(0, OP("Mul", spread(g, DY(0)), product_of_others(g)));
+    return EDDY_OK;
+}
+
+/* dy x / y */
+eddy_status eddy__grad_euclidean_norm(eddy_gradient *g)
+{
+    eddy_output slope;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    slope = OP("RealDiv", DY(0), CONJ(0, Y(0)));
+    DX(0, OP("Mul", X(0), spread(g, slope)));
     return EDDY_OK;
 }

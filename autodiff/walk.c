@@ -21,12 +21,17 @@ static size_t slot_of(const eddy__walk *w, eddy_output output)
 
 /* ---- gradients of outputs ---- */
 
-static void add(eddy__walk *w, eddy_output v, eddy_output gradient)
+bool eddy__has_gradient(const eddy__walk *w, eddy_output v)
+{
+    return w->addends[slot_of(w, v)];
+}
+
+void eddy__add_addend(eddy__walk *w, eddy_output v, eddy__addend value)
 {
     eddy__addend *addend;
     eddy__addend **end = &w->addends[slot_of(w, v)];
 
-    if (w->status != EDDY_OK || !eddy__is_output(gradient))
+    if (w->status != EDDY_OK || !eddy__is_output(value.gradient))
         return;
     addend = eddy__arena_allocate(&w->arena, 1, sizeof *addend);
     if (!addend) {
@@ -35,8 +40,15 @@ static void add(eddy__walk *w, eddy_output v, eddy_output gradient)
     }
     while (*end)
         end = &(*end)->next;
-    *addend = (eddy__addend){.gradient = gradient};
+    *addend = value;
+    addend->next = NULL;
     *end = addend;
+}
+
+static void add(eddy__walk *w, eddy_output v, eddy_output gradient)
+{
+    eddy__add_addend(
+        w, v, (eddy__addend){.gradient = gradient, .item = EDDY__NO_OUTPUT});
 }
 
 void eddy__add_gradient(eddy__walk *w, eddy_output v, eddy_output gradient,
@@ -59,17 +71,12 @@ void eddy__add_gradient(eddy__walk *w, eddy_output v, eddy_output gradient,
     add(w, v, gradient);
 }
 
-eddy_output eddy__sum(eddy__walk *w, eddy_output v)
+static eddy_output sum_tensors(eddy__walk *w, const eddy__addend *list)
 {
-    eddy__addend **list = &w->addends[slot_of(w, v)];
-    eddy_output *inputs, sum;
+    eddy_output *inputs;
     size_t n = 0;
 
-    if (w->status != EDDY_OK || !*list)
-        return EDDY__NO_OUTPUT;
-    if (!(*list)->next)
-        return (*list)->gradient;
-    for (const eddy__addend *a = *list; a; a = a->next)
+    for (const eddy__addend *a = list; a; a = a->next)
         n++;
     inputs = eddy__arena_allocate(&w->arena, n, sizeof *inputs);
     if (!inputs) {
@@ -77,11 +84,24 @@ eddy_output eddy__sum(eddy__walk *w, eddy_output v)
         return EDDY__NO_OUTPUT;
     }
     n = 0;
-    for (const eddy__addend *a = *list; a; a = a->next)
+    for (const eddy__addend *a = list; a; a = a->next)
         inputs[n++] = a->gradient;
-    sum = eddy__emit(w, "AddN", inputs, n);
-    (*list)->gradient = sum;
-    (*list)->next = NULL;
+    return eddy__emit(w, "AddN", inputs, n);
+}
+
+eddy_output eddy__sum(eddy__walk *w, eddy_output v)
+{
+    eddy__addend **list = &w->addends[slot_of(w, v)];
+    eddy_output sum;
+
+    if (w->status != EDDY_OK || !*list)
+        return EDDY__NO_OUTPUT;
+    if (!(*list)->next && !eddy__is_output((*list)->item))
+        return (*list)->gradient;
+    sum = eddy_graph_output_dtype(w->graph, v) == EDDY_VARIANT
+              ? eddy__sum_list(w, v, EDDY__NO_OUTPUT)
+              : sum_tensors(w, *list);
+    **list = (eddy__addend){.gradient = sum, .item = EDDY__NO_OUTPUT};
     return sum;
 }
 

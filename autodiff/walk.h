@@ -31,6 +31,9 @@
 /* Gradients of one forward output, still to be summed. */
 typedef struct eddy__addend {
     eddy_output gradient;
+    /* Of a list: the item that the gradient is one of; NO_OUTPUT: of it all. */
+    eddy_output item;
+    uint32_t branch; /* in which that item was read */
     struct eddy__addend *next;
 } eddy__addend;
 
@@ -164,7 +167,7 @@ bool eddy__is_active_edge(const eddy__walk *w, eddy_output from);
 /* ---- emit.c: adding nodes ---- */
 
 /* What `real` has of a value. */
-enum { EDDY__VALUE, EDDY__SHAPE, EDDY__ZEROS };
+enum { EDDY__VALUE, EDDY__SHAPE, EDDY__ZEROS, EDDY__LENGTH };
 
 void eddy__keep(eddy__walk *w, eddy__output_map *map, eddy_output key,
                 uint64_t tag, eddy_output value);
@@ -264,6 +267,9 @@ eddy_output eddy__real(eddy__walk *w, eddy_output v);
 /* Its shape there, a vector of int32. */
 eddy_output eddy__real_shape(eddy__walk *w, eddy_output v);
 
+/* The number of items of a list there. */
+eddy_output eddy__real_length(eddy__walk *w, eddy_output v);
+
 /* As far as it is known without running. */
 const eddy_shape *eddy__static_shape(const eddy__walk *w, eddy_output v);
 
@@ -325,6 +331,25 @@ eddy_output eddy__sum(eddy__walk *w, eddy_output v);
 /* Adds to the gradient of `v` one that is live in `branch` of v's frame. */
 void eddy__add_gradient(eddy__walk *w, eddy_output v, eddy_output gradient,
                         uint32_t branch);
+
+bool eddy__has_gradient(const eddy__walk *w, eddy_output v);
+
+/* Adds what is to be summed for `v`. */
+void eddy__add_addend(eddy__walk *w, eddy_output v, eddy__addend addend);
+
+/* ---- list_sum.c ---- */
+
+/* The gradient of a list is that of item `index`, and no more. */
+void eddy__add_item_gradient(eddy__walk *w, eddy_output list, eddy_output index,
+                             eddy_output gradient, uint32_t branch);
+
+/*
+ * The sum of `base` and of what was added for the list `v`.  Without a base
+ * there is one if only items were added: zeros.
+ */
+eddy_output eddy__sum_list(eddy__walk *w, eddy_output v, eddy_output base);
+
+/* ---- walk.c again ---- */
 
 /* The data inputs of an active node that was walked. */
 void eddy__release_inputs(eddy__walk *w, eddy_node node);

@@ -62,22 +62,45 @@ static bool is_small(const eddy_shape *shape)
     return true;
 }
 
-static eddy_output make_shape(eddy__walk *w, eddy_output v, eddy__scope *scope)
+/* What `op` says of `v`, found where `v` is and brought to the scope. */
+static eddy_output ask(eddy__walk *w, const char *op, eddy_output v,
+                       eddy__scope *scope)
 {
-    const eddy_shape *shape = eddy__static_shape(w, v);
     const eddy_output source = eddy__source_of(w, v);
     const eddy__scope *home = eddy__scope_of(w, source);
     eddy_output out;
 
-    if (eddy__shape_is_known(shape) && is_small(shape))
-        return eddy__import(w, const_shape(w, shape), scope);
     if (home->is_home) {
-        out = eddy__emit_op(w, "Shape", eddy__real(w, source));
+        out = eddy__emit_op(w, op, eddy__real(w, source));
         return eddy__import(w, out, scope);
     }
-    out = eddy__save(w, eddy__emit_op(w, "Shape", source), home->frame,
+    out = eddy__save(w, eddy__emit_op(w, op, source), home->frame,
                      eddy__branch_of(w, source));
     return eddy__import_from(w, out, home, scope);
+}
+
+static eddy_output make_shape(eddy__walk *w, eddy_output v, eddy__scope *scope)
+{
+    const eddy_shape *shape = eddy__static_shape(w, v);
+
+    if (eddy__shape_is_known(shape) && is_small(shape))
+        return eddy__import(w, const_shape(w, shape), scope);
+    return ask(w, "Shape", v, scope);
+}
+
+eddy_output eddy__real_length(eddy__walk *w, eddy_output v)
+{
+    eddy_output out;
+
+    if (w->status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    out = eddy__output_map_find(&w->real, v, EDDY__LENGTH);
+    if (eddy__is_output(out))
+        return out;
+    eddy__prepare(w, eddy__frame_of(w, v), eddy__branch_of(w, v));
+    out = ask(w, "TensorListLength", v, eddy__scope_of(w, v));
+    eddy__keep(w, &w->real, v, EDDY__LENGTH, out);
+    return out;
 }
 
 eddy_output eddy__real_shape(eddy__walk *w, eddy_output v)

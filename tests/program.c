@@ -302,6 +302,7 @@ typedef struct attr_values {
     eddy_string strings[8];
     eddy_dtype types[8][MAX_ITEMS];
     eddy_string functions[8][MAX_ITEMS];
+    int64_t lists[8][MAX_ITEMS];
     char names[8][32];
 } attr_values;
 
@@ -332,6 +333,25 @@ static eddy_attr read_items(attr_values *v, size_t at, const char *text)
     return attr;
 }
 
+/* `{`, then integers parted by commas, and `}`. */
+static eddy_attr read_ints(attr_values *v, size_t at, const char *text)
+{
+    eddy_attr attr = {.name = v->names[at],
+                      .kind = EDDY_ATTR_INT,
+                      .is_list = true,
+                      .as.ints = v->lists[at]};
+
+    while (*text != '}') {
+        char *end;
+
+        ck_assert_uint_lt(attr.n, MAX_ITEMS);
+        v->lists[at][attr.n++] = strtoll(text + 1, &end, 10);
+        ck_assert(*end == ',' || *end == '}');
+        text = end;
+    }
+    return attr;
+}
+
 /* Attribute `i` of the value that stands at `text`. */
 static eddy_attr read_attr(attr_values *v, size_t i, const char *text)
 {
@@ -346,6 +366,8 @@ static eddy_attr read_attr(attr_values *v, size_t i, const char *text)
         v->shapes[i] = read_shape(text);
         return eddy_attr_shape(name, &v->shapes[i]);
     }
+    if (text[0] == '{')
+        return read_ints(v, i, text);
     if (text[0] == '\'') {
         v->strings[i] = (eddy_string){text + 1, strlen(text) - 2};
         return eddy_attr_string(name, &v->strings[i]);

@@ -10,7 +10,7 @@
  * stand further down.  An Enter is written Enter@frame, with `!` after it if it
  * is constant and #n for n parallel iterations.  The value of an attribute is a
  * number, true or false, a dtype (also `%int64`), a shape ([2,?], () or ?), a
- * 'text', a function `@f`, or `[int64,bool]` or `[@f,@g]`, a list of those.  In
+ * 'text', a function `@f`, or a list: `[int64,bool]`, `[@f,@g]` or `{1,2}`.  In
  * place of an op there may be
  *
  *     int64=5      float32=1.5      string=a    a Const of rank 0

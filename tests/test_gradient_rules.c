@@ -85,6 +85,118 @@ static const char *const programs[] = {
     "a LogSoftmax x\ny Mul a w\n",
     "b float64[3]=1,2,3\nq Mul x x\ny BiasAdd q b\n",
     "y FloorMod x w\n",
+    /* reductions and running ones */
+    "q Mul x x\ni int32=0\ny Prod q i\n",
+    "i int64[2]=0,-1\ny Prod x i\n",
+    "i int32=-1\ny Prod x i keep_dims=true\n",
+    "i int32=1\ny EuclideanNorm x i\n",
+    "i int32[2]=0,1\na EuclideanNorm x i keep_dims=true\ny Mul a x\n",
+    "i int32=1\ny Cumprod x i\n",
+    "i int32=0\ny Cumprod x i exclusive=true reverse=true\n",
+    "i int32=1\na CumulativeLogsumexp x i\ny Mul a w\n",
+    "i int32=0\na CumulativeLogsumexp x i exclusive=true reverse=true\n"
+    "l float64=-9\nb Maximum a l\nm float64[2,3]=-1,2,1,1,-2,3\n"
+    "y Mul b m\n",
+    "n int64[2]=2,3\nq Mul x x\ny ReverseSequence q n seq_dim=1\n",
+    "k int32=2\nq Mul x x\na TopKV2 q k\ny Mul a a\n",
+    /* products */
+    "y BatchMatMulV2 x w adj_y=true\n",
+    "q Mul x x\ny BatchMatMul q w adj_x=true\n",
+    "y BatchMatMulV3 x x adj_y=true Tout=float64\n",
+    "i int32=0\na ExpandDims x i\nm float64[4,3,2]=1,2,0.5,-1,3\n"
+    "y BatchMatMulV2 a m\n",
+    "i int32=0\na ExpandDims x i\nm float64[4,2,2]=1,2,0.5,-1,3\n"
+    "b BatchMatMulV2 a m adj_x=true\ny BatchMatMulV2 m b adj_x=true "
+    "adj_y=true\n",
+    "y Einsum x w equation='ij,kj->ik'\n",
+    "y Einsum x x equation='ij,kj->ki'\n",
+    "q Mul x x\ny Einsum q equation='ij->j'\n",
+    "q Mul x x\ny Einsum q equation='ij->ji'\n",
+    "q Mul x x\ny Einsum q equation='ij->'\n",
+    "m MatMul x x transpose_b=true\ny Einsum m equation='ii->'\n",
+    "m MatMul x x transpose_b=true\ny Einsum m v equation='ii,k->ik'\n",
+    "y Einsum x w equation='ij,kl->i'\n",
+    "m float64[4,3,2]=1,2,0.5,-1,3\ny Einsum x m equation='ij,...jk->...ik'\n",
+    "m float64[4,1,3]=1,2,0.5,-1,3\ny Einsum x m equation='...j,...j->j...'\n",
+    /* gathers and scatters */
+    "i int32[3]=1,0,1\na int32=1\nq Mul x x\ny GatherV2 q i a\n",
+    "i int64[2,2]=1,0,1,2\na int32=-1\nq Mul x x\ny GatherV2 q i a\n",
+    "i int32[2,2]=1,0,1,2\na int32=1\nq Mul x x\n"
+    "y GatherV2 q i a batch_dims=1\n",
+    "i int32[2,2]=1,0,1,2\na int32=1\nq Mul x x\n"
+    "y GatherV2 q i a batch_dims=-1\n",
+    "i int32[2,2]=1,0,1,1\nq Mul x x\ny Gather q i\n",
+    "i int32[1,1]=1\nu float64[1,3]=1,2,3\nq Mul x x\n"
+    "y TensorScatterUpdate q i u\n",
+    "i int32[2,1]=1,1\nq Mul x x\ny TensorScatterAdd w i q\n",
+    "i int32[2,1]=1,1\nq Mul x x\ny TensorScatterSub q i q\n",
+    "i int32[2,1]=1,0\na TensorScatterMax x i w\ny Mul a a\n",
+    "i int32[2,1]=1,0\na TensorScatterMin w i x\ny Mul a a\n",
+    /* diagonals */
+    "q Mul x x\ny MatrixDiag q\n",
+    "q Mul x x\ny MatrixDiagPart q\n",
+    "k int32=-1\nr int32=4\nc int32=3\nz float64=0\nq Mul x x\n"
+    "y MatrixDiagV2 q k r c z\n",
+    "k int32[2]=0,1\nr int32=3\nc int32=3\nz float64=0\nq Mul x x\n"
+    "y MatrixDiagV3 q k r c z\n",
+    "k int32=1\nz float64=0\nq Mul x x\ny MatrixDiagPartV2 q k z\n",
+    "k int32[2]=-1,1\nz float64=0\nq Mul x x\ny MatrixDiagPartV3 q k z "
+    "align='LEFT_RIGHT'\n",
+    "d float64[2]=1,2\nq Mul x x\ny MatrixSetDiag q d\n",
+    "k int32=1\nd float64[2]=1,2\nq Mul x x\ny MatrixSetDiagV3 q d k\n",
+    "k int32=0\nd Unpack x num=3 axis=1\nq Mul d d:1\n"
+    "y MatrixSetDiagV2 w q k\n",
+    "l int64=0\nu int64=1\nq Mul x x\ny MatrixBandPart q l u\n",
+    /* neural networks */
+    "l Softmax w\na SoftmaxCrossEntropyWithLogits x l\ny Mul a a\n",
+    "a SoftmaxCrossEntropyWithLogits w x\ny Mul a a\n",
+    "l Softmax w\na SoftmaxCrossEntropyWithLogits x l\ny Mul a:1 a:1\n",
+    "t int32[2]=2,0\na SparseSoftmaxCrossEntropyWithLogits x t\ny Mul a a\n",
+    "q Mul x x\na BiasAddV1 w v\ny Mul a q\n",
+    "q Mul x x\na BiasAddGrad q\ny Mul a a\n",
+    "a L2Loss x\ny Mul a a\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\nf float64[2,2,1,2]=1,2,0.5,-1,3\n"
+    "b Conv2D a f strides={1,1,1,1} padding='SAME'\ny Mul b b\n",
+    "s int32[4]=1,2,3,1\na Reshape w s\nt int32[4]=2,3,1,1\nf Reshape x t\n"
+    "b Conv2D a f strides={1,1,2,1} padding='SAME'\ny Mul b b\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\nf float64[2,2,1,2]=1,2,0.5,-1,3\n"
+    "b DepthwiseConv2dNative a f strides={1,1,1,1} padding='VALID'\n"
+    "y Mul b b\n",
+    "s int32[4]=1,2,3,1\na Reshape w s\nt int32[4]=2,1,1,3\nf Reshape x t\n"
+    "b DepthwiseConv2dNative a f strides={1,1,1,1} padding='SAME'\n"
+    "y Mul b b\n",
+    /* lists */
+    "e int32[1]=3\nl TensorListFromTensor x e\ni int32=1\n"
+    "a TensorListGetItem l i e element_dtype=float64\ny Mul a a\n",
+    "e int32[1]=3\nl TensorListFromTensor x e\ni int32=1\n"
+    "r TensorListSetItem l i v\ns TensorListStack r e element_dtype=float64\n"
+    "y Mul s s\n",
+    "e int32[1]=3\nn int32=2\ni int32=1\nz int32=-1\n"
+    "l TensorListReserve e n element_dtype=float64\n"
+    "u Unpack x num=2\na Mul u u:1\nr TensorListSetItem l i a\n"
+    "s TensorListStack r e element_dtype=float64\ny Mul s x\n",
+    "e int32[1]=3\nn int32=-1\nl EmptyTensorList e n element_dtype=float64\n"
+    "u Unpack x num=2\na TensorListPushBack l u\n"
+    "b TensorListPushBack a u:1\nc TensorListPopBack b e "
+    "element_dtype=float64\nd TensorListPushBack c u:1\n"
+    "s TensorListStack d e element_dtype=float64\nf Mul s s\n"
+    "y Mul f c:1\n",
+    "e int32[1]=3\nl TensorListFromTensor x e\ni int32[3]=1,0,1\n"
+    "a TensorListGather l i e element_dtype=float64\ny Mul a a\n",
+    "e int32[1]=3\ni int32[2]=2,0\nn int32=3\n"
+    "l TensorListScatterV2 x i e n\n"
+    "s TensorListStack l e element_dtype=float64\ny Mul s s\n",
+    "e int32[1]=3\ni int32[2]=1,0\nl TensorListFromTensor w e\n"
+    "a TensorListScatterIntoExistingList l x i\n"
+    "s TensorListStack a e element_dtype=float64\ny Mul s s\n",
+    "e int32=-1\nn int64[2]=2,1\nt int32[2]=1,0\nq Transpose x t\n"
+    "l TensorListSplit q e n\n"
+    "a TensorListConcatV2 l e n element_dtype=float64\ny Mul a a\n",
+    "e int32[1]=3\nl TensorListFromTensor x e\n"
+    "r TensorListFromTensor w e\n"
+    "a TensorListConcatLists r l element_dtype=float64\nn int32=3\n"
+    "b TensorListResize a n\ns TensorListStack b e element_dtype=float64\n"
+    "y Mul s s\n",
 };
 
 static program p;
