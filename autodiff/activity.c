@@ -159,6 +159,42 @@ static eddy_status check_stacks(eddy__walk *w)
     return EDDY_OK;
 }
 
+/* ---- loops without a gradient ---- */
+
+static bool is_around_home(const eddy__walk *w, uint32_t frame)
+{
+    const eddy_frame *frames = w->analysis->frames;
+    uint32_t f = w->home;
+
+    while (f != frame && f != 0)
+        f = frames[f].parent;
+    return f == frame;
+}
+
+static bool has_no_back_prop(const eddy__walk *w, const eddy_frame *frame)
+{
+    const eddy_attr *attr =
+        frame->loop_cond == EDDY_NO_NODE
+            ? NULL
+            : eddy__node_attr(eddy__graph_node(w->graph, frame->loop_cond),
+                              "_back_prop");
+
+    return attr && attr->kind == EDDY_ATTR_BOOL && attr->n == 1 &&
+           !attr->as.bools[0];
+}
+
+/* Nothing depends on what enters a loop that was built with no_back_prop. */
+static void stop_at_loops(eddy__walk *w)
+{
+    for (eddy_node v = 0; v < w->n_nodes; v++) {
+        const uint32_t frame = w->analysis->output_frame[v];
+
+        if (w->flow.role[v] == EDDY__ROLE_ENTER && !is_around_home(w, frame) &&
+            has_no_back_prop(w, &w->analysis->frames[frame]))
+            w->state[v] |= EDDY__STOPPED;
+    }
+}
+
 eddy_status eddy__find_active(eddy__walk *w, const eddy_output *ys, size_t n_ys,
                               const eddy_output *xs, size_t n_xs)
 {
@@ -169,6 +205,7 @@ eddy_status eddy__find_active(eddy__walk *w, const eddy_output *ys, size_t n_ys,
         return eddy__fail_memory(w->err);
     for (size_t i = 0; w->options && i < w->options->n_stop; i++)
         w->state[w->options->stop[i].node] |= EDDY__STOPPED;
+    stop_at_loops(w);
     mark_reached(&m);
     mark_needed(&m, ys, n_ys);
     return check_stacks(w);

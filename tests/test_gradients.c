@@ -167,6 +167,33 @@ START_TEST(nothing_leads_to_a_gradient)
 }
 END_TEST
 
+/* y = x + (the loop of x): only the first counts; inside the loop all does. */
+START_TEST(a_loop_without_back_prop_is_a_constant)
+{
+    eddy_output x, dx, inside, stacks;
+
+    start(0);
+    program_build(&p,
+                  "x float64=2\ni0 int32=0\nn int32=3\none int32=1\n"
+                  "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"
+                  "less Less i/m i/l\nc LoopCond less _back_prop=false\n"
+                  "i/s Switch i/m c\ni/o Enter@w! one\ni/a AddV2 i/s:1 i/o\n"
+                  "i/n NextIteration i/a\nv/e Enter@w x\nv/m Merge v/e v/n\n"
+                  "v/s Switch v/m c\nw Enter@w! x\nv/b Mul v/s:1 w\n"
+                  "v/n NextIteration v/b\nv/x Exit v/s\ny AddV2 x v/x");
+    x = named("x");
+    dx = gradient(named("y"), x);
+    want(dx, 1);
+    ck_assert_int_eq(
+        eddy_graph_find_output(p.graph, "gradients/StackV2", &stacks, &p.err),
+        EDDY_NOT_FOUND);
+    ck_assert_uint_eq(gradient(named("v/x"), x).node, EDDY_NO_NODE);
+    inside = gradient(named("v/b"), x);
+    ck_assert_uint_ne(inside.node, EDDY_NO_NODE);
+    finish();
+}
+END_TEST
+
 START_TEST(a_y_is_an_x)
 {
     start(0);
@@ -298,6 +325,7 @@ TCase *gradients_tests(void)
     tcase_add_test(tcase, a_branch_in_a_loop);
     tcase_add_test(tcase, a_value_of_one_side_of_a_branch);
     tcase_add_test(tcase, nothing_leads_to_a_gradient);
+    tcase_add_test(tcase, a_loop_without_back_prop_is_a_constant);
     tcase_add_test(tcase, a_y_is_an_x);
     tcase_add_test(tcase, what_is_asked_must_make_sense);
     tcase_add_test(tcase, a_program_brings_its_own_gradient);

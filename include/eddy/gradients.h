@@ -39,6 +39,9 @@ typedef struct eddy_gradient_options {
  * gradients: one a iteration.  An x lies in the same frame, or in one around it
  * from where it comes in as an invariant.
  *
+ * A loop that was built with no_back_prop (whose LoopCond has `_back_prop`
+ * false) is taken as a constant, unless the ys are inside it.
+ *
  * `options` may be NULL.  Functional control flow must have been lowered.
  * Errors: UNIMPLEMENTED (EDDY_E_NO_GRADIENT) for an op without a gradient,
  * which names the node; INVALID_ARGUMENT for outputs that do not exist or have
