@@ -304,6 +304,14 @@ eddy_status eddy__collect_results(eddy__builder *b, const eddy__construct *c,
                                   const eddy_output **out_collected,
                                   eddy_error *err);
 
+/*
+ * Has a function build a part of the innermost construct from `n` inputs; fails
+ * if there are then more or less constructs open than before.
+ */
+eddy_status eddy__build_part(eddy_graph *graph, const eddy_branch *part,
+                             const eddy_output *inputs, size_t n,
+                             eddy_output *out_results, eddy_error *err);
+
 /* The Merges, when `last` are the results of the last branch. */
 eddy_status eddy__merge_results(eddy__builder *b, const eddy__construct *c,
                                 const eddy_output *last,

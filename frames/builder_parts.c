@@ -12,10 +12,9 @@ static void abort_to(eddy_graph *graph, size_t depth)
         eddy_construct_abort(graph);
 }
 
-/* Calls one, at a depth that it must leave as it found it. */
-static eddy_status build(eddy_graph *graph, const eddy_branch *part,
-                         const eddy_output *inputs, size_t n,
-                         eddy_output *out_results, eddy_error *err)
+eddy_status eddy__build_part(eddy_graph *graph, const eddy_branch *part,
+                             const eddy_output *inputs, size_t n,
+                             eddy_output *out_results, eddy_error *err)
 {
     const size_t depth = eddy_construct_depth(graph);
 
@@ -44,9 +43,9 @@ static eddy_status build_while(eddy_graph *graph, const eddy_while_spec *spec,
     eddy_output predicate = {EDDY_NO_NODE, 0};
 
     EDDY_TRY(eddy_while_begin(graph, spec, now, err));
-    EDDY_TRY(build(graph, &condition, now, n, &predicate, err));
+    EDDY_TRY(eddy__build_part(graph, &condition, now, n, &predicate, err));
     EDDY_TRY(eddy_while_body(graph, predicate, now, err));
-    EDDY_TRY(build(graph, &body, now, n, next, err));
+    EDDY_TRY(eddy__build_part(graph, &body, now, n, next, err));
     return eddy_while_end(graph, next, n, now, err);
 }
 
@@ -100,7 +99,8 @@ static eddy_status build_branches(eddy_graph *graph, const branches *all,
                                   eddy_output *results, eddy_error *err)
 {
     for (size_t i = 0; i < all->n_parts; i++) {
-        EDDY_TRY(build(graph, &all->parts[i], NULL, all->n, results, err));
+        EDDY_TRY(eddy__build_part(graph, &all->parts[i], NULL, all->n, results,
+                                  err));
         if (i + 1 < all->n_parts)
             EDDY_TRY(all->next(graph, results, all->n, err));
     }

@@ -98,6 +98,11 @@ static eddy_output write_element(eddy__writer *w, eddy_output vector,
 
 eddy_output eddy__write_length(eddy__writer *w, eddy_output value)
 {
+    const eddy_shape shape = eddy__shape_of(w, value);
+
+    if (eddy_construct_depth(w->graph) == 0 && shape.rank > 0 &&
+        shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX)
+        return eddy__write_int32(w, (int32_t)shape.dims[0]);
     return write_element(w, eddy__write_unary(w, "Shape", value), 0);
 }
 
@@ -111,15 +116,20 @@ eddy_output eddy__write_range(eddy__writer *w, eddy_output n)
 
 /* ---- sequences ---- */
 
+typedef struct array_flags {
+    bool is_dynamic, clears, is_uniform; /* as the attributes */
+} array_flags;
+
 static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
                                   eddy_output n, const eddy_shape *item,
-                                  bool is_dynamic, bool clears_after_read)
+                                  array_flags flags)
 {
     const eddy_attr attrs[] = {
         eddy_attr_type("dtype", &dtype),
         eddy_attr_shape("element_shape", item),
-        eddy_attr_bool("dynamic_size", &is_dynamic),
-        eddy_attr_bool("clear_after_read", &clears_after_read),
+        eddy_attr_bool("dynamic_size", &flags.is_dynamic),
+        eddy_attr_bool("clear_after_read", &flags.clears),
+        eddy_attr_bool("identical_element_shapes", &flags.is_uniform),
     };
     eddy__sequence s = {.dtype = dtype};
 
@@ -141,20 +151,32 @@ eddy_shape eddy__item_shape_of(const eddy__writer *w, eddy_output value)
     return shape;
 }
 
-eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value)
+static eddy__sequence write_slices(eddy__writer *w, eddy_output value,
+                                   eddy_output n, bool clears)
 {
+    const array_flags flags = {.clears = clears, .is_uniform = true};
     const eddy_shape item = eddy__item_shape_of(w, value);
     const eddy_dtype dtype = w->status == EDDY_OK
                                  ? eddy_graph_output_dtype(w->graph, value)
                                  : EDDY_INVALID;
-    const eddy_output n = eddy__write_length(w, value);
-    eddy__sequence s = write_array(w, dtype, n, &item, false, false);
+    eddy__sequence s = write_array(w, dtype, n, &item, flags);
     const eddy_output inputs[] = {s.handle, eddy__write_range(w, n), value,
                                   s.flow};
 
     s.flow =
         eddy__write(w, "TensorArrayScatterV3", inputs, N_OF(inputs), NULL, 0);
     return s;
+}
+
+eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value)
+{
+    return write_slices(w, value, eddy__write_length(w, value), false);
+}
+
+eddy__sequence eddy__sequence_of_n(eddy__writer *w, eddy_output value,
+                                   eddy_output n)
+{
+    return write_slices(w, value, n, true);
 }
 
 eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
@@ -169,9 +191,10 @@ eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
 eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
                                   eddy_output n, bool is_dynamic)
 {
+    const array_flags flags = {.is_dynamic = is_dynamic, .clears = true};
     const eddy_shape unknown = {.rank = -1};
 
-    return write_array(w, dtype, n, &unknown, is_dynamic, true);
+    return write_array(w, dtype, n, &unknown, flags);
 }
 
 /* Puts another value in place of one that the node has. */

@@ -40,7 +40,10 @@ eddy_output eddy__write_int32(eddy__writer *w, int32_t value);
 eddy_output eddy__write_int64(eddy__writer *w, int64_t value);
 eddy_output eddy__write_bool(eddy__writer *w, bool value);
 
-/* The first dimension of `value`, an int32 scalar. */
+/*
+ * The first dimension of `value`, an int32 scalar: a constant where no loop is
+ * open that might change it and it is known.
+ */
 eddy_output eddy__write_length(eddy__writer *w, eddy_output value);
 
 /* int32 0, 1, ..., n - 1. */
@@ -61,6 +64,13 @@ typedef struct eddy__sequence {
  * What is known of their shape is known of every item that is read.
  */
 eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value);
+
+/*
+ * The same for `n` of them, an int32 scalar, each to be read once; a run in
+ * which there are more or less fails.
+ */
+eddy__sequence eddy__sequence_of_n(eddy__writer *w, eddy_output value,
+                                   eddy_output n);
 
 /* Item `index`, an int32 scalar. */
 eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,

@@ -20,5 +20,6 @@
 #include "eddy/stats.h"
 #include "eddy/status.h"
 #include "eddy/tensor.h"
+#include "eddy/tensorflow.h"
 
 #endif
