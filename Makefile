@@ -239,11 +239,11 @@ run-demo: $(COMMAND) $(EXAMPLES)
 	@$(ENVIRONMENT) scripts/demo.sh
 
 # The plain variant also compiles what no test runs, so that it stays whole.
-run-tests: $(RUNNER) $(COMMAND) \
-		$(if $(SAN),,$(SHARED) $(EXAMPLES) $(BENCHES))
+run-tests: $(RUNNER) $(COMMAND) $(EXAMPLES) \
+		$(if $(SAN),,$(SHARED) $(BENCHES))
 	@$(ENVIRONMENT) scripts/test.sh
 
-run-valgrind: $(RUNNER) $(COMMAND)
+run-valgrind: $(RUNNER) $(COMMAND) $(EXAMPLES)
 	@$(ENVIRONMENT) VARIANT=valgrind scripts/test.sh
 
 run-benches: $(COMMAND) $(BENCHES)

@@ -48,16 +48,30 @@ static void find_command(char path[PATH_MAX])
     ck_abort_msg("no eddy command; make it or set EDDY");
 }
 
-/* Runs the command with its output going to two open files. */
-static int run(const char *first, va_list rest, int out, int err)
+static void find_example(const char *name, char path[PATH_MAX])
 {
-    char path[PATH_MAX];
+    const char *folder = getenv("EXAMPLES");
+    char command[PATH_MAX];
+    int n;
+
+    if (folder != NULL && *folder != '\0') {
+        n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    } else {
+        find_command(command);
+        go_up(command);
+        n = snprintf(path, PATH_MAX, "%s/examples/%s", command, name);
+    }
+    ck_assert_int_lt(n, PATH_MAX);
+}
+
+/* Runs the program at `path` with its output going to two open files. */
+static int run(char *path, const char *first, va_list rest, int out, int err)
+{
     char *argv[MOST_ARGUMENTS + 2] = {path};
     posix_spawn_file_actions_t actions;
     int n = 1, status;
     pid_t child;
 
-    find_command(path);
     for (const char *a = first; a != NULL; a = va_arg(rest, const char *)) {
         ck_assert_int_le(n, MOST_ARGUMENTS);
         argv[n] = strdup(a);
@@ -94,20 +108,43 @@ static char *take_text(FILE *file)
     return text;
 }
 
-command_result command_run(const char *argument, ...)
+static command_result run_and_read(char *path, const char *first, va_list rest)
 {
     FILE *out = tmpfile();
     FILE *err = tmpfile();
     command_result result;
-    va_list rest;
 
     ck_assert_ptr_nonnull(out);
     ck_assert_ptr_nonnull(err);
-    va_start(rest, argument);
-    result.status = run(argument, rest, fileno(out), fileno(err));
-    va_end(rest);
+    result.status = run(path, first, rest, fileno(out), fileno(err));
     result.out = take_text(out);
     result.err = take_text(err);
+    return result;
+}
+
+command_result command_run(const char *argument, ...)
+{
+    char path[PATH_MAX];
+    command_result result;
+    va_list rest;
+
+    find_command(path);
+    va_start(rest, argument);
+    result = run_and_read(path, argument, rest);
+    va_end(rest);
+    return result;
+}
+
+command_result command_run_example(const char *name, const char *argument, ...)
+{
+    char path[PATH_MAX];
+    command_result result;
+    va_list rest;
+
+    find_example(name, path);
+    va_start(rest, argument);
+    result = run_and_read(path, argument, rest);
+    va_end(rest);
     return result;
 }
 
@@ -115,13 +152,15 @@ int command_run_into(const char *out_path, const char *argument, ...)
 {
     const int out = open(out_path, O_WRONLY);
     const int err = open("/dev/null", O_WRONLY);
+    char path[PATH_MAX];
     va_list rest;
     int status;
 
     ck_assert_int_ge(out, 0);
     ck_assert_int_ge(err, 0);
+    find_command(path);
     va_start(rest, argument);
-    status = run(argument, rest, out, err);
+    status = run(path, argument, rest, out, err);
     va_end(rest);
     close(out);
     close(err);

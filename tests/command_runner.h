@@ -16,7 +16,13 @@ typedef struct command_result {
  */
 command_result command_run(const char *argument, ...);
 
-/* The same with standard output going to a file. */
+/*
+ * The same of an example: the one of that name in the folder of the variable
+ * EXAMPLES, or in the folder examples beside the eddy command.
+ */
+command_result command_run_example(const char *name, const char *argument, ...);
+
+/* The first with standard output going to a file. */
 int command_run_into(const char *out_path, const char *argument, ...);
 
 void command_result_free(command_result *result);
