@@ -21,5 +21,6 @@
 #include "eddy/status.h"
 #include "eddy/tensor.h"
 #include "eddy/tensorflow.h"
+#include "eddy/theano.h"
 
 #endif
