@@ -22,5 +22,6 @@
 #include "eddy/tensor.h"
 #include "eddy/tensorflow.h"
 #include "eddy/theano.h"
+#include "eddy/unroll.h"
 
 #endif

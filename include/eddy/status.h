@@ -119,7 +119,8 @@ typedef enum eddy_status {
     X(CONSTRUCT, "a loop or branch that is not open, or is not closed")        \
     X(VALUE_SCOPE, "a value used outside of its loop or branch")               \
     X(HOST_CALLBACK, "a host callback where there can be none, or that "       \
-                     "failed")
+                     "failed")                                                 \
+    X(NOT_COUNTED, "a loop that cannot be unrolled")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,
