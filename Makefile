@@ -9,6 +9,7 @@
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
 #   make lint          layers, format, headers alone, clang-tidy
 #   make docs          writes docs/ops.md from the tables of ops
+#   make drawings      draws docs/control_flow/*.svg, if Graphviz is there
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
 #   make deps          what the build needs, through apt, if it is missing
@@ -132,9 +133,9 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test asan tsan valgrind bench bench-peers lint docs format \
-	install uninstall deps deps-lint clean help run-demo run-tests run-valgrind \
-	run-benches FORCE
+.PHONY: all demo test asan tsan valgrind bench bench-peers lint docs \
+	drawings format install uninstall deps deps-lint clean help run-demo \
+	run-tests run-valgrind run-benches FORCE
 
 all: $(STATIC) $(SHARED) $(COMMAND)
 
@@ -258,6 +259,9 @@ lint: $(BUILD)/flags $(GENERATED) $(if $(FILES),,$(OPS_TABLE))
 docs: $(OPS_TABLE)
 	@$(OPS_TABLE) tests/conformance/tf > $(BUILD)/ops.md
 	@mv $(BUILD)/ops.md docs/ops.md
+
+drawings: $(COMMAND) $(EXAMPLES)
+	@$(ENVIRONMENT) scripts/draw.sh
 
 format:
 	@clang-format -i $(or $(FILES),$(sort $(wildcard \

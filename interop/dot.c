@@ -3,7 +3,8 @@
  * Enter runs in the parent: they are the doors of the frame.  Frames come in
  * the order of their numbers, a parent directly before its children, so open
  * clusters form a stack and the last one is closed when a frame that is not in
- * it comes.
+ * it comes.  Branches cut across frames' clusters, so they are colours: a hue a
+ * predicate, a strength a side, and a number that the legend explains.
  */
 #include "eddy/dot.h"
 
@@ -32,6 +33,7 @@ typedef struct drawing {
     size_t *first;
     eddy_node *node;
     uint32_t *part; /* a node: the number of its variable, or see above */
+    uint32_t *hue;  /* a branch: the number of what it is a side of */
 } drawing;
 
 /* ---- text ---- */
@@ -133,6 +135,17 @@ static void name_parts(drawing *d, const eddy_frame *frame)
     name_part(d, frame->loop_cond, PREDICATE);
 }
 
+/* The sides of one predicate share a hue. */
+static void number_hues(drawing *d)
+{
+    uint32_t hue = 0;
+
+    for (size_t i = 1; d->analysis && i < d->analysis->branches.n; i++) {
+        hue += d->analysis->branches.branches[i].side == 0;
+        d->hue[i] = hue;
+    }
+}
+
 /* ---- drawing ---- */
 
 static bool is_primitive(const eddy__node *node)
@@ -151,10 +164,60 @@ static bool is_primitive(const eddy__node *node)
     }
 }
 
+/* Hues follow each other at the golden angle, so that near ones differ. */
+static void draw_style(drawing *d, uint32_t branch, bool is_rounded)
+{
+    const eddy_branch_info *b =
+        branch ? &d->analysis->branches.branches[branch] : NULL;
+    double turn, strength;
+
+    if (!b) {
+        put(d, "%s", is_rounded ? ", style=rounded" : "");
+        return;
+    }
+    turn = d->hue[branch] * 0.381966;
+    strength = b->n_sides > 1 ? (double)b->side / (b->n_sides - 1) : 1;
+    put(d, ", style=\"filled%s\", fillcolor=\"%.3f %.2f 1.0\"",
+        is_rounded ? ",rounded" : "", turn - (double)(uint32_t)turn,
+        0.12 + 0.33 * strength);
+}
+
+static void put_output(drawing *d, eddy_output output)
+{
+    put_name(d, eddy__graph_node(d->graph, output.node)->name);
+    if (output.index > 0)
+        put(d, ":%" PRIu32, output.index);
+}
+
+static void draw_legend(drawing *d)
+{
+    const eddy__branches *b = &d->analysis->branches;
+
+    if (b->n <= 1)
+        return;
+    put(d, "subgraph cluster_legend {\nlabel=\"branches\";\n");
+    for (uint32_t i = 1; i < b->n && !d->is_stopped; i++) {
+        const eddy_branch_info *branch = &b->branches[i];
+
+        put(d,
+            "b%" PRIu32 " [label=\"branch %" PRIu32 "\\nside %" PRIu32 " of ",
+            i, i, branch->side);
+        put_output(d, branch->predicate);
+        if (branch->outer != 0)
+            put(d, "\\nin branch %" PRIu32, branch->outer);
+        put(d, "\"");
+        draw_style(d, i, false);
+        put(d, "];\n");
+    }
+    put(d, "}\n");
+}
+
 static void draw_node(drawing *d, eddy_node id)
 {
     const eddy__node *node = eddy__graph_node(d->graph, id);
     const uint32_t part = d->part[id];
+    const uint32_t branch =
+        d->analysis ? eddy_analysis_node_branch(d->analysis, id) : 0;
 
     put(d, "n%" PRIu32 " [label=\"", id);
     put_name(d, node->name);
@@ -166,7 +229,12 @@ static void draw_node(drawing *d, eddy_node id)
         put(d, "\\npredicate");
     else if (part != PLAIN)
         put(d, "\\nvariable %" PRIu32, part);
-    put(d, "\"%s];\n", is_primitive(node) ? ", style=rounded" : "");
+    if (branch != 0)
+        put(d, "\\nbranch %" PRIu32 "%s", branch,
+            eddy_analysis_is_exact(d->analysis, id) ? "" : " in part");
+    put(d, "\"");
+    draw_style(d, branch, is_primitive(node));
+    put(d, "];\n");
 }
 
 static void draw_frame(drawing *d, uint32_t frame)
@@ -208,7 +276,7 @@ static void draw_edge(drawing *d, eddy_output from, eddy_node to)
 
     put(d, "n%" PRIu32 " -> n%" PRIu32, from.node, to);
     if (is_back)
-        put(d, " [style=bold]");
+        put(d, " [style=dashed, constraint=false]");
     else if (from.index > 0 || eddy__node_role(source) == EDDY__ROLE_SWITCH)
         put(d, " [taillabel=\"%" PRIu32 "\"]", from.index);
     put(d, ";\n");
@@ -223,7 +291,7 @@ static void draw_edges(drawing *d)
             if (node->inputs[i].node != EDDY_NO_NODE)
                 draw_edge(d, node->inputs[i], v);
         for (uint32_t i = 0; i < node->n_controls && !d->is_stopped; i++)
-            put(d, "n%" PRIu32 " -> n%" PRIu32 " [style=dashed];\n",
+            put(d, "n%" PRIu32 " -> n%" PRIu32 " [style=dotted];\n",
                 node->controls[i], v);
     }
 }
@@ -236,13 +304,18 @@ static eddy_status draw(drawing *d, eddy__arena *arena, eddy_error *err)
     d->first = eddy__arena_allocate(arena, n_frames + 2, sizeof *d->first);
     d->node = eddy__arena_allocate(arena, n, sizeof *d->node);
     d->part = eddy__arena_allocate(arena, n, sizeof *d->part);
-    if (!d->first || !d->node || !d->part)
+    d->hue = eddy__arena_allocate_zeroed(
+        arena, d->analysis ? d->analysis->branches.n : 0, sizeof *d->hue);
+    if (!d->first || !d->node || !d->part || !d->hue)
         return eddy__fail_memory(err);
     sort_nodes(d, n_frames);
     memset(d->part, 0xff, n * sizeof *d->part);
     for (size_t f = 0; d->analysis && f < n_frames; f++)
         name_parts(d, &d->analysis->frames[f]);
+    number_hues(d);
     put(d, "digraph eddy {\nnode [shape=box];\n");
+    if (d->analysis)
+        draw_legend(d);
     draw_frames(d);
     draw_edges(d);
     put(d, "}\n");

@@ -152,6 +152,66 @@ START_TEST(loops_of_functions_are_frames)
 }
 END_TEST
 
+/* A loop's counter, its branch, and the nodes of each side. */
+START_TEST(counters_and_branches_are_printed)
+{
+    command_result r = command_run(
+        "inspect", "tests/conformance/tf/programs/p13/graph.pb", NULL);
+
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    check_contains(&r, "cond/while/while_context: 34 nodes, "
+                       "parallel_iterations 1, in side 1 of LogicalAnd\n");
+    check_contains(&r, "trip counter: merge cond/while/Merge from cond/Const_2 "
+                       "by cond/while/add/y while < cond/Const_1: 2 trips\n");
+    check_contains(&r, "  predicate LogicalAnd: 7 Switches, the first "
+                       "cond/Switch\n"
+                       "    side 0: 4 nodes: cond/switch_f, cond/Identity, "
+                       "cond/Identity_1, cond/Identity_2\n"
+                       "    side 1: 25 nodes: cond/switch_t, ");
+    check_contains(&r, ", and 17 more\n");
+    check_contains(&r, "  predicate cond/Greater inside side 1 of "
+                       "LogicalAnd: 6 Switches");
+    ck_assert_ptr_null(strstr(r.out, "hints:"));
+    command_result_free(&r);
+}
+END_TEST
+
+/* Adds a node that reads the others as the words say. */
+static void put_edges(const char *name, const char *op, const char *input,
+                      const char *other)
+{
+    wire_begin_node(&w, 1, name, op);
+    wire_input(&w, input);
+    if (other != NULL)
+        wire_input(&w, other);
+    wire_type(&w, "T", 1);
+    wire_end(&w);
+}
+
+static void put_placeholder(const char *name, int32_t dtype)
+{
+    wire_begin_node(&w, 1, name, "Placeholder");
+    wire_type(&w, "dtype", dtype);
+    wire_end(&w);
+}
+
+START_TEST(what_one_branch_uses_is_a_hint)
+{
+    command_result r;
+
+    put_placeholder("p", 10);
+    put_placeholder("x", 1);
+    put_edges("v", "Exp", "x", NULL);
+    put_edges("s", "Switch", "v", "p");
+    put_edges("t", "Neg", "s:1", NULL);
+    r = inspect();
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    check_contains(&r, "hints:\n  v (Exp) runs always, but only side 1 of p "
+                       "uses it\n");
+    command_result_free(&r);
+}
+END_TEST
+
 /* The function calls itself. */
 START_TEST(functions_that_cannot_be_called_are_an_error)
 {
@@ -184,6 +244,8 @@ TCase *command_inspect_tests(void)
     tcase_add_test(tc, ops_that_are_all_there_are_no_list);
     tcase_add_test(tc, a_function_that_cannot_be_read_is_named);
     tcase_add_test(tc, loops_of_functions_are_frames);
+    tcase_add_test(tc, counters_and_branches_are_printed);
+    tcase_add_test(tc, what_one_branch_uses_is_a_hint);
     tcase_add_test(tc, functions_that_cannot_be_called_are_an_error);
     return tc;
 }

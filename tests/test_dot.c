@@ -199,11 +199,11 @@ START_TEST(a_loop_is_a_cluster)
     want_text("n5 [label=\"l\\nLoopCond\\npredicate\", style=rounded];\n");
     want_text("n7 [label=\"a\\nAdd\"];\n");
     want_text("n9 [label=\"o\\nExit\\nvariable 0\", style=rounded];\n}\n");
-    want_text("n8 -> n2 [style=bold];\n");
+    want_text("n8 -> n2 [style=dashed, constraint=false];\n");
     want_text("n6 -> n7 [taillabel=\"1\"];\n");
     want_text("n6 -> n9 [taillabel=\"0\"];\n");
     want_text("n2 -> n4;\n");
-    want_text("n2 -> n7 [style=dashed];\n");
+    want_text("n2 -> n7 [style=dotted];\n");
 }
 END_TEST
 
@@ -220,6 +220,50 @@ START_TEST(frames_are_nested_clusters)
     in_e = strstr(out, "cluster_5 {\nlabel=\"e");
     ck_assert(in_b && in_d && in_e && in_b < in_d && in_d < in_e);
     ck_assert_ptr_nonnull(strstr(in_e, "n8 [label=\"w"));
+}
+END_TEST
+
+#define COND                                                                   \
+    "p Pred\nq Pred\nx Source\n"                                               \
+    "s Switch x p\n"                                                           \
+    "t Neg s:1\n"                                                              \
+    "i Switch s q\n"                                                           \
+    "f Neg i\n"
+
+START_TEST(branches_are_colours_with_a_legend)
+{
+    const counts c = draw(COND "b Add t f\n");
+
+    ck_assert_int_eq(c.clusters, 1);
+    ck_assert_int_eq(c.nodes, 8 + 4);
+    ck_assert_int_eq(c.edges, 8);
+    want_text("subgraph cluster_legend {\nlabel=\"branches\";\n"
+              "b1 [label=\"branch 1\\nside 0 of p\", style=\"filled\", "
+              "fillcolor=\"0.382 0.12 1.0\"];\n"
+              "b2 [label=\"branch 2\\nside 1 of p\", style=\"filled\", "
+              "fillcolor=\"0.382 0.45 1.0\"];\n"
+              "b3 [label=\"branch 3\\nside 0 of q\\nin branch 1\", "
+              "style=\"filled\", fillcolor=\"0.764 0.12 1.0\"];\n");
+    want_text("[label=\"s\\nSwitch\", style=rounded];\n");
+    want_text("[label=\"t\\nNeg\\nbranch 2\", style=\"filled\", "
+              "fillcolor=\"0.382 0.45 1.0\"];\n");
+    want_text("[label=\"i\\nSwitch\\nbranch 1\", style=\"filled,rounded\", "
+              "fillcolor=\"0.382 0.12 1.0\"];\n");
+    want_text("[label=\"b\\nAdd\\nbranch 2 in part\"");
+}
+END_TEST
+
+START_TEST(without_an_analysis_there_are_no_colours)
+{
+    counts c;
+
+    text_graph_build(&t, COND);
+    ck_assert_int_eq(eddy_dot_write(t.graph, NULL, collect, &t, &t.err),
+                     EDDY_OK);
+    c = read_out();
+    ck_assert_int_eq(c.clusters, 0);
+    ck_assert_int_eq(c.nodes, 7);
+    ck_assert_ptr_null(strstr(out, "fillcolor"));
 }
 END_TEST
 
@@ -336,6 +380,8 @@ TCase *dot_tests(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_loop_is_a_cluster);
     tcase_add_test(tc, frames_are_nested_clusters);
+    tcase_add_test(tc, branches_are_colours_with_a_legend);
+    tcase_add_test(tc, without_an_analysis_there_are_no_colours);
     tcase_add_test(tc, names_are_escaped);
     tcase_add_test(tc, without_an_analysis_there_are_no_clusters);
     tcase_add_test(tc, nodes_added_since_the_analysis_are_in_the_root);

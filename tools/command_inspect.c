@@ -108,8 +108,12 @@ const eddy__command eddy__command_inspect = {
         "Prints how often each op occurs in GRAPH and its functions, and\n"
         "which of them this build does not have (which is no failure of\n"
         "inspect); what can be fed and fetched; the frames as a tree, each\n"
-        "with its predicate, its loop variables (the five primitives of\n"
-        "each) and its loop invariants; what is odd; and the branches.\n",
+        "with its predicate, its trip counter if it counts, its loop\n"
+        "variables (the five primitives of each) and its loop invariants;\n"
+        "what is odd; the branches with their nodes; and hints: nodes that\n"
+        "run always though only one branch uses what they compute.\n"
+        "--dot draws it: frames as boxes, branches as colours, back edges\n"
+        "dashed, control edges dotted.\n",
     .examples = "  eddy inspect model.pb\n"
                 "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n",
     .options = EDDY__FOR_INSPECT,

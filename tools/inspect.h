@@ -24,9 +24,16 @@ EDDY_MUST_USE eddy__exit eddy__inspect_ends(const eddy_graph *graph,
 EDDY_MUST_USE eddy__exit eddy__inspect_frames(const eddy_graph *graph,
                                               const eddy_analysis *analysis);
 
-/* The predicates that choose branches, with their Switches. */
+/*
+ * The predicates that choose branches, with their Switches and what runs on
+ * each side; and what one side alone uses though it runs always.
+ */
 EDDY_MUST_USE eddy__exit eddy__inspect_branches(const eddy_graph *graph,
                                                 const eddy_analysis *analysis);
+
+/* Prints which side of which predicate a branch is. */
+void eddy__print_branch(const eddy_graph *graph, const eddy_analysis *analysis,
+                        uint32_t branch);
 
 /* Prints `node` or `node:index`. */
 void eddy__print_output(const eddy_graph *graph, eddy_output output);

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Frames nest deeper than lines are wide. */
 #define MOST_INDENT 20
@@ -99,8 +98,37 @@ static void print_predicate(const eddy_graph *graph, uint32_t depth,
     putchar('\n');
 }
 
-static void print_frame(const eddy_graph *graph, const eddy_frame *frame,
-                        size_t n_nodes)
+static void print_counter(const eddy_graph *graph, uint32_t depth,
+                          const eddy_frame *frame)
+{
+    static const char *const signs[] = {[EDDY_LESS] = "<",
+                                        [EDDY_LESS_EQUAL] = "<=",
+                                        [EDDY_GREATER] = ">",
+                                        [EDDY_GREATER_EQUAL] = ">=",
+                                        [EDDY_NOT_EQUAL] = "!="};
+    const eddy_trip_counter *t = frame->trip_counter;
+
+    if (t == NULL)
+        return;
+    indent(depth);
+    fputs("trip counter:", stdout);
+    print_member(graph, "merge", frame->variables[t->variable].merge);
+    fputs(" from ", stdout);
+    eddy__print_output(graph, t->start);
+    printf(" %s ", t->is_subtracted ? "less" : "by");
+    eddy__print_output(graph, t->step);
+    printf(" while %s ", signs[t->comparison]);
+    eddy__print_output(graph, t->limit);
+    if (t->trips >= 0)
+        printf(": %s%" PRId64 " trip%s", t->is_only ? "" : "at most ", t->trips,
+               t->trips == 1 ? "" : "s");
+    else if (!t->is_only)
+        fputs(", or less", stdout);
+    putchar('\n');
+}
+
+static void print_frame(const eddy_graph *graph, const eddy_analysis *analysis,
+                        const eddy_frame *frame, size_t n_nodes)
 {
     const uint32_t depth = frame->depth + 1;
 
@@ -110,9 +138,15 @@ static void print_frame(const eddy_graph *graph, const eddy_frame *frame,
         return;
     }
     eddy__put_name(stdout, frame->name);
-    printf(": %zu node%s, parallel_iterations %" PRId64 "\n", n_nodes,
+    printf(": %zu node%s, parallel_iterations %" PRId64, n_nodes,
            n_nodes == 1 ? "" : "s", frame->parallel_iterations);
+    if (frame->branch != 0) {
+        fputs(", in ", stdout);
+        eddy__print_branch(graph, analysis, frame->branch);
+    }
+    putchar('\n');
     print_predicate(graph, depth + 1, frame->loop_cond);
+    print_counter(graph, depth + 1, frame);
     for (size_t i = 0; i < frame->n_variables; i++)
         print_variable(graph, depth + 1, &frame->variables[i]);
     for (size_t i = 0; i < frame->n_invariants; i++) {
@@ -133,99 +167,11 @@ eddy__exit eddy__inspect_frames(const eddy_graph *graph,
         return EDDY__EXIT_FAILED;
     puts("frames:");
     for (uint32_t i = 0; i != NO_FRAME; i = next_frame(tree, analysis, i))
-        print_frame(graph, eddy_analysis_frame(analysis, i), tree[i].n_nodes);
+        print_frame(graph, analysis, eddy_analysis_frame(analysis, i),
+                    tree[i].n_nodes);
     free(tree);
     for (size_t i = 0; (warning = eddy_analysis_warning(analysis, i)) != NULL;
          i++)
         printf("%s  %s\n", i == 0 ? "warnings:\n" : "", warning);
-    return EDDY__EXIT_DONE;
-}
-
-/* A Switch that is no part of a loop, by what it is switched with. */
-typedef struct branch_switch {
-    eddy_output predicate;
-    eddy_node node;
-} branch_switch;
-
-static int compare_switches(const void *a, const void *b)
-{
-    const branch_switch *x = a, *y = b;
-
-    if (x->predicate.node != y->predicate.node)
-        return x->predicate.node < y->predicate.node ? -1 : 1;
-    if (x->predicate.index != y->predicate.index)
-        return x->predicate.index < y->predicate.index ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
-
-static bool is_switch(const char *op)
-{
-    return strcmp(op, "Switch") == 0 || strcmp(op, "RefSwitch") == 0 ||
-           strcmp(op, "_SwitchN") == 0;
-}
-
-/* Collects the Switches of branches; returns how many there are. */
-static size_t find_switches(const eddy_graph *graph, branch_switch *switches)
-{
-    const size_t n_nodes = eddy_graph_size(graph);
-    size_t n = 0;
-
-    for (size_t i = 0; i < n_nodes; i++) {
-        size_t n_inputs;
-        const eddy_output *inputs =
-            eddy_graph_node_inputs(graph, (eddy_node)i, &n_inputs);
-
-        if (n_inputs != 2 ||
-            !is_switch(eddy_graph_node_op(graph, (eddy_node)i)) ||
-            strcmp(eddy_graph_node_op(graph, inputs[1].node), "LoopCond") == 0)
-            continue;
-        switches[n++] = (branch_switch){inputs[1], (eddy_node)i};
-    }
-    qsort(switches, n, sizeof *switches, compare_switches);
-    return n;
-}
-
-static bool same_predicate(const branch_switch *a, const branch_switch *b)
-{
-    return a->predicate.node == b->predicate.node &&
-           a->predicate.index == b->predicate.index;
-}
-
-static void print_branch(const eddy_graph *graph, const eddy_analysis *analysis,
-                         const branch_switch *first, size_t n)
-{
-    const uint32_t frame = eddy_analysis_node_frame(analysis, first->node);
-
-    fputs("  predicate ", stdout);
-    eddy__print_output(graph, first->predicate);
-    if (frame != 0) {
-        fputs(" in ", stdout);
-        eddy__put_name(stdout, eddy_analysis_frame(analysis, frame)->name);
-    }
-    printf(": %zu Switch%s, the first ", n, n == 1 ? "" : "es");
-    eddy__put_name(stdout, eddy_graph_node_name(graph, first->node));
-    putchar('\n');
-}
-
-eddy__exit eddy__inspect_branches(const eddy_graph *graph,
-                                  const eddy_analysis *analysis)
-{
-    branch_switch *switches =
-        eddy__inspect_allocate(eddy_graph_size(graph), sizeof *switches);
-    size_t n;
-
-    if (switches == NULL)
-        return EDDY__EXIT_FAILED;
-    n = find_switches(graph, switches);
-    if (n > 0)
-        puts("branches:");
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n; end++) {
-            if (!same_predicate(&switches[i], &switches[end]))
-                break;
-        }
-        print_branch(graph, analysis, &switches[i], end - i);
-    }
-    free(switches);
     return EDDY__EXIT_DONE;
 }

@@ -1,4 +1,4 @@
-/* Graphs as Graphviz DOT: frames as nested clusters. */
+/* Graphs as Graphviz DOT: frames as nested clusters, branches as colours. */
 #ifndef EDDY_DOT_H
 #define EDDY_DOT_H
 
@@ -10,8 +10,10 @@ EDDY_BEGIN_DECLS
 typedef bool (*eddy_write_cb)(void *user, const char *text, size_t length);
 
 /*
- * Writes `graph` as DOT: a cluster a frame, loop variables labelled in it,
- * control edges dashed, back edges bold.  `analysis` NULL draws no frames.
+ * Writes `graph` as DOT: a cluster a frame, loop variables labelled in it; a
+ * colour a branch, with a number that the cluster "branches" explains; control
+ * edges dotted, back edges dashed, and at the edges from a Switch the number of
+ * the output.  `analysis` NULL draws neither frames nor branches.
  * CANCELLED if `write` stopped it.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_dot_write(const eddy_graph *graph,
