@@ -1,5 +1,5 @@
 /* What the gradient of an op may ask and do: eddy/gradients.h. */
-#include "autodiff/walk.h"
+#include "autodiff/forward.h"
 
 #include "runtime/base/status.h"
 
@@ -40,6 +40,8 @@ eddy_output eddy_gradient_input(eddy_gradient *g, uint32_t i)
 {
     if (!check(g, i, node_of(g)->n_inputs, "input"))
         return EDDY__NO_OUTPUT;
+    if (g->fragment)
+        return node_of(g)->inputs[i];
     return eddy__real(g->walk, node_of(g)->inputs[i]);
 }
 
@@ -47,6 +49,8 @@ eddy_output eddy_gradient_output(eddy_gradient *g, uint32_t i)
 {
     if (!check(g, i, node_of(g)->n_outputs, "output"))
         return EDDY__NO_OUTPUT;
+    if (g->fragment)
+        return output_of(g, i);
     return eddy__real(g->walk, output_of(g, i));
 }
 
@@ -54,6 +58,8 @@ bool eddy_gradient_is_given(const eddy_gradient *g, uint32_t i)
 {
     const eddy__walk *w = g->walk;
 
+    if (g->fragment)
+        return eddy__fragment_is_given(g, i);
     return i < node_of(g)->n_outputs &&
            w->addends[w->shapes.first[g->node] + i];
 }
@@ -65,6 +71,8 @@ eddy_output eddy_gradient_given(eddy_gradient *g, uint32_t i)
 
     if (!check(g, i, node_of(g)->n_outputs, "the gradient of output"))
         return EDDY__NO_OUTPUT;
+    if (g->fragment)
+        return eddy__fragment_given(g, i);
     if (eddy_gradient_is_given(g, i))
         return eddy__sum(g->walk, output_of(g, i));
     out = eddy__zeros_like(g->walk, output_of(g, i), &from);
@@ -74,6 +82,8 @@ eddy_output eddy_gradient_given(eddy_gradient *g, uint32_t i)
 
 bool eddy_gradient_is_wanted(const eddy_gradient *g, uint32_t i)
 {
+    if (g->fragment)
+        return eddy__fragment_is_wanted(g, i);
     return i < node_of(g)->n_inputs &&
            eddy__is_active_edge(g->walk, node_of(g)->inputs[i]);
 }
@@ -110,6 +120,8 @@ eddy_output eddy_gradient_shape_of(eddy_gradient *g, uint32_t i)
 {
     if (!check(g, i, node_of(g)->n_inputs, "the shape of input"))
         return EDDY__NO_OUTPUT;
+    if (g->fragment)
+        return eddy__fragment_shape_of(g, i);
     return eddy__real_shape(g->walk, node_of(g)->inputs[i]);
 }
 
@@ -131,6 +143,8 @@ eddy_output eddy_gradient_add(eddy_gradient *g, const char *op,
 
 eddy_output eddy_gradient_const(eddy_gradient *g, eddy_tensor *tensor)
 {
+    if (g->fragment)
+        return eddy__emit_const(g->walk, tensor);
     return eddy__import(
         g->walk, eddy__emit_const(g->walk, tensor),
         &g->walk->scopes[g->walk->analysis->node_frame[g->node]]);
@@ -138,8 +152,12 @@ eddy_output eddy_gradient_const(eddy_gradient *g, eddy_tensor *tensor)
 
 void eddy_gradient_set(eddy_gradient *g, uint32_t i, eddy_output gradient)
 {
-    if (check(g, i, node_of(g)->n_inputs, "the gradient of input") &&
-        eddy_gradient_is_wanted(g, i))
+    if (!check(g, i, node_of(g)->n_inputs, "the gradient of input") ||
+        !eddy_gradient_is_wanted(g, i))
+        return;
+    if (g->fragment)
+        eddy__fragment_set(g, i, gradient);
+    else
         eddy__add_gradient(g->walk, node_of(g)->inputs[i], gradient,
                            g->walk->branches.of_node[g->node]);
 }

@@ -11,23 +11,7 @@ eddy_shape *eddy__late_shape(const eddy__walk *w, eddy_output output)
 
     if (output.node < w->n_nodes || output.node - w->n_nodes >= late->n_nodes)
         return NULL;
-    return &late->shapes[late->first[output.node - w->n_nodes] + output.index];
-}
-
-static bool make_room(eddy__walk *w, uint32_t n_outputs)
-{
-    eddy__late_shapes *late = &w->late;
-    void *first = late->first, *shapes = late->shapes;
-    const bool has_nodes =
-        eddy__grow(w->arena.allocator, &first, &late->nodes_capacity,
-                   late->n_nodes + 1, sizeof *late->first);
-    const bool has_shapes =
-        eddy__grow(w->arena.allocator, &shapes, &late->capacity,
-                   late->n + n_outputs, sizeof *late->shapes);
-
-    late->first = first;
-    late->shapes = shapes;
-    return has_nodes && has_shapes;
+    return &late->nodes[output.node - w->n_nodes].shapes[output.index];
 }
 
 /* What the op says of its outputs; nothing where it fails. */
@@ -55,15 +39,20 @@ static bool note(eddy__walk *w, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(w->graph, node);
     eddy__late_shapes *late = &w->late;
-    eddy_shape *outputs;
+    void *nodes = late->nodes;
+    const bool ok = eddy__grow(w->arena.allocator, &nodes, &late->capacity,
+                               late->n_nodes + 1, sizeof *late->nodes);
+    eddy_shape *shapes =
+        eddy__arena_allocate(&w->arena, n->n_outputs + 1u, sizeof *shapes);
 
-    if (!make_room(w, n->n_outputs))
+    late->nodes = nodes;
+    if (!ok || !shapes)
         return false;
-    outputs = &late->shapes[late->n];
     for (uint32_t i = 0; i < n->n_outputs; i++)
-        outputs[i] = (eddy_shape){.rank = -1};
-    infer(w, n, outputs);
-    late->first[late->n_nodes++] = late->n;
+        shapes[i] = (eddy_shape){.rank = -1};
+    infer(w, n, shapes);
+    late->nodes[late->n_nodes++] =
+        (eddy__late_node){.first = late->n, .shapes = shapes};
     late->n += n->n_outputs;
     return true;
 }
@@ -78,8 +67,6 @@ bool eddy__late_note(eddy__walk *w, eddy_node node)
 
 void eddy__late_deinit(eddy__walk *w)
 {
-    eddy__free(w->arena.allocator, w->late.first, w->late.nodes_capacity,
-               sizeof *w->late.first);
-    eddy__free(w->arena.allocator, w->late.shapes, w->late.capacity,
-               sizeof *w->late.shapes);
+    eddy__free(w->arena.allocator, w->late.nodes, w->late.capacity,
+               sizeof *w->late.nodes);
 }

@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+typedef struct eddy__late_node {
+    size_t first;       /* the number of its output 0 */
+    eddy_shape *shapes; /* of its outputs; they stay where they are */
+} eddy__late_node;
+
 typedef struct eddy__late_shapes {
     bool is_on;
-    size_t *first; /* a node, the first added one being 0: of its output 0 */
-    size_t n_nodes, nodes_capacity;
-    eddy_shape *shapes;
-    size_t n, capacity;
+    eddy__late_node *nodes; /* from the first that was added */
+    size_t n_nodes, capacity;
+    size_t n; /* outputs */
 } eddy__late_shapes;
 
 struct eddy__walk;

@@ -173,12 +173,10 @@ static eddy_output exit_gradient(eddy__walk *w, const eddy__scope *scope,
         sum = eddy__sum(w, exit);
     if (eddy__is_output(sum))
         return sum;
-    if (v->exit == EDDY_NO_NODE) {
-        eddy__walk_fail(w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, v->merge,
-                        "a gradient goes through this loop variable, which "
-                        "has no Exit");
-        return EDDY__NO_OUTPUT;
-    }
+    if (v->exit == EDDY_NO_NODE)
+        return eddy__zeros_of_new(
+            w, eddy__emit_op(w, "Exit", (eddy_output){v->switch_, 0}),
+            scope->parent->frame, branch);
     sum = eddy__zeros_like(w, exit, &from);
     return eddy__guard(w, sum, from, branch);
 }

@@ -273,12 +273,22 @@ eddy_output eddy__real_length(eddy__walk *w, eddy_output v);
 /* As far as it is known without running. */
 const eddy_shape *eddy__static_shape(const eddy__walk *w, eddy_output v);
 
+/* A shape as a constant of the home frame; none if it is not known. */
+eddy_output eddy__emit_static_shape(eddy__walk *w, const eddy_shape *shape);
+
 /* The tensor that `v` always is, or NULL. */
 const eddy_tensor *eddy__static_constant(const eddy__walk *w, eddy_output v);
 
 /* Zeros of its shape and dtype there, and the branch in which they are live. */
 eddy_output eddy__zeros_like(eddy__walk *w, eddy_output v,
                              uint32_t *out_branch);
+
+/*
+ * Zeros of the shape and dtype of a value that was added to a forward frame and
+ * branch, there in the frame's scope.
+ */
+eddy_output eddy__zeros_of_new(eddy__walk *w, eddy_output value, uint32_t frame,
+                               uint32_t branch);
 
 /* ---- scope.c again: tapes ---- */
 

@@ -10,6 +10,14 @@
 
 #include <string.h>
 
+static bool is_small(const eddy_shape *shape)
+{
+    for (int32_t i = 0; i < shape->rank; i++)
+        if (shape->dims[i] > INT32_MAX)
+            return false;
+    return true;
+}
+
 static eddy_output const_shape(eddy__walk *w, const eddy_shape *shape)
 {
     const eddy_shape vector = {.rank = 1, .dims = {shape->rank}};
@@ -28,6 +36,13 @@ static eddy_output const_shape(eddy__walk *w, const eddy_shape *shape)
     out = eddy__emit_const(w, tensor);
     eddy_tensor_release(tensor);
     return out;
+}
+
+eddy_output eddy__emit_static_shape(eddy__walk *w, const eddy_shape *shape)
+{
+    return eddy__shape_is_known(shape) && is_small(shape)
+               ? const_shape(w, shape)
+               : EDDY__NO_OUTPUT;
 }
 
 const eddy_shape *eddy__static_shape(const eddy__walk *w, eddy_output v)
@@ -52,14 +67,6 @@ const eddy_tensor *eddy__static_constant(const eddy__walk *w, eddy_output v)
         return NULL;
     value = eddy__node_attr(n, "value");
     return value ? value->as.tensors[0] : NULL;
-}
-
-static bool is_small(const eddy_shape *shape)
-{
-    for (int32_t i = 0; i < shape->rank; i++)
-        if (shape->dims[i] > INT32_MAX)
-            return false;
-    return true;
 }
 
 /* What `op` says of `v`, found where `v` is and brought to the scope. */
@@ -175,4 +182,21 @@ eddy_output eddy__zeros_like(eddy__walk *w, eddy_output v, uint32_t *out_branch)
     out = make_zeros(w, v, eddy__scope_of(w, v));
     eddy__keep(w, &w->real, v, EDDY__ZEROS, out);
     return out;
+}
+
+eddy_output eddy__zeros_of_new(eddy__walk *w, eddy_output value, uint32_t frame,
+                               uint32_t branch)
+{
+    eddy_dtype dtype;
+    eddy_output shape, zero;
+
+    if (w->status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    dtype = eddy_graph_output_dtype(w->graph, value);
+    if (w->scopes[frame].is_home || dtype == EDDY_VARIANT)
+        return eddy__emit_op(w, "ZerosLike",
+                             eddy__save(w, value, frame, branch));
+    shape = eddy__save(w, eddy__emit_op(w, "Shape", value), frame, branch);
+    zero = eddy__import(w, scalar_zero(w, dtype), &w->scopes[frame]);
+    return eddy__emit_op(w, "Fill", shape, zero);
 }

@@ -54,6 +54,43 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_gradients(
     const eddy_output *xs, size_t n_xs, const eddy_gradient_options *options,
     eddy_output *out_gradients, eddy_error *err);
 
+/*
+ * Forward mode: adds the derivative of each y along a direction, its tangent,
+ * into `out_tangents` (n_ys of them): the product of the Jacobian of y with
+ * `tangents`, one an x, of its shape and dtype and in its frame; node
+ * EDDY_NO_NODE, or NULL for all of them, is ones.  A tangent has the shape,
+ * the dtype and the frame of its y, and is EDDY_NO_NODE if the y depends on no
+ * x through differentiable ops.
+ *
+ * A loop variable gets a tangent variable in the same loop, so nothing is put
+ * on tapes; it costs about as much as the values themselves, whatever the
+ * number of ys.  Gradients of tangents and tangents of gradients work.
+ *
+ * An x inside a loop varies for the iteration that it is in; the ys must then
+ * be in that loop.  A y inside a loop has its tangent there, one an iteration,
+ * and what an x outside did in all iterations before counts.
+ *
+ * Of the options `grad_ys` is not used, and `prefix` is "tangents" by itself.
+ * An op has a tangent if it has a gradient.  Errors and failures are as above.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_jvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
+         const eddy_output *xs, size_t n_xs, const eddy_output *tangents,
+         const eddy_gradient_options *options, eddy_output *out_tangents,
+         eddy_error *err);
+
+/*
+ * Adds the product of the Hessian of the sum of all elements of `ys` with
+ * `vectors`, one an x as the tangents of eddy_jvp are: forward mode over the
+ * gradient, without the Hessian.  `out_products` has one an x, of its shape and
+ * dtype, or EDDY_NO_NODE where it is zero because nothing leads to it.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_hvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
+         const eddy_output *xs, size_t n_xs, const eddy_output *vectors,
+         const eddy_gradient_options *options, eddy_output *out_products,
+         eddy_error *err);
+
 /* ---- what the gradient of an op may ask and do ---- */
 
 /*

@@ -1,0 +1,374 @@
+/* eddy_jvp and eddy_hvp. */
+#include "autodiff/forward.h"
+
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+/* ---- what is asked ---- */
+
+static eddy_status check_seeds(eddy__forward *f, const eddy_output *tangents)
+{
+    eddy__walk *w = &f->w;
+
+    for (size_t i = 0; tangents && i < f->n_xs; i++) {
+        const eddy_dtype want = eddy_graph_output_dtype(w->graph, f->xs[i]);
+        eddy_dtype got;
+
+        if (tangents[i].node == EDDY_NO_NODE)
+            continue;
+        EDDY_TRY(eddy__walk_check(w, "tangent", &tangents[i], 1, true));
+        got = eddy_graph_output_dtype(w->graph, tangents[i]);
+        if (got != want)
+            return eddy__walk_fail(w, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+                                   tangents[i].node,
+                                   "tangent %zu is %s, but its x is %s", i,
+                                   eddy_dtype_name(got), eddy_dtype_name(want));
+    }
+    return EDDY_OK;
+}
+
+static eddy_status check(eddy__forward *f, const eddy_output *ys, size_t n_ys,
+                         const eddy_output *tangents)
+{
+    const eddy_gradient_options *options = f->w.options;
+
+    if (options && (options->size == 0 || options->size > sizeof *options))
+        return eddy__walk_fail(&f->w, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                               EDDY_NO_NODE,
+                               "gradient options of %zu bytes, wanted up to "
+                               "%zu",
+                               options->size, sizeof *options);
+    EDDY_TRY(eddy__walk_check(&f->w, "y", ys, n_ys, true));
+    EDDY_TRY(eddy__walk_check(&f->w, "x", f->xs, f->n_xs, true));
+    if (options)
+        EDDY_TRY(eddy__walk_check(&f->w, "stop", options->stop, options->n_stop,
+                                  false));
+    return check_seeds(f, tangents);
+}
+
+/* ---- what is known before ---- */
+
+/* A tangent that is given may not depend on the ys or the xs, but runs. */
+static eddy_status study(eddy__forward *f, const eddy_output *ys, size_t n_ys,
+                         const eddy_output *tangents)
+{
+    eddy__walk *w = &f->w;
+    eddy_output *ends =
+        eddy__arena_allocate(&w->arena, 2 * f->n_xs + 1, sizeof *ends);
+    eddy_node *order;
+    size_t n = 0;
+
+    if (!ends)
+        return eddy__fail_memory(w->err);
+    for (size_t i = 0; i < f->n_xs; i++) {
+        ends[n++] = f->xs[i];
+        if (tangents && eddy__is_output(tangents[i]))
+            ends[n++] = tangents[i];
+    }
+    EDDY_TRY(eddy__walk_study(w, ys, n_ys, ends, n));
+    EDDY_TRY(
+        eddy__flow_order(&w->flow, &w->arena, &order, &f->n_order, w->err));
+    f->order = order;
+    return EDDY_OK;
+}
+
+static bool reads_body(const eddy__forward *f, eddy_node node)
+{
+    const eddy__flow *flow = &f->w.flow;
+
+    for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
+        if (eddy__is_node(flow->source[i]) && f->in_body[flow->source[i]])
+            return true;
+    return false;
+}
+
+/* Behind which Switches of loops a value is, branches being known already. */
+static eddy_status find_bodies(eddy__forward *f)
+{
+    const eddy__flow *flow = &f->w.flow;
+    const eddy_analysis *analysis = f->w.analysis;
+    uint8_t *of_frame =
+        eddy__arena_allocate_zeroed(&f->w.arena, analysis->n_frames, 1);
+
+    f->in_body = eddy__arena_allocate_zeroed(&f->w.arena, f->w.n_nodes, 1);
+    if (!of_frame || !f->in_body)
+        return eddy__fail_memory(f->w.err);
+    for (size_t i = 0; i < f->n_order; i++) {
+        const eddy_node v = f->order[i];
+        const eddy__role role = (eddy__role)flow->role[v];
+
+        if (role == EDDY__ROLE_ENTER)
+            of_frame[analysis->output_frame[v]] |= reads_body(f, v);
+        else if (role == EDDY__ROLE_EXIT)
+            f->in_body[v] = of_frame[analysis->node_frame[v]];
+        else if (role == EDDY__ROLE_SWITCH)
+            f->in_body[v] =
+                !eddy__is_branch_switch(flow, v) || reads_body(f, v);
+        else if (!eddy__is_loop_merge(flow, v))
+            f->in_body[v] = reads_body(f, v);
+    }
+    return EDDY_OK;
+}
+
+/* A value inside a loop varies for one iteration of it. */
+static eddy_status find_cuts(eddy__forward *f, const eddy_output *ys,
+                             size_t n_ys)
+{
+    const eddy_frame *frames = f->w.analysis->frames;
+
+    f->is_cut =
+        eddy__arena_allocate_zeroed(&f->w.arena, f->w.analysis->n_frames, 1);
+    if (!f->is_cut)
+        return eddy__fail_memory(f->w.err);
+    for (size_t i = 0; i < f->n_xs; i++)
+        for (uint32_t frame = eddy__frame_of(&f->w, f->xs[i]); frame != 0;
+             frame = frames[frame].parent)
+            f->is_cut[frame] = 1;
+    for (size_t i = 0; i < f->n_xs; i++)
+        for (size_t j = 0; j < n_ys; j++) {
+            const uint32_t inner = eddy__frame_of(&f->w, f->xs[i]);
+            uint32_t frame = eddy__frame_of(&f->w, ys[j]);
+
+            while (frames[frame].depth > frames[inner].depth)
+                frame = frames[frame].parent;
+            if (frame != inner)
+                return eddy__walk_fail(
+                    &f->w, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
+                    f->xs[i].node,
+                    "x %zu is inside the loop '%s', but y %zu is not", i,
+                    frames[inner].name, j);
+        }
+    return EDDY_OK;
+}
+
+static eddy_status check_frames(eddy__forward *f, const eddy_output *tangents)
+{
+    for (size_t i = 0; tangents && i < f->n_xs; i++)
+        if (eddy__is_output(tangents[i]) &&
+            eddy__frame_of(&f->w, tangents[i]) !=
+                eddy__frame_of(&f->w, f->xs[i]))
+            return eddy__walk_fail(&f->w, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_FRAME_MIXED, tangents[i].node,
+                                   "tangent %zu is in another frame than its x",
+                                   i);
+    return EDDY_OK;
+}
+
+static eddy_output *no_outputs(eddy__forward *f, size_t n)
+{
+    eddy_output *list = eddy__arena_allocate(&f->w.arena, n + 1, sizeof *list);
+
+    for (size_t i = 0; list && i < n; i++)
+        list[i] = EDDY__NO_OUTPUT;
+    return list;
+}
+
+static eddy_status prepare(eddy__forward *f, const eddy_output *ys, size_t n_ys)
+{
+    eddy__walk *w = &f->w;
+    const size_t n_slots = eddy__walk_slots(w);
+
+    w->state = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
+    f->maker =
+        eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, sizeof *f->maker);
+    f->tangents = no_outputs(f, n_slots);
+    f->zeros = no_outputs(f, n_slots);
+    if (!w->state || !f->maker || !f->tangents || !f->zeros)
+        return eddy__fail_memory(w->err);
+    EDDY_TRY(find_bodies(f));
+    EDDY_TRY(find_cuts(f, ys, n_ys));
+    w->late.is_on = true;
+    return eddy__forward_find_active(f, ys, n_ys);
+}
+
+/* ---- going forward ---- */
+
+/* Constants that a rule adds are live with the node. */
+static void go_to(eddy__forward *f, eddy_node node)
+{
+    const bool is_root = f->w.analysis->node_frame[node] == 0;
+
+    f->w.at = node;
+    f->w.anchor = node;
+    f->w.home = !is_root || !eddy__is_always_live(f, node);
+}
+
+static void visit(eddy__forward *f, eddy_node node)
+{
+    const eddy__node *n = eddy__graph_node(f->w.graph, node);
+    const eddy__role role = (eddy__role)f->w.flow.role[node];
+
+    if (role == EDDY__ROLE_SWITCH || role == EDDY__ROLE_MERGE ||
+        role == EDDY__ROLE_ENTER || role == EDDY__ROLE_EXIT ||
+        role == EDDY__ROLE_NEXT_ITERATION)
+        eddy__forward_primitive(f, node);
+    else if (eddy__is_maker(n))
+        eddy__forward_maker(f, node);
+    else if (!eddy__forward_rule(f, node))
+        eddy__forward_transpose(f, node);
+}
+
+static void plant_seeds(eddy__forward *f, eddy_node node,
+                        const eddy_output *tangents)
+{
+    for (size_t i = 0; i < f->n_xs && f->w.status == EDDY_OK; i++) {
+        const eddy_output x = f->xs[i];
+        eddy_output seed;
+
+        if (x.node != node)
+            continue;
+        seed = tangents && eddy__is_output(tangents[i])
+                   ? tangents[i]
+                   : eddy__emit_op(&f->w, "OnesLike", x);
+        if (eddy__is_output(eddy__tangent(f, x)))
+            seed = eddy__emit_op(&f->w, "AddV2", eddy__tangent(f, x), seed);
+        eddy__set_tangent(f, x, seed);
+    }
+}
+
+static void stop_at(eddy__forward *f, eddy_node node)
+{
+    const eddy_gradient_options *options = f->w.options;
+
+    for (size_t i = 0; options && i < options->n_stop; i++)
+        if (options->stop[i].node == node)
+            f->tangents[eddy__forward_slot(f, options->stop[i])] =
+                EDDY__NO_OUTPUT;
+}
+
+static bool is_one_of(eddy_node node, const eddy_output *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].node == node)
+            return true;
+    return false;
+}
+
+static void go_forward(eddy__forward *f, const eddy_output *tangents)
+{
+    const eddy_gradient_options *options = f->w.options;
+
+    for (size_t i = 0; i < f->n_order && f->w.status == EDDY_OK; i++) {
+        const eddy_node v = f->order[i];
+
+        go_to(f, v);
+        if (eddy__is_active(&f->w, v))
+            visit(f, v);
+        if (options && is_one_of(v, options->stop, options->n_stop))
+            stop_at(f, v);
+        if (f->w.state[v] & EDDY__IS_X)
+            plant_seeds(f, v, tangents);
+    }
+    eddy__forward_close_merges(f);
+}
+
+static eddy_status find_tangents(eddy__forward *f, const eddy_output *ys,
+                                 size_t n_ys, const eddy_output *tangents,
+                                 eddy_output *out_tangents)
+{
+    const eddy_gradient_options *options = f->w.options;
+
+    EDDY_TRY(study(f, ys, n_ys, tangents));
+    EDDY_TRY(check_frames(f, tangents));
+    EDDY_TRY(prepare(f, ys, n_ys));
+    go_forward(f, tangents);
+    for (size_t i = 0; i < n_ys && f->w.status == EDDY_OK; i++) {
+        go_to(f, ys[i].node);
+        out_tangents[i] = eddy__tangent(f, ys[i]);
+        if (!eddy__is_output(out_tangents[i]) && options &&
+            options->zeros_if_unconnected)
+            out_tangents[i] = eddy__emit_op(&f->w, "ZerosLike", ys[i]);
+    }
+    return f->w.status;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+eddy_status eddy_jvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
+                     const eddy_output *xs, size_t n_xs,
+                     const eddy_output *tangents,
+                     const eddy_gradient_options *options,
+                     eddy_output *out_tangents, eddy_error *err)
+{
+    eddy_error own;
+    eddy__forward f = {.xs = xs, .n_xs = n_xs};
+    eddy_status status;
+
+    eddy__walk_init(&f.w, graph,
+                    options && options->prefix ? options->prefix : "tangents",
+                    err ? err : &own);
+    f.w.options = options;
+    for (size_t i = 0; i < n_ys; i++)
+        out_tangents[i] = EDDY__NO_OUTPUT;
+    status = check(&f, ys, n_ys, tangents);
+    if (status == EDDY_OK && n_ys > 0 && n_xs > 0)
+        status = find_tangents(&f, ys, n_ys, tangents, out_tangents);
+    for (size_t i = 0; i < n_ys && status != EDDY_OK; i++)
+        out_tangents[i] = EDDY__NO_OUTPUT;
+    eddy__walk_deinit(&f.w);
+    return status;
+}
+
+/* The gradients that there are, one after the other, and whose they are. */
+static size_t compact(const eddy_output *gradients, size_t n, eddy_output *out,
+                      size_t *whose)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (eddy__is_output(gradients[i])) {
+            whose[count] = i;
+            out[count++] = gradients[i];
+        }
+    return count;
+}
+
+static eddy_status fill_zeros(eddy_graph *graph, const eddy_output *xs,
+                              size_t n, eddy_output *products, eddy_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!eddy__is_output(products[i]))
+            EDDY_TRY(eddy_graph_add_op(graph, "ZerosLike", NULL, &xs[i], 1,
+                                       &products[i], err));
+    return EDDY_OK;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+eddy_status eddy_hvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
+                     const eddy_output *xs, size_t n_xs,
+                     const eddy_output *vectors,
+                     const eddy_gradient_options *options,
+                     eddy_output *out_products, eddy_error *err)
+{
+    eddy__arena arena = {.allocator = eddy__context_allocator(graph->ctx)};
+    eddy_output *list = eddy__arena_allocate(&arena, n_xs + 1, sizeof *list);
+    eddy_output *made = eddy__arena_allocate(&arena, n_xs + 1, sizeof *made);
+    size_t *whose = eddy__arena_allocate(&arena, n_xs + 1, sizeof *whose);
+    eddy_gradient_options own = {.size = sizeof own};
+    eddy_status status = EDDY_OK;
+    size_t n;
+
+    if (!list || !made || !whose)
+        status = eddy__fail_memory(err);
+    if (options)
+        own = *options;
+    own.zeros_if_unconnected = false;
+    if (status == EDDY_OK)
+        status =
+            eddy_gradients(graph, ys, n_ys, xs, n_xs, &own, out_products, err);
+    if (status == EDDY_OK) {
+        n = compact(out_products, n_xs, list, whose);
+        own.grad_ys = NULL;
+        own.prefix = NULL;
+        status = eddy_jvp(graph, list, n, xs, n_xs, vectors, &own, made, err);
+        for (size_t i = 0; i < n_xs; i++)
+            out_products[i] = EDDY__NO_OUTPUT;
+        for (size_t i = 0; i < n && status == EDDY_OK; i++)
+            out_products[whose[i]] = made[i];
+    }
+    if (status == EDDY_OK && options && options->zeros_if_unconnected)
+        status = fill_zeros(graph, xs, n_xs, out_products, err);
+    for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
+        out_products[i] = EDDY__NO_OUTPUT;
+    eddy__arena_destroy(&arena);
+    return status;
+}

@@ -1,0 +1,215 @@
+/* Tangents of ops that are linear, in all of some inputs or in each of two. */
+#include "autodiff/forward.h"
+
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+/* ---- the table ---- */
+
+typedef enum rule_kind { PASSES, IS_LINEAR, IS_BILINEAR } rule_kind;
+
+typedef struct rule {
+    const char *op;
+    rule_kind kind;
+    uint32_t inputs; /* a set of bits; two numbers of a bilinear one */
+} rule;
+
+#define IN(i) (1u << (i))
+#define EACH (~0u)
+#define BUT_LAST 0u
+
+static const rule rules[] = {
+#define PASS(op) {op, PASSES, 0},
+#define LINEAR(op, set) {op, IS_LINEAR, set},
+#define BILINEAR(op, a, b) {op, IS_BILINEAR, (a) | (b) << 8},
+#include "autodiff/tangents.def"
+#undef PASS
+#undef LINEAR
+#undef BILINEAR
+};
+
+static const rule *find(const eddy__node *n)
+{
+    /* What a program brings goes before. */
+    for (size_t i = 0; !n->op->gradient && i < sizeof rules / sizeof rules[0];
+         i++)
+        if (strcmp(rules[i].op, n->op_name) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+/* ---- sums ---- */
+
+static eddy_output *new_inputs(eddy__forward *f, const eddy__node *n)
+{
+    eddy_output *inputs =
+        eddy__arena_allocate(&f->w.arena, n->n_inputs + 1u, sizeof *inputs);
+
+    if (!inputs)
+        f->w.status = eddy__fail_memory(f->w.err);
+    else if (n->n_inputs > 0)
+        memcpy(inputs, n->inputs, n->n_inputs * sizeof *inputs);
+    return inputs;
+}
+
+static bool has_tangent(const eddy__forward *f, eddy_output v)
+{
+    return eddy__is_output(eddy__tangent(f, v));
+}
+
+/* Of those summands that there are. */
+static void add_n(eddy__forward *f, eddy_node node)
+{
+    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    eddy_output *inputs = new_inputs(f, &n);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; inputs && i < n.n_inputs; i++)
+        if (has_tangent(f, n.inputs[i]))
+            inputs[count++] = eddy__tangent(f, n.inputs[i]);
+    if (count == 0)
+        return;
+    eddy__set_guarded(f, (eddy_output){node, 0},
+                      count == 1 ? inputs[0]
+                                 : eddy__emit(&f->w, "AddN", inputs, count));
+}
+
+static bool same_shape(const eddy__forward *f, eddy_output a, eddy_output b)
+{
+    const eddy_shape *x = eddy__static_shape(&f->w, a);
+
+    return eddy__shape_is_known(x) &&
+           eddy__shape_equal(x, eddy__static_shape(&f->w, b));
+}
+
+/* Addition and subtraction, where one summand has no tangent. */
+static bool add_one(eddy__forward *f, eddy_node node)
+{
+    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy_output y = {node, 0};
+    const bool is_sub = strcmp(n.op_name, "Sub") == 0;
+    const bool first = has_tangent(f, n.inputs[0]);
+    const eddy_output v = n.inputs[first ? 0 : 1];
+    eddy_output t = eddy__tangent(f, v);
+
+    if (first == has_tangent(f, n.inputs[1]) || !same_shape(f, v, y))
+        return false;
+    if (is_sub && !first)
+        t = eddy__emit_op(&f->w, "Neg", t);
+    eddy__set_guarded(f, y, t);
+    return true;
+}
+
+/* ---- the kinds ---- */
+
+static void pass(eddy__forward *f, eddy_node node)
+{
+    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+
+    for (uint32_t i = 0; i < n.n_outputs && i < n.n_inputs; i++)
+        eddy__set_guarded(f, (eddy_output){node, i},
+                          eddy__tangent(f, n.inputs[i]));
+}
+
+/* What waits for a node that has an effect waits for its second, too. */
+static void order_effects(eddy__forward *f, eddy_node node, eddy_node second)
+{
+    const eddy__flow *flow = &f->w.flow;
+
+    for (size_t e = flow->first_out[node]; e < flow->first_out[node + 1]; e++)
+        if (flow->edge[e].input == EDDY__CONTROL)
+            eddy__emit_control(&f->w, flow->edge[e].to, second);
+}
+
+static void set_outputs(eddy__forward *f, eddy_node node, eddy_output made)
+{
+    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+
+    for (uint32_t i = 0; i < n.n_outputs; i++) {
+        const eddy_output y = {node, i};
+        const eddy_dtype dtype = eddy_graph_output_dtype(f->w.graph, y);
+
+        if (dtype == EDDY_RESOURCE || eddy__dtype_has_gradient(dtype))
+            eddy__set_tangent(f, y, eddy__port(made, i));
+    }
+}
+
+static void linear(eddy__forward *f, eddy_node node, uint32_t set)
+{
+    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    eddy_output *inputs = new_inputs(f, &n);
+    const bool is_use = n.n_inputs > 0 && n.input_dtypes[0] == EDDY_RESOURCE;
+    bool any = false;
+    eddy_output made;
+
+    for (uint32_t i = 0; inputs && i < n.n_inputs; i++) {
+        const bool is_in =
+            set == BUT_LAST ? i + 1 < n.n_inputs
+                            : set == EACH || (i < 32 && (set & IN(i)) != 0) ||
+                                  (i >= 32 && (set & IN(31)) != 0);
+
+        any = any || (is_in && has_tangent(f, n.inputs[i]));
+        if (is_in && (!is_use || has_tangent(f, n.inputs[0])))
+            inputs[i] = eddy__full_tangent(f, n.inputs[i]);
+    }
+    /* A use of a stack or array that has no second tells nothing. */
+    if (!inputs || !any || (is_use && !has_tangent(f, n.inputs[0])))
+        return;
+    made = eddy__emit_like(f, node, inputs);
+    set_outputs(f, node, made);
+    if (is_use && eddy__is_output(made))
+        order_effects(f, node, made.node);
+}
+
+static void bilinear(eddy__forward *f, eddy_node node, uint32_t both)
+{
+    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const uint32_t which[] = {both & 0xff, both >> 8};
+    eddy_output terms[2], sum;
+    size_t count = 0;
+
+    for (int i = 0; i < 2; i++) {
+        eddy_output *inputs = new_inputs(f, &n);
+
+        if (!inputs || !has_tangent(f, n.inputs[which[i]]))
+            continue;
+        inputs[which[i]] = eddy__tangent(f, n.inputs[which[i]]);
+        terms[count++] = eddy__emit_like(f, node, inputs);
+    }
+    if (count == 0)
+        return;
+    sum = count == 1 ? terms[0] : eddy__emit(&f->w, "AddV2", terms, 2);
+    eddy__set_tangent(f, (eddy_output){node, 0}, sum);
+}
+
+static bool is_add(const eddy__node *n)
+{
+    return strcmp(n->op_name, "AddV2") == 0 || strcmp(n->op_name, "Add") == 0 ||
+           strcmp(n->op_name, "Sub") == 0;
+}
+
+bool eddy__forward_rule(eddy__forward *f, eddy_node node)
+{
+    const eddy__node *n = eddy__graph_node(f->w.graph, node);
+    const rule *r = find(n);
+
+    if (!n->op->gradient && strcmp(n->op_name, "AddN") == 0) {
+        add_n(f, node);
+        return true;
+    }
+    if (!n->op->gradient && is_add(n)) {
+        if (!add_one(f, node))
+            linear(f, node, EACH);
+        return true;
+    }
+    if (!r)
+        return false;
+    if (r->kind == PASSES)
+        pass(f, node);
+    else if (r->kind == IS_LINEAR)
+        linear(f, node, r->inputs);
+    else
+        bilinear(f, node, r->inputs);
+    return true;
+}
