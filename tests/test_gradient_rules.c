@@ -284,6 +284,79 @@ START_TEST(rules_agree_with_differences)
 }
 END_TEST
 
+static eddy_output product_of(eddy_output a, eddy_output b)
+{
+    const eddy_output inputs[] = {a, b};
+    eddy_output out;
+
+    ck_assert_int_eq(
+        eddy_graph_add_op(p.graph, "Mul", NULL, inputs, 2, &out, &p.err),
+        EDDY_OK);
+    return out;
+}
+
+static double total(size_t fetch)
+{
+    const eddy_tensor *tensor = eddy_run_fetch(p.run, fetch);
+    double sum = 0;
+
+    for (int64_t i = 0; i < eddy_tensor_count(tensor); i++)
+        sum += ((const double *)eddy_tensor_data(tensor))[i];
+    return sum;
+}
+
+/* u.(J v) = (J'u).v, for some u and v: forward against reverse mode. */
+static void check_modes(int which, const char *declared)
+{
+    static const double at[N] = {0.3, 1.7, 0.9, 2.2, 0.6, 1.1};
+    const eddy_shape shape = {.rank = 2, .dims = {2, 3}};
+    eddy_gradient_options options = {.size = sizeof options};
+    eddy_output x, y, u, v, forward, reverse, sums[2];
+    eddy_tensor *fed;
+
+    program_init(&p, 0);
+    program_build(&p, declared);
+    program_build(&p, "w float64[2,3]=1.3,0.7,1.9,0.4,2.6,1.6\n"
+                      "v float64[3]=0.8,1.4,2.3\n");
+    program_build(&p, programs[which]);
+    x = program_output(&p, "x");
+    y = program_output(&p, "y");
+    u = program_unary(&p, "Cos", y);
+    v = program_unary(&p, "Sin", x);
+    options.grad_ys = &u;
+    if (eddy_jvp(p.graph, &y, 1, &x, 1, &v, NULL, &forward, &p.err) !=
+            EDDY_OK ||
+        eddy_gradients(p.graph, &y, 1, &x, 1, &options, &reverse, &p.err) !=
+            EDDY_OK)
+        ck_abort_msg("%s: %s: %s", programs[which], p.err.node, p.err.message);
+    sums[0] = product_of(u, forward);
+    sums[1] = product_of(reverse, v);
+    p.plan_options.feeds = &x;
+    p.plan_options.n_feeds = 1;
+    program_plan_outputs(&p, sums, 2);
+    program_make_run(&p);
+    fed = program_tensor(&p, EDDY_FLOAT64, &shape, at);
+    ck_assert_int_eq(eddy_run_feed(p.run, 0, fed, &p.err), EDDY_OK);
+    eddy_tensor_release(fed);
+    program_run(&p);
+    ck_assert_msg(fabs(total(0) - total(1)) <= 1e-11 * (1 + fabs(total(1))),
+                  "%s: %.15g forward, %.15g in reverse", programs[which],
+                  total(0), total(1));
+    program_deinit(&p);
+}
+
+START_TEST(rules_agree_with_forward_mode)
+{
+    check_modes(_i, "x ?float64[2,3]\n");
+}
+END_TEST
+
+START_TEST(rules_agree_with_forward_mode_where_shapes_are_not_known)
+{
+    check_modes(_i, "x ?float64[?,?]\n");
+}
+END_TEST
+
 /* Then shapes are found at run time. */
 START_TEST(rules_agree_where_the_shape_is_not_known)
 {
@@ -298,5 +371,8 @@ TCase *gradient_rules_tests(void)
 
     tcase_add_loop_test(tcase, rules_agree_with_differences, 0, n);
     tcase_add_loop_test(tcase, rules_agree_where_the_shape_is_not_known, 0, n);
+    tcase_add_loop_test(tcase, rules_agree_with_forward_mode, 0, n);
+    tcase_add_loop_test(
+        tcase, rules_agree_with_forward_mode_where_shapes_are_not_known, 0, n);
     return tcase;
 }
