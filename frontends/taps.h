@@ -24,8 +24,8 @@ typedef struct eddy__tapped_input {
 
     int64_t before, after; /* how far the taps reach */
     eddy__sequence items;
-    eddy_output steps;   /* that it has items for, int32 */
-    int64_t known_steps; /* the same, or -1 */
+    int64_t known_steps; /* that it has items for, */
+    eddy_output steps;   /* or if that is -1 the same, int32 */
     eddy_output last;    /* steps - 1, for going backward */
 } eddy__tapped_input;
 

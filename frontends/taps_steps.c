@@ -40,6 +40,14 @@ static void find_reach(eddy__tapped_input *in)
     }
 }
 
+/* As a value in the graph. */
+static eddy_output steps_of(eddy__taps *t, const eddy__tapped_input *in)
+{
+    return in->known_steps >= 0
+               ? eddy__write_int32(&t->w, (int32_t)in->known_steps)
+               : in->steps;
+}
+
 /*
  * A step needs all the items that its taps reach, and its own, as if tap 0 were
  * always there.
@@ -53,7 +61,6 @@ static void count_steps(eddy__taps *t, eddy__tapped_input *in)
     in->known_steps = -1;
     if (shape.rank > 0 && shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX) {
         in->known_steps = shape.dims[0] > reach ? shape.dims[0] - reach : 0;
-        in->steps = eddy__write_int32(w, (int32_t)in->known_steps);
         return;
     }
     in->steps = eddy__write_length(w, in->value);
@@ -80,8 +87,8 @@ static void prepare_input(eddy__taps *t, size_t i)
     in->items = eddy__sequence_of(w, in->value);
     count_steps(t, in);
     if (t->is_backward)
-        in->last =
-            eddy__write_binary(w, "Sub", in->steps, eddy__write_int32(w, 1));
+        in->last = eddy__write_binary(w, "Sub", steps_of(t, in),
+                                      eddy__write_int32(w, 1));
 }
 
 /* ---- the number of steps ---- */
@@ -209,7 +216,9 @@ static eddy_output wanted_steps(eddy__taps *t)
     for (size_t i = 0; i < t->n_inputs; i++)
         if (!is_known || t->inputs[i].known_steps < 0)
             checks[n_checks++] = write_assert(
-                w, eddy__write_binary(w, "LessEqual", n, t->inputs[i].steps),
+                w,
+                eddy__write_binary(w, "LessEqual", n,
+                                   steps_of(t, &t->inputs[i])),
                 "a sequence has too few items for so many steps:", wanted);
     return write_held(w, n, checks, n_checks);
 }
@@ -217,7 +226,7 @@ static eddy_output wanted_steps(eddy__taps *t)
 /* As many as the shortest sequence has items for. */
 static eddy_output most_steps(eddy__taps *t)
 {
-    eddy_output n = t->inputs[0].steps;
+    eddy_output n;
     int64_t known = t->inputs[0].known_steps;
 
     for (size_t i = 1; i < t->n_inputs; i++)
@@ -225,8 +234,9 @@ static eddy_output most_steps(eddy__taps *t)
             known = t->inputs[i].known_steps;
     if (known >= 0)
         return eddy__write_int32(&t->w, (int32_t)known);
+    n = steps_of(t, &t->inputs[0]);
     for (size_t i = 1; i < t->n_inputs; i++)
-        n = eddy__write_binary(&t->w, "Minimum", n, t->inputs[i].steps);
+        n = eddy__write_binary(&t->w, "Minimum", n, steps_of(t, &t->inputs[i]));
     return write_held(&t->w, n, NULL, 0);
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/base/status.h"
 
 /* The widest reach of a sequence's taps. */
-#define MAX_REACH (1 << 30)
+#define MAX_REACH (1 << 29)
 
 static const int64_t now_tap[] = {0};
 static const int64_t last_tap[] = {-1};
