@@ -266,6 +266,15 @@ eddy_shape eddy__known_shape(const eddy_graph *graph,
  */
 eddy_shape eddy__open_shape(const eddy_graph *graph, eddy_output output);
 
+/*
+ * The same of `values` in the body of the innermost loop, if it is to be ended
+ * with `next`: where that loop has no shape invariants, its variables have what
+ * they have in every iteration.  Unknown without memory.
+ */
+void eddy__settled_shapes(const eddy_graph *graph, const eddy_output *next,
+                          const eddy_output *values, size_t n,
+                          eddy_shape *out_shapes);
+
 /* ---- what the constructs share ---- */
 
 /*

@@ -272,3 +272,66 @@ eddy_shape eddy__open_shape(const eddy_graph *graph, eddy_output output)
     eddy__free(b->allocator, list, n, sizeof *list);
     return shape;
 }
+
+/* ---- what holds in every iteration ---- */
+
+/* So often the variables of a loop are looked at; then nothing is known. */
+#define MOST_ROUNDS 16
+
+/*
+ * The shapes of the variables of loop `n` of the list, the innermost: at first
+ * those of their Enters, then what these and the next values have in common,
+ * until it stays so.
+ */
+static bool settle(const eddy_graph *graph, eddy__assumed *list, size_t n,
+                   eddy_shape *shapes, const eddy_output *next)
+{
+    eddy__assumed *own = &list[n];
+    bool is_stable = false;
+
+    for (size_t i = 0; i < own->n; i++) {
+        const eddy__node *merge = &graph->nodes[own->merges[i].node];
+
+        shapes[i] = inquire(graph, list, n, true, merge->inputs[0]);
+    }
+    own->shapes = shapes;
+    for (int round = 0; !is_stable && round < MOST_ROUNDS; round++) {
+        is_stable = true;
+        for (size_t i = 0; i < own->n; i++) {
+            const eddy_shape shape = inquire(graph, list, n + 1, true, next[i]);
+            const eddy_shape both = eddy__shape_join(&shapes[i], &shape);
+
+            is_stable = is_stable && eddy__shape_equal(&both, &shapes[i]);
+            shapes[i] = both;
+        }
+    }
+    return is_stable;
+}
+
+void eddy__settled_shapes(const eddy_graph *graph, const eddy_output *next,
+                          const eddy_output *values, size_t n,
+                          eddy_shape *out_shapes)
+{
+    const eddy__builder *b = graph->builder;
+    const eddy__construct *c = eddy__builder_top(b);
+    const size_t n_variables = c->n_variables - c->has_counter;
+    eddy__arena arena = {.allocator = b->allocator};
+    eddy__assumed *list =
+        eddy__arena_allocate(&arena, b->n_open + 1, sizeof *list);
+    eddy_shape *shapes =
+        eddy__arena_allocate(&arena, n_variables, sizeof *shapes);
+    bool is_known = list && shapes;
+    size_t n_list = 0;
+
+    if (is_known)
+        n_list = list_invariants(b, list);
+    if (is_known && !c->invariants) {
+        list[n_list] = (eddy__assumed){.merges = c->merges + c->has_counter,
+                                       .n = n_variables};
+        is_known = settle(graph, list, n_list++, shapes, next);
+    }
+    for (size_t i = 0; i < n; i++)
+        out_shapes[i] = is_known ? inquire(graph, list, n_list, true, values[i])
+                                 : eddy__shape_unknown();
+    eddy__arena_destroy(&arena);
+}

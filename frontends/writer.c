@@ -51,6 +51,13 @@ eddy_output eddy__write_binary(eddy__writer *w, const char *op, eddy_output x,
     return eddy__write(w, op, inputs, N_OF(inputs), NULL, 0);
 }
 
+eddy_output eddy__write_cast(eddy__writer *w, eddy_output x, eddy_dtype dtype)
+{
+    const eddy_attr attr = eddy_attr_type("DstT", &dtype);
+
+    return eddy__write(w, "Cast", &x, 1, &attr, 1);
+}
+
 eddy_output eddy__write_const(eddy__writer *w, eddy_tensor *tensor)
 {
     eddy_output out = no_output;

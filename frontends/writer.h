@@ -34,6 +34,9 @@ eddy_output eddy__write_unary(eddy__writer *w, const char *op, eddy_output x);
 eddy_output eddy__write_binary(eddy__writer *w, const char *op, eddy_output x,
                                eddy_output y);
 
+/* `x` in another dtype. */
+eddy_output eddy__write_cast(eddy__writer *w, eddy_output x, eddy_dtype dtype);
+
 /* Constants; `tensor` is retained. */
 eddy_output eddy__write_const(eddy__writer *w, eddy_tensor *tensor);
 eddy_output eddy__write_int32(eddy__writer *w, int32_t value);
