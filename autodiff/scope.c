@@ -353,14 +353,16 @@ static eddy_output constant(eddy__walk *w, const eddy_tensor *tensor,
     return eddy__import(w, eddy__emit_const(w, of.counted), scope);
 }
 
-/* A value off the tape. */
+/* A value off the tape, or counted anew. */
 static eddy_output load(eddy__walk *w, eddy_output v)
 {
     eddy_output out = eddy__output_map_find(&w->real, v, EDDY__VALUE);
 
     if (eddy__is_output(out))
         return out;
-    out = eddy__save(w, v, eddy__frame_of(w, v), eddy__branch_of(w, v));
+    out = eddy__recount(w, v);
+    if (!eddy__is_output(out))
+        out = eddy__save(w, v, eddy__frame_of(w, v), eddy__branch_of(w, v));
     eddy__keep(w, &w->real, v, EDDY__VALUE, out);
     return out;
 }

@@ -262,6 +262,14 @@ eddy_output eddy__source_of(const eddy__walk *w, eddy_output v);
 /* The forward value `v` in the scope of its frame. */
 eddy_output eddy__real(eddy__walk *w, eddy_output v);
 
+/* ---- recount.c ---- */
+
+/*
+ * A forward value that counts trips, out of the gradient loop's own counter;
+ * node EDDY_NO_NODE if it is no such value.
+ */
+eddy_output eddy__recount(eddy__walk *w, eddy_output v);
+
 /* ---- zeros.c ---- */
 
 /* Its shape there, a vector of int32. */

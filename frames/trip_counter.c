@@ -14,7 +14,7 @@
 
 typedef struct finder {
     const eddy__flow *flow;
-    eddy_analysis *analysis;
+    const eddy_analysis *analysis;
     uint32_t frame;
 } finder;
 
@@ -340,4 +340,79 @@ eddy_status eddy__find_trip_counters(const eddy__flow *flow, eddy_analysis *a,
             return eddy__fail_memory(err);
     }
     return EDDY_OK;
+}
+
+/* ---- progressions ---- */
+
+/* The value of a Const of rank 0. */
+static bool find_scalar(const finder *f, eddy_output v, int64_t *out)
+{
+    range any;
+
+    return find_integer(f->flow, v, out, &any) &&
+           eddy_tensor_shape(
+               eddy__node_attr(eddy__flow_node(f->flow, v.node), "value")
+                   ->as.tensors[0])
+                   ->rank == 0;
+}
+
+/* Parts a sum of something and an integer constant. */
+static bool part_sum(const finder *f, eddy_output sum, eddy_output *out_rest,
+                     int64_t *out_added)
+{
+    const bool is_subtracted = is_op(f->flow, sum, "Sub");
+    eddy_output x, y;
+
+    if (!is_subtracted && !is_op(f->flow, sum, "Add") &&
+        !is_op(f->flow, sum, "AddV2"))
+        return false;
+    x = traced_input(f->flow, sum.node, 0);
+    y = traced_input(f->flow, sum.node, 1);
+    if (x.node == EDDY_NO_NODE || y.node == EDDY_NO_NODE)
+        return false;
+    *out_rest = x;
+    if (!find_scalar(f, y, out_added)) {
+        *out_rest = y;
+        return !is_subtracted && find_scalar(f, x, out_added);
+    }
+    return !is_subtracted || !__builtin_sub_overflow(0, *out_added, out_added);
+}
+
+static bool find_variable(const finder *f, eddy_output value,
+                          eddy__progression *out)
+{
+    const uint32_t i = variable_of(f, value);
+    const eddy_loop_variable *v;
+    eddy_output start, rest;
+
+    if (i == EDDY__NOT_FOUND)
+        return false;
+    v = &f->analysis->frames[f->frame].variables[i];
+    if (!is_simple(f, v) || v->enter == EDDY_NO_NODE)
+        return false;
+    start = traced_input(f->flow, v->enter, 0);
+    if (start.node == EDDY_NO_NODE || !find_scalar(f, start, &out->first))
+        return false;
+    rest = traced_input(f->flow, v->next_iteration, 0);
+    return rest.node != EDDY_NO_NODE && part_sum(f, rest, &rest, &out->step) &&
+           is_variable(v, rest);
+}
+
+bool eddy__find_progression(const eddy__flow *flow, const eddy_analysis *a,
+                            uint32_t frame, eddy_output value,
+                            eddy__progression *out)
+{
+    const finder f = {.flow = flow, .analysis = a, .frame = frame};
+    const eddy_dtype dtype =
+        eddy_graph_output_dtype(flow->selection->graph, value);
+    int64_t added = 0;
+
+    value = trace(flow, value);
+    if (dtype != EDDY_INT32 && dtype != EDDY_INT64)
+        return false;
+    if (!find_variable(&f, value, out) &&
+        (!part_sum(&f, value, &value, &added) ||
+         !find_variable(&f, value, out)))
+        return false;
+    return !__builtin_add_overflow(out->first, added, &out->first);
 }

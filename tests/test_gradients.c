@@ -2,6 +2,7 @@
 #include "tests/program.h"
 #include "tests/suites.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* while (i < n) { i += 1; v = BODY(v/s:1) }, all in float64 but the counter. */
@@ -194,6 +195,55 @@ START_TEST(a_loop_without_back_prop_is_a_constant)
 }
 END_TEST
 
+static size_t count_nodes(const char *op)
+{
+    size_t n = 0;
+
+    for (eddy_node v = 0; v < eddy_graph_size(p.graph); v++)
+        n += strcmp(eddy_graph_node_op(p.graph, v), op) == 0;
+    return n;
+}
+
+static const struct counter_row {
+    const char *start, *step, *add, *value;
+    double wanted; /* of y / x, where y = x times the value in three trips */
+    bool has_tape;
+} counters[] = {
+    {"int32=0", "int32=1", "AddV2", "Identity k/s:1", 0, false},
+    {"int32=5", "int32=2", "AddV2", "Identity k/s:1", 5.0 * 7 * 9, false},
+    {"int64=5", "int64=2", "Sub", "Identity k/s:1", 5.0 * 3 * 1, false},
+    {"int32=2147483647", "int32=1", "AddV2", "Identity k/s:1",
+     2147483647.0 * -2147483648.0 * -2147483647.0, false},
+    {"int32=5", "int32=2", "Add", "AddV2 k/s:1 k/o", 7.0 * 9 * 11, false},
+    {"int32=5", "int32=2", "Add", "Sub k/s:1 k/o", 3.0 * 5 * 7, false},
+    {"int32=5", "int32=2", "Add", "Sub k/o k/s:1", -3.0 * -5 * -7, true},
+    {"int32=2", "int32=3", "Mul", "Identity k/s:1", 2.0 * 6 * 18, true},
+    {"int32[1]=5", "int32=2", "AddV2", "Identity k/s:1", 5.0 * 7 * 9, true},
+    {"int32=5", "int32[1]=2", "AddV2", "Identity k/s:1", 5.0 * 7 * 9, true},
+};
+
+/* What counts trips is counted anew in the gradient loop. */
+START_TEST(counters_need_no_tape)
+{
+    const struct counter_row *row = &counters[_i];
+    char text[1600];
+    double want_dx = row->wanted;
+
+    start(0);
+    snprintf(text, sizeof text,
+             "x float64[1]=2\nk0 %s\nk1 %s\n" LOOP(
+                 "k/e Enter@w k0\nk/o Enter@w! k1\nk/m Merge k/e k/n\n"
+                 "k/s Switch k/m c\nk/b %s k/s:1 k/o\nk/n NextIteration k/b\n"
+                 "k %s\nf Cast k DstT=float64\n"
+                 "v/b Mul v/s:1 f\n"),
+             row->start, row->step, row->add, row->value);
+    program_build(&p, text);
+    want(gradient(named("v/x"), named("x")), want_dx);
+    ck_assert_int_eq(count_nodes("StackV2") > 0, row->has_tape);
+    finish();
+}
+END_TEST
+
 START_TEST(a_y_is_an_x)
 {
     start(0);
@@ -326,6 +376,8 @@ TCase *gradients_tests(void)
     tcase_add_test(tcase, a_value_of_one_side_of_a_branch);
     tcase_add_test(tcase, nothing_leads_to_a_gradient);
     tcase_add_test(tcase, a_loop_without_back_prop_is_a_constant);
+    tcase_add_loop_test(tcase, counters_need_no_tape, 0,
+                        sizeof counters / sizeof counters[0]);
     tcase_add_test(tcase, a_y_is_an_x);
     tcase_add_test(tcase, what_is_asked_must_make_sense);
     tcase_add_test(tcase, a_program_brings_its_own_gradient);
