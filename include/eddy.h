@@ -10,6 +10,7 @@
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"
 #include "eddy/host.h"
+#include "eddy/immediate.h"
 #include "eddy/lower.h"
 #include "eddy/mxnet.h"
 #include "eddy/npy.h"

@@ -51,3 +51,44 @@ eddy_status recipe_build(eddy_graph *graph, void *user,
         out_results[i] = output_at(r, inputs, done, r->results[i]);
     return EDDY_OK;
 }
+
+static eddy_tensor *tensor_at(const recipe *r, eddy_tensor *const *inputs,
+                              eddy_tensor *const *done, int x)
+{
+    switch (kind_of(x)) {
+    case 0:
+        return inputs[place_of(x)];
+    case 1:
+        return r->outer_tensors[place_of(x)];
+    default:
+        return done[place_of(x)];
+    }
+}
+
+eddy_status recipe_run(eddy_immediate *now, void *user,
+                       eddy_tensor *const *inputs, size_t n,
+                       eddy_tensor **out_results, eddy_error *err)
+{
+    recipe *r = user;
+    eddy_tensor *done[RECIPE_MAX] = {NULL};
+    eddy_status status = EDDY_OK;
+
+    (void)n;
+    r->calls++;
+    for (size_t i = 0; i < r->n_ops && status == EDDY_OK; i++) {
+        const recipe_op *op = &r->ops[i];
+        const bool is_unary = op->y == RECIPE_NONE;
+        eddy_tensor *const both[] = {
+            tensor_at(r, inputs, done, op->x),
+            tensor_at(r, inputs, done, is_unary ? op->x : op->y)};
+
+        status = eddy_immediate_op(now, op->op, both, is_unary ? 1 : 2,
+                                   &done[i], err);
+    }
+    for (size_t i = 0; i < r->n_results && status == EDDY_OK; i++)
+        out_results[i] =
+            eddy_tensor_retain(tensor_at(r, inputs, done, r->results[i]));
+    for (size_t i = 0; i < r->n_ops; i++)
+        eddy_tensor_release(done[i]);
+    return status;
+}

@@ -43,4 +43,9 @@ eddy_status recipe_build(eddy_graph *graph, void *user,
                          const eddy_output *inputs, size_t n,
                          eddy_output *out_results, eddy_error *err);
 
+/* An eddy_immediate_fn, of the same. */
+eddy_status recipe_run(eddy_immediate *now, void *user,
+                       eddy_tensor *const *inputs, size_t n,
+                       eddy_tensor **out_results, eddy_error *err);
+
 #endif

@@ -1,6 +1,7 @@
 /*
  * Loops and branches as MXNet's control flow operators have them: foreach,
- * while_loop and cond, as nodes of a graph.
+ * while_loop and cond, as nodes of a graph, and run at once on tensors, with
+ * the same results.
  *
  *     foreach      states = first states
  *                  for each item along the first dimension of the inputs:
@@ -12,9 +13,10 @@
  *                  results: the outputs, stacked, and the last variables
  *     cond         then() or otherwise(), by a predicate
  *
- * A part is built by an eddy_part_fn (eddy/control_flow.h).  It gets its inputs
- * as one array and gives its results as one: items, then states; and outputs,
- * then new states.  Values from outside are simply used.
+ * A part of a graph is built by an eddy_part_fn (eddy/control_flow.h), a part
+ * that runs at once is an eddy_immediate_fn (eddy/immediate.h).  Both get their
+ * inputs as one array and give their results as one: items, then states; and
+ * outputs, then new states.  Values from outside are simply used.
  *
  * Outputs: those of every step have one shape and dtype.  Without any step
  * nothing is known of them but what the graph says, or the specification's
@@ -37,6 +39,7 @@
 #define EDDY_MXNET_H
 
 #include "eddy/control_flow.h"
+#include "eddy/immediate.h"
 
 EDDY_BEGIN_DECLS
 
@@ -142,6 +145,75 @@ typedef struct eddy_mxnet_cond_spec {
 EDDY_API EDDY_MUST_USE eddy_status
 eddy_mxnet_cond(eddy_graph *graph, const eddy_mxnet_cond_spec *spec,
                 eddy_output *out_outputs, eddy_error *err);
+
+/* ---- at once ---- */
+
+/*
+ * As in a graph, with tensors in place of outputs.  Results are references that
+ * the caller releases; on failure all of them are NULL.  An error of a part is
+ * handed on with the steps that it happened in as its frame,
+ * outer[3]/inner[17]. Further errors: EDDY_E_OUTPUT_MISSING for a result that a
+ * part has left NULL; EDDY_E_UNINITIALIZED for outputs of no steps that
+ * `output_items` says nothing of, or too little; RESOURCE_EXHAUSTED
+ * (EDDY_E_MEMORY).  @thread any
+ */
+typedef struct eddy_mxnet_foreach_now_spec {
+    size_t size;      /* sizeof(eddy_mxnet_foreach_now_spec) */
+    const char *name; /* for errors; NULL or "": `foreach` */
+    eddy_tensor *const *inputs;
+    size_t n_inputs;
+    eddy_tensor *const *states;
+    size_t n_states;
+    size_t n_outputs;
+    eddy_immediate_fn body;
+    void *user;
+    const eddy_mxnet_item *output_items;
+    bool changes_shape;
+} eddy_mxnet_foreach_now_spec;
+
+EDDY_API EDDY_MUST_USE eddy_status eddy_mxnet_foreach_now(
+    eddy_immediate *now, const eddy_mxnet_foreach_now_spec *spec,
+    eddy_tensor **out_outputs, eddy_tensor **out_states, eddy_error *err);
+
+typedef struct eddy_mxnet_while_now_spec {
+    size_t size;      /* sizeof(eddy_mxnet_while_now_spec) */
+    const char *name; /* for errors; NULL or "": `while_loop` */
+    eddy_tensor *const *variables;
+    size_t n_variables;
+    size_t n_outputs;
+    eddy_immediate_fn condition;
+    eddy_immediate_fn body;
+    void *user;
+    int64_t max_iterations;
+    eddy_tensor *max_iterations_from;
+    const eddy_mxnet_item *output_items;
+    bool changes_shape;
+} eddy_mxnet_while_now_spec;
+
+/*
+ * The condition is not computed once the maximum is reached.  `out_steps` may
+ * be NULL.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_mxnet_while_loop_now(
+    eddy_immediate *now, const eddy_mxnet_while_now_spec *spec,
+    eddy_tensor **out_outputs, eddy_tensor **out_variables, int64_t *out_steps,
+    eddy_error *err);
+
+typedef struct eddy_mxnet_cond_now_spec {
+    size_t size;      /* sizeof(eddy_mxnet_cond_now_spec) */
+    const char *name; /* for errors; NULL or "": `cond` */
+    eddy_tensor *predicate;
+    eddy_tensor *const *inputs;
+    size_t n_inputs;
+    size_t n_outputs;
+    eddy_immediate_fn then;
+    eddy_immediate_fn otherwise;
+    void *user;
+} eddy_mxnet_cond_now_spec;
+
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_mxnet_cond_now(eddy_immediate *now, const eddy_mxnet_cond_now_spec *spec,
+                    eddy_tensor **out_outputs, eddy_error *err);
 
 EDDY_END_DECLS
 

@@ -110,6 +110,13 @@ EDDY_API void eddy_run_cancel(eddy_run *run);
 EDDY_API eddy_tensor *eddy_run_fetch(const eddy_run *run, size_t i);
 
 /*
+ * Drops the tensors that the run holds between executions: its feeds, which
+ * must be bound anew before the next, and the fetches of the last.  Nothing
+ * happens while an execution is under way.
+ */
+EDDY_API void eddy_run_clear(eddy_run *run);
+
+/*
  * Of the last execution.  Not while one is under way, but in its eddy_done_cb;
  * the same holds for eddy_run_fetch.
  */

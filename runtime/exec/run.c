@@ -264,6 +264,18 @@ eddy_status eddy_run_fetch_into(eddy_run *run, size_t i, void *data,
     return EDDY_OK;
 }
 
+void eddy_run_clear(eddy_run *run)
+{
+    if (!is_idle(run))
+        return;
+    drop_fetches(run);
+    for (size_t i = 0; i < run->plan->n_feeds; i++) {
+        eddy_tensor_release(run->feeds[i]);
+        run->feeds[i] = NULL;
+        run->feed_values[i] = (eddy__value){.kind = EDDY__NONE};
+    }
+}
+
 /* ---- the end of an execution ---- */
 
 static void deliver_into(eddy_run *run, size_t i)
