@@ -13,6 +13,7 @@
 #include "eddy/immediate.h"
 #include "eddy/lower.h"
 #include "eddy/mxnet.h"
+#include "eddy/nnc.h"
 #include "eddy/npy.h"
 #include "eddy/onnx_loop.h"
 #include "eddy/op.h"

@@ -120,7 +120,8 @@ typedef enum eddy_status {
     X(VALUE_SCOPE, "a value used outside of its loop or branch")               \
     X(HOST_CALLBACK, "a host callback where there can be none, or that "       \
                      "failed")                                                 \
-    X(NOT_COUNTED, "a loop that cannot be unrolled")
+    X(NOT_COUNTED, "a loop that cannot be unrolled")                           \
+    X(SUBGRAPH, "nodes or edges that a loop made of them can't have")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,
