@@ -1,6 +1,7 @@
 #!/bin/sh
 # Draws what the examples build: docs/control_flow/NAME.svg from the graph that
-# the example NAME saves, for the builder and for every page NAME.md there.
+# the example NAME saves, for the builder and for every page NAME.md there, and
+# docs/autodiff.svg from that of the example gradient.
 # `make drawings` calls it.  Without Graphviz nothing is drawn, which is no
 # failure: the drawings that are there stay.
 set -eu
@@ -20,6 +21,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Comments, names of elements and blanks at the ends of lines are dropped: the
 # files are in the repository, and should be small.
+#   draw EXAMPLE FILE
 draw()
 {
     "$EXAMPLES/$1" "$scratch/graph.pb" >/dev/null
@@ -29,18 +31,19 @@ draw()
         -Granksep=0.35 -Gnodesep=0.2 "$scratch/graph.dot" |
         sed -e '/^<!--/d; /^ .*-->$/d; /^<title>/d; s/ *$//' >"$scratch/graph.svg"
     mkdir -p "$OUT"
-    mv "$scratch/graph.svg" "$OUT/$1.svg"
+    mv "$scratch/graph.svg" "$2"
     rm -f "$scratch/graph.pb"
-    echo "draw: $OUT/$1.svg"
+    echo "draw: $2"
 }
 
-draw builder
+draw gradient docs/autodiff.svg
+draw builder "$OUT/builder.svg"
 for page in "$OUT"/*.md; do
     name=$(basename "$page" .md)
     if [ ! -f "$page" ] || [ "$name" = builder ]; then
         continue
     elif [ -x "$EXAMPLES/$name" ]; then
-        draw "$name"
+        draw "$name" "$OUT/$name.svg"
     else
         echo "draw: $page has no example of its name, passed over" >&2
     fi
