@@ -344,8 +344,9 @@ static const eddy_op_spec specs[] = {
         NULL, 0, "Ones of the shape of x."),
 };
 
+/* A value that may be fed in place of its default is not its input. */
 static const eddy__role roles[sizeof specs / sizeof *specs] = {
-    EDDY__ROLE_PLACEHOLDER, EDDY__ROLE_CONST,   EDDY__ROLE_FORWARD,
+    EDDY__ROLE_PLACEHOLDER, EDDY__ROLE_CONST,   EDDY__ROLE_NONE,
     EDDY__ROLE_FORWARD,     EDDY__ROLE_FORWARD, EDDY__ROLE_FORWARD,
 };
 

@@ -363,6 +363,126 @@ START_TEST(deep_branches_are_fast)
 }
 END_TEST
 
+/* A default may be fed over, so it is not what decides. */
+START_TEST(a_predicate_is_not_its_default)
+{
+    build("d bool=true\nx ?int64\np PlaceholderWithDefault d shape=()\n"
+          "s Switch x p\nt Neg s:1\n");
+    want("t p:1");
+}
+END_TEST
+
+/* ---- against all choices of some predicates ---- */
+
+#define PREDICATES 6
+#define VALUES 60
+
+/* The choices for which something lives, a bit each. */
+typedef uint64_t choices;
+
+/* Those for which predicate k holds. */
+static choices holding(int k)
+{
+    choices c = 0;
+
+    for (int i = 0; i < 1 << PREDICATES; i++)
+        c |= (choices)(i >> k & 1) << i;
+    return c;
+}
+
+typedef struct random_branches {
+    uint64_t state;
+    eddy_output predicates[PREDICATES], values[VALUES];
+    choices lives[VALUES];
+    int n;
+} random_branches;
+
+static int pick(random_branches *r, int n)
+{
+    r->state = r->state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (int)((r->state >> 33) % (uint64_t)n);
+}
+
+static void keep(random_branches *r, eddy_output value, choices lives)
+{
+    if (r->n < VALUES && lives != 0) {
+        r->values[r->n] = value;
+        r->lives[r->n++] = lives;
+    }
+}
+
+/* A Switch, an addition, or a Merge of what never lives together. */
+static void grow(random_branches *r)
+{
+    const int kind = pick(r, 3), i = pick(r, r->n), j = pick(r, r->n);
+    const int k = pick(r, PREDICATES);
+    eddy_output out;
+
+    if (kind == 0) {
+        out = program_binary(&p, "Switch", r->values[i], r->predicates[k]);
+        keep(r, out, r->lives[i] & ~holding(k));
+        out.index = 1;
+        keep(r, out, r->lives[i] & holding(k));
+    } else if (kind == 1 && (r->lives[i] & r->lives[j]) != 0) {
+        keep(r, program_binary(&p, "AddV2", r->values[i], r->values[j]),
+             r->lives[i] & r->lives[j]);
+    } else if (kind == 2 && (r->lives[i] & r->lives[j]) == 0) {
+        const eddy_output inputs[] = {r->values[i], r->values[j]};
+
+        ck_assert_int_eq(
+            eddy_graph_add_op(p.graph, "Merge", NULL, inputs, 2, &out, &p.err),
+            EDDY_OK);
+        keep(r, out, r->lives[i] | r->lives[j]);
+    }
+}
+
+/* The choices that take a branch. */
+static choices taking(const random_branches *r, uint32_t branch)
+{
+    choices c = ~(choices)0;
+
+    while (branch != 0) {
+        const eddy_branch_info *b = eddy_analysis_branch(a, branch);
+        int k = 0;
+
+        while (r->predicates[k].node != b->predicate.node)
+            k++;
+        c &= b->side ? holding(k) : ~holding(k);
+        branch = b->outer;
+    }
+    return c;
+}
+
+START_TEST(random_branches_are_what_lives)
+{
+    random_branches r = {.state = (uint64_t)_i * 7919 + 1, .n = 1};
+    int n_exact = 0;
+
+    for (int k = 0; k < PREDICATES; k++) {
+        const char name[] = {'p', (char)('0' + k), '\0'};
+
+        r.predicates[k] = construct_feed(&p, name, EDDY_BOOL);
+    }
+    r.values[0] = construct_feed(&p, "x", EDDY_INT64);
+    r.lives[0] = ~(choices)0;
+    for (int i = 0; i < 400 && r.n < VALUES; i++)
+        grow(&r);
+    analyse();
+    for (int i = 0; i < r.n; i++) {
+        const choices taken =
+            taking(&r, eddy_analysis_output_branch(a, r.values[i]));
+
+        if (eddy_analysis_is_exact(a, r.values[i].node)) {
+            ck_assert_uint_eq(r.lives[i], taken);
+            n_exact++;
+        } else {
+            ck_assert_uint_eq(r.lives[i] & ~taken, 0);
+        }
+    }
+    ck_assert_int_gt(n_exact, 3);
+}
+END_TEST
+
 START_TEST(nodes_that_came_later_are_unknown)
 {
     eddy_output y;
@@ -398,6 +518,8 @@ TCase *branches_tests(void)
     tcase_add_test(tc, a_loop_that_is_entered_from_two_branches_is_not_exact);
     tcase_add_test(tc, constructs_nest_to_any_depth);
     tcase_add_test(tc, deep_branches_are_fast);
+    tcase_add_test(tc, a_predicate_is_not_its_default);
+    tcase_add_loop_test(tc, random_branches_are_what_lives, 0, 100);
     tcase_add_test(tc, nodes_that_came_later_are_unknown);
     return tc;
 }
