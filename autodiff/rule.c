@@ -1,6 +1,7 @@
 #include "autodiff/rule.h"
 
 #include "autodiff/walk.h"
+#include "runtime/base/status.h"
 #include "runtime/core/tensor.h"
 
 #include <stdlib.h>
@@ -124,6 +125,36 @@ eddy_output eddy__rule_count(eddy_gradient *g, eddy_output shape)
     return OP("Prod", shape, INTS(0));
 }
 
+eddy_output eddy__rule_product(eddy_gradient *g, eddy_output a, eddy_output b,
+                               bool adjoint_a, bool adjoint_b)
+{
+    const eddy_attr attrs[] = {eddy_attr_bool("adj_x", &adjoint_a),
+                               eddy_attr_bool("adj_y", &adjoint_b)};
+
+    return OP_WITH("BatchMatMulV2", attrs, a, b);
+}
+
+eddy_output eddy__rule_adjoint(eddy_gradient *g, eddy_output v)
+{
+    const eddy_output rank = OP("Rank", v), one = INT(1.0);
+    const eddy_output inner = OP("Sub", rank, INT(2.0));
+    const eddy_output order = CONCAT(OP("Range", INT(0.0), inner, one),
+                                     VECTOR(OP("Sub", rank, one), inner));
+
+    return CONJ(0, OP("Transpose", v, order));
+}
+
+eddy_output *eddy__rule_room(eddy_gradient *g, size_t n)
+{
+    eddy__walk *w = g->walk;
+    eddy_output *room =
+        eddy__arena_allocate(&w->arena, n > 0 ? n : 1, sizeof *room);
+
+    if (!room && w->status == EDDY_OK)
+        w->status = eddy__fail_memory(w->err);
+    return room;
+}
+
 eddy_output eddy__rule_conj(eddy_gradient *g, uint32_t i, eddy_output v)
 {
     return eddy_gradient_input_dtype(g, i) == EDDY_COMPLEX64 ? OP("Conj", v)
@@ -212,6 +243,11 @@ void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient)
     own = eddy_gradient_shape_of(g, i);
     args = OP("BroadcastGradientArgs", own, OP("Shape", gradient));
     DX(i, OP("Reshape", OP("Sum", gradient, args), own));
+}
+
+bool eddy__rule_is_op(const eddy_gradient *g, const char *op)
+{
+    return strcmp(eddy__graph_node(g->walk->graph, g->node)->op_name, op) == 0;
 }
 
 bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j)

@@ -74,6 +74,14 @@ eddy_output eddy__rule_count(eddy_gradient *g, eddy_output shape);
                       NULL, 0)
 #define CONCAT(...) OP("ConcatV2", __VA_ARGS__, INT(0.0))
 
+/* BatchMatMulV2; the last two dimensions exchanged and conjugated. */
+eddy_output eddy__rule_product(eddy_gradient *g, eddy_output a, eddy_output b,
+                               bool adjoint_a, bool adjoint_b);
+eddy_output eddy__rule_adjoint(eddy_gradient *g, eddy_output v);
+
+/* Room for so many outputs, for the length of the walk; NULL without memory. */
+eddy_output *eddy__rule_room(eddy_gradient *g, size_t n);
+
 /* A scalar of the dtype of input `i`. */
 #define NUMBER(i, value)                                                       \
     eddy__rule_scalar(g, eddy_gradient_input_dtype(g, (i)), (value))
@@ -96,6 +104,12 @@ void eddy__rule_set_broadcast(eddy_gradient *g, uint32_t i, uint32_t other,
  * broadcast to: sums over what was broadcast.
  */
 void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient);
+
+/* The same of two batches of matrices, of which the batches were broadcast. */
+void eddy__rule_set_batch(eddy_gradient *g, uint32_t i, eddy_output gradient);
+
+/* Is it the gradient of a node of that op? */
+bool eddy__rule_is_op(const eddy_gradient *g, const char *op);
 
 /* Are the shapes of two inputs known and the same? */
 bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j);

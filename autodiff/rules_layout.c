@@ -35,28 +35,41 @@ eddy_status eddy__grad_broadcast_to(eddy_gradient *g)
 
 /* ---- parts ---- */
 
-/* values..., axis */
-eddy_status eddy__grad_concat(eddy_gradient *g)
+/* The n values from input `first` on, along `axis`. */
+static eddy_status unjoin(eddy_gradient *g, uint32_t first, uint32_t n,
+                          eddy_output axis)
 {
-    const uint32_t n = eddy_gradient_inputs(g) - 1;
     const int64_t count = n;
     const eddy_attr attrs[] = {eddy_attr_int("N", &count)};
-    eddy_output inputs[65], offsets;
+    eddy_output *inputs = eddy__rule_room(g, (size_t)n + 1), offsets;
 
-    if (n > 64)
-        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
-                                  "it has %u values, of which the gradient "
-                                  "takes up to 64",
-                                  n);
-    inputs[0] = OP("FloorMod", X(n), OP("Rank", DY(0)));
+    if (!inputs)
+        return EDDY_RESOURCE_EXHAUSTED;
+    inputs[0] = OP("FloorMod", axis, OP("Rank", DY(0)));
     for (uint32_t i = 0; i < n; i++)
-        inputs[i + 1] = eddy_gradient_shape_of(g, i);
+        inputs[i + 1] = eddy_gradient_shape_of(g, first + i);
     offsets = eddy_gradient_add(g, "ConcatOffset", inputs, n + 1, attrs, 1);
     for (uint32_t i = 0; i < n; i++)
-        if (WANTS(i))
-            DX(i,
+        if (WANTS(first + i))
+            DX(first + i,
                OP("Slice", DY(0), eddy__output_at(offsets, i), inputs[i + 1]));
     return EDDY_OK;
+}
+
+/* values..., axis */
+eddy_status eddy__grad_concat_v2(eddy_gradient *g)
+{
+    const uint32_t n = eddy_gradient_inputs(g) - 1;
+
+    return unjoin(
+        g, 0, n,
+        eddy__rule_cast(g, X(n), eddy_gradient_input_dtype(g, n), EDDY_INT32));
+}
+
+/* axis, values... */
+eddy_status eddy__grad_concat(eddy_gradient *g)
+{
+    return unjoin(g, 1, eddy_gradient_inputs(g) - 1, X(0));
 }
 
 /* The gradients of all outputs, one after the other. */
@@ -65,17 +78,14 @@ static eddy_output join(eddy_gradient *g, const char *op,
                         size_t n_attrs)
 {
     const uint32_t n = eddy_gradient_outputs(g);
-    eddy_output parts[65];
+    eddy_output *parts = eddy__rule_room(g, (size_t)n + 1);
 
-    if (n > 64) {
-        eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
-                           "it has %u outputs, of which the gradient takes up "
-                           "to 64",
-                           n);
+    if (!parts)
         return DY(0);
-    }
     for (uint32_t i = 0; i < n; i++)
         parts[i] = DY(i);
+    if (axis && n == 1)
+        return parts[0];
     if (axis)
         parts[n] = *axis;
     return eddy_gradient_add(g, op, parts, axis ? n + 1 : n, attrs, n_attrs);
@@ -266,5 +276,35 @@ eddy_status eddy__grad_tile(eddy_gradient *g)
     axes = OP("Range", eddy__rule_scalar(g, EDDY_INT32, 0.0), rank,
               eddy__rule_scalar(g, EDDY_INT32, 2.0));
     DX(0, OP("Reshape", OP("Sum", OP("Reshape", DY(0), split), axes), shape));
+    return EDDY_OK;
+}
+
+static eddy_output mirror(eddy_gradient *g, const char *op)
+{
+    const eddy_attr attrs[] = {eddy__rule_attr(g, "mode")};
+
+    return OP_WITH(op, attrs, DY(0), X(1));
+}
+
+/* input, paddings */
+eddy_status eddy__grad_mirror_pad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, mirror(g, "MirrorPadGrad"));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_mirror_pad_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, mirror(g, "MirrorPad"));
+    return EDDY_OK;
+}
+
+/* input, which dimensions */
+eddy_status eddy__grad_reverse_v1(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("Reverse", DY(0), X(1)));
     return EDDY_OK;
 }

@@ -35,15 +35,6 @@ eddy_status eddy__grad_matmul(eddy_gradient *g)
 
 /* ---- batches ---- */
 
-static eddy_output batch_product(eddy_gradient *g, eddy_output a, eddy_output b,
-                                 bool adjoint_a, bool adjoint_b)
-{
-    const eddy_attr attrs[] = {eddy_attr_bool("adj_x", &adjoint_a),
-                               eddy_attr_bool("adj_y", &adjoint_b)};
-
-    return OP_WITH("BatchMatMulV2", attrs, a, b);
-}
-
 /* Is nothing broadcast? */
 static bool is_same_batch(const eddy_gradient *g)
 {
@@ -58,8 +49,7 @@ static bool is_same_batch(const eddy_gradient *g)
     return true;
 }
 
-/* Sums over the dimensions of the batch that were broadcast. */
-static void set_batch(eddy_gradient *g, uint32_t i, eddy_output gradient)
+void eddy__rule_set_batch(eddy_gradient *g, uint32_t i, eddy_output gradient)
 {
     eddy_output own, other, axes;
 
@@ -83,12 +73,14 @@ eddy_status eddy__grad_batch_matmul(eddy_gradient *g)
     const bool tb = eddy__rule_bool(g, "adj_y");
 
     if (WANTS(0))
-        set_batch(g, 0,
-                  ta ? batch_product(g, X(1), DY(0), tb, true)
-                     : batch_product(g, DY(0), X(1), false, !tb));
+        eddy__rule_set_batch(
+            g, 0,
+            ta ? eddy__rule_product(g, X(1), DY(0), tb, true)
+               : eddy__rule_product(g, DY(0), X(1), false, !tb));
     if (WANTS(1))
-        set_batch(g, 1,
-                  tb ? batch_product(g, DY(0), X(0), true, ta)
-                     : batch_product(g, X(0), DY(0), !ta, false));
+        eddy__rule_set_batch(
+            g, 1,
+            tb ? eddy__rule_product(g, DY(0), X(0), true, ta)
+               : eddy__rule_product(g, X(0), DY(0), !ta, false));
     return EDDY_OK;
 }

@@ -243,30 +243,37 @@ eddy_status eddy__grad_list_join(eddy_gradient *g)
 
 /* ---- optional values ---- */
 
+#define MOST 64
+
+static bool is_small(eddy_gradient *g, uint32_t n)
+{
+    if (n <= MOST)
+        return true;
+    eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                       "it has %u values, of which the gradient takes up to %d",
+                       n, MOST);
+    return false;
+}
+
 eddy_status eddy__grad_optional_from(eddy_gradient *g)
 {
-    eddy_dtype dtypes[64];
-    eddy_shape shapes[64];
     const uint32_t n = eddy_gradient_inputs(g);
-    const eddy_attr attrs[] = {
-        {.name = "output_types",
-         .kind = EDDY_ATTR_TYPE,
-         .is_list = true,
-         .n = n,
-         .as.types = dtypes},
-        {.name = "output_shapes",
-         .kind = EDDY_ATTR_SHAPE,
-         .is_list = true,
-         .n = n,
-         .as.shapes = shapes},
-    };
+    eddy_dtype dtypes[MOST];
+    eddy_shape shapes[MOST];
+    const eddy_attr attrs[] = {{.name = "output_types",
+                                .kind = EDDY_ATTR_TYPE,
+                                .is_list = true,
+                                .n = n,
+                                .as.types = dtypes},
+                               {.name = "output_shapes",
+                                .kind = EDDY_ATTR_SHAPE,
+                                .is_list = true,
+                                .n = n,
+                                .as.shapes = shapes}};
     eddy_output values;
 
-    if (n > 64)
-        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
-                                  "it has %u values, of which the gradient "
-                                  "takes up to 64",
-                                  n);
+    if (!is_small(g, n))
+        return EDDY_UNIMPLEMENTED;
     for (uint32_t i = 0; i < n; i++) {
         dtypes[i] = eddy_gradient_input_dtype(g, i);
         shapes[i] = *eddy_gradient_input_shape(g, i);
@@ -281,16 +288,12 @@ eddy_status eddy__grad_optional_from(eddy_gradient *g)
 eddy_status eddy__grad_optional_get(eddy_gradient *g)
 {
     const uint32_t n = eddy_gradient_outputs(g);
-    eddy_output values[64];
+    eddy_output *values = eddy__rule_room(g, n);
 
-    if (n > 64)
-        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
-                                  "it has %u values, of which the gradient "
-                                  "takes up to 64",
-                                  n);
+    if (!values || !WANTS(0))
+        return EDDY_OK;
     for (uint32_t i = 0; i < n; i++)
         values[i] = DY(i);
-    if (WANTS(0))
-        DX(0, eddy_gradient_add(g, "OptionalFromValue", values, n, NULL, 0));
+    DX(0, eddy_gradient_add(g, "OptionalFromValue", values, n, NULL, 0));
     return EDDY_OK;
 }

@@ -105,7 +105,7 @@ eddy_status eddy__grad_abs(eddy_gradient *g)
 
 eddy_status eddy__grad_reciprocal(eddy_gradient *g)
 {
-    DX(0, OP("ReciprocalGrad", CONJ(0, Y(0)), DY(0)));
+    DX(0, OP("ReciprocalGrad", Y(0), DY(0)));
     return EDDY_OK;
 }
 
@@ -115,14 +115,16 @@ eddy_status eddy__grad_rsqrt(eddy_gradient *g)
     return EDDY_OK;
 }
 
-/* y = sqrt(x), dy -> 0.5 dy / y */
+/*
+ * The kernels of these three take the conjugate of y, so a step of y has its
+ * effect through that.  y = sqrt(x), dy -> 0.5 dy / y
+ */
 eddy_status eddy__grad_sqrt_grad(eddy_gradient *g)
 {
-    const eddy_output y = CONJ(0, X(0));
-    const eddy_output by_y = OP("RealDiv", DY(0), y);
+    const eddy_output by_y = OP("RealDiv", DY(0), X(0));
 
     if (WANTS(0))
-        DX(0, OP("Mul", OP("Neg", by_y), CONJ(0, Y(0))));
+        DX(0, OP("Mul", OP("Neg", CONJ(0, by_y)), Y(0)));
     if (WANTS(1))
         DX(1, OP("Mul", NUMBER(0, 0.5), by_y));
     return EDDY_OK;
@@ -131,10 +133,11 @@ eddy_status eddy__grad_sqrt_grad(eddy_gradient *g)
 /* y = 1 / sqrt(x), dy -> -0.5 dy y^3 */
 eddy_status eddy__grad_rsqrt_grad(eddy_gradient *g)
 {
-    const eddy_output y = CONJ(0, X(0)), dy = CONJ(0, X(1));
+    const eddy_output y = CONJ(0, X(0));
 
     if (WANTS(0))
-        DX(0, OP("Mul", OP("Mul", NUMBER(0, -1.5), OP("Mul", DY(0), dy)),
+        DX(0, OP("Mul",
+                 OP("Mul", NUMBER(0, -1.5), OP("Mul", CONJ(0, DY(0)), X(1))),
                  OP("Square", y)));
     if (WANTS(1))
         DX(1, OP("RsqrtGrad", y, DY(0)));
@@ -144,10 +147,11 @@ eddy_status eddy__grad_rsqrt_grad(eddy_gradient *g)
 /* y = 1 / x, dy -> -dy y^2 */
 eddy_status eddy__grad_reciprocal_grad(eddy_gradient *g)
 {
-    const eddy_output y = CONJ(0, X(0)), dy = CONJ(0, X(1));
+    const eddy_output y = CONJ(0, X(0));
 
     if (WANTS(0))
-        DX(0, OP("Mul", OP("Mul", NUMBER(0, -2.0), DY(0)), OP("Mul", dy, y)));
+        DX(0, OP("Mul", OP("Mul", NUMBER(0, -2.0), CONJ(0, DY(0))),
+                 OP("Mul", X(1), y)));
     if (WANTS(1))
         DX(1, OP("ReciprocalGrad", y, DY(0)));
     return EDDY_OK;

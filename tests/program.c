@@ -297,6 +297,7 @@ typedef struct attr_values {
     bool is_constant;
     int64_t parallel_iterations;
     int64_t ints[8];
+    float floats[8];
     bool bools[8];
     eddy_shape shapes[8];
     eddy_string strings[8];
@@ -358,6 +359,9 @@ static eddy_attr read_attr(attr_values *v, size_t i, const char *text)
     const char *name = v->names[i];
 
     if (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) {
+        v->floats[i] = strtof(text, NULL);
+        if (strchr(text, '.'))
+            return eddy_attr_float(name, &v->floats[i]);
         v->ints[i] = atoll(text);
         return eddy_attr_int(name, &v->ints[i]);
     }
