@@ -111,8 +111,9 @@ typedef struct eddy_onnx_scan_spec {
  * agree in that (EDDY_E_SHAPE, in a run as well), are long along their axes.
  * `out_results` gets the states after the last, then the outputs, stacked along
  * their axes.  EDDY_E_RANK for an input that is known to be a scalar,
- * EDDY_E_INDEX for an axis that a known rank does not have (in a run as well),
- * EDDY_E_SHAPE for a state that is known to change its shape.
+ * EDDY_E_INDEX for an axis that a known rank does not have, EDDY_E_SHAPE for a
+ * state that is known to change its shape; what only a run can know fails
+ * there.
  */
 EDDY_API EDDY_MUST_USE eddy_status
 eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
