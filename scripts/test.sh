@@ -14,9 +14,9 @@ EDDY=${EDDY:-build/eddy}
 EXAMPLES=${EXAMPLES:-build/examples}
 export VARIANT EDDY EXAMPLES
 
-# The groups of tests/conformance/tf that eddy runs in full.
-GROUPS_RUN="primitives cond while tensor_arrays functional kernels dtypes models programs errors"
-WORKERS="0 1 2 4"
+# How the recorded cases are run: workers, and parallel_iterations (or - for
+# those of the graph).
+RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32"
 
 # A test may take this many seconds, times the multiplier.
 export CK_VERBOSITY="${CK_VERBOSITY:-normal}"
@@ -47,7 +47,7 @@ allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
     ;;
 valgrind)
     multiplier=50
-    WORKERS="0 2"
+    RUNS="0:- 2:-"
     wrap="valgrind -q --error-exitcode=99 --leak-check=full \
         --errors-for-leak-kinds=definite,possible --fair-sched=try"
     ;;
@@ -149,19 +149,18 @@ else
 fi
 
 if [ -z "${CK_RUN_CASE:-}" ]; then
-    paths=
-    for group in $GROUPS_RUN; do
-        paths="$paths tests/conformance/tf/$group"
-    done
-    for workers in $WORKERS; do
-        echo "verify --forward --workers $workers: $GROUPS_RUN"
-        # shellcheck disable=SC2086
-        run "$EDDY" verify --forward --workers "$workers" $paths
+    for how in $RUNS; do
+        workers=${how%:*}
+        parallel=${how#*:}
+        set -- --workers "$workers"
+        [ "$parallel" = - ] || set -- "$@" --parallel-iterations "$parallel"
+        echo "verify $*"
+        run "$EDDY" verify "$@" tests/conformance/tf
         sums=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, '\
 '[0-9]* skipped$/\1 \2/p' "$log" | tail -n 1)
         # shellcheck disable=SC2086
         set -- $sums
-        count "verify --workers $workers" "${1:-}" "${2:-}"
+        count "verify $how" "${1:-}" "${2:-}"
     done
 fi
 
