@@ -3,6 +3,7 @@
 #define EDDY_H
 
 #include "eddy/analysis.h"
+#include "eddy/caffe2.h"
 #include "eddy/context.h"
 #include "eddy/control_flow.h"
 #include "eddy/dot.h"
