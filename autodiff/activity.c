@@ -2,8 +2,9 @@
  * Which nodes the walk visits: those through which some y depends on some x.
  *
  * Dependence follows data edges of dtypes that have gradients, and tapes from
- * their push to their pop.  It does not follow the back edge of the home frame:
- * what is differentiated there is one iteration.
+ * their push to their pop.  It does not follow the back edges of the home frame
+ * and of those around it: what is differentiated there is one iteration.  What
+ * an x outside did in the iterations before is another matter: history.c.
  */
 #include "autodiff/walk.h"
 
@@ -32,14 +33,18 @@ static bool ends_dependence(const eddy__node *node)
            strcmp(node->op_name, "StopGradient") == 0;
 }
 
-/* Is it the edge over which the home frame's next iteration starts? */
+/* Does an iteration of the home frame, or of one around it, start there? */
 static bool is_home_merge(const eddy__walk *w, eddy_node node)
 {
-    return w->flow.role[node] == EDDY__ROLE_MERGE && w->home != 0 &&
-           w->analysis->node_frame[node] == w->home &&
-           eddy__is_node(w->flow.source[w->flow.first_in[node]]) &&
-           w->flow.role[w->flow.source[w->flow.first_in[node]]] ==
-               EDDY__ROLE_ENTER;
+    const uint32_t frame = w->analysis->node_frame[node];
+
+    return frame != 0 && frame != EDDY__NOT_FOUND && w->scopes[frame].is_home &&
+           eddy__is_loop_merge(&w->flow, node);
+}
+
+static bool ends_way(const eddy__walk *w, eddy_node node)
+{
+    return !w->counts_history && is_home_merge(w, node);
 }
 
 static bool may_carry(const eddy__walk *w, eddy_output from)
@@ -80,7 +85,7 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
         const eddy__node *reader = eddy__flow_node(flow, edge.to);
 
         if (edge.input == EDDY__CONTROL || ends_dependence(reader) ||
-            is_home_merge(m->w, edge.to) ||
+            ends_way(m->w, edge.to) ||
             !may_carry(m->w, reader->inputs[edge.input]) ||
             (as_x && !is_one_of(reader->inputs[edge.input], m->xs, m->n_xs)))
             continue;
@@ -123,7 +128,7 @@ static void need_sources(marking *m, eddy_node node)
     const eddy__node *n = eddy__graph_node(m->w->graph, node);
     const eddy__tape *tape = eddy__tape_of(&m->w->tapes, node);
 
-    if (ends_dependence(n) || is_home_merge(m->w, node))
+    if (ends_dependence(n) || ends_way(m->w, node))
         return;
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (eddy__is_active_edge(m->w, n->inputs[i]))
@@ -193,6 +198,38 @@ static void stop_at_loops(eddy__walk *w)
             has_no_back_prop(w, &w->analysis->frames[frame]))
             w->state[v] |= EDDY__STOPPED;
     }
+}
+
+static void forget(eddy__walk *w)
+{
+    memset(w->state, 0, w->n_nodes);
+    for (size_t i = 0; w->options && i < w->options->n_stop; i++)
+        w->state[w->options->stop[i].node] |= EDDY__STOPPED;
+}
+
+eddy_status eddy__find_history(eddy__walk *w, const eddy_output *ys,
+                               size_t n_ys, const eddy_output *x,
+                               bool *out_has_history)
+{
+    const eddy_frame *frames = w->analysis->frames;
+    const uint32_t depth = frames[eddy__frame_of(w, *x)].depth;
+    marking m = {.w = w, .xs = x, .n_xs = 1};
+
+    *out_has_history = false;
+    m.list = eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *m.list);
+    if (!m.list)
+        return eddy__fail_memory(w->err);
+    forget(w);
+    w->counts_history = true;
+    mark_reached(&m);
+    mark_needed(&m, ys, n_ys);
+    w->counts_history = false;
+    for (eddy_node v = 0; v < w->n_nodes; v++)
+        if (eddy__is_active(w, v) && is_home_merge(w, v) &&
+            frames[w->analysis->node_frame[v]].depth > depth)
+            *out_has_history = true;
+    forget(w);
+    return EDDY_OK;
 }
 
 eddy_status eddy__find_active(eddy__walk *w, const eddy_output *ys, size_t n_ys,

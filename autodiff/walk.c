@@ -512,11 +512,22 @@ static eddy_status select_nodes(eddy__walk *w, const eddy_output *ys,
     return EDDY_OK;
 }
 
+/* A node that is live though the branch of the y is not: what decides that. */
+static eddy_node find_anchor(const eddy__walk *w, eddy_output y)
+{
+    const eddy_branch_info *branches = w->branches.branches;
+    uint32_t branch = eddy__branch_of(w, y);
+
+    while (branch != 0 && branches[branch].outer != 0)
+        branch = branches[branch].outer;
+    return branch == 0 ? y.node : branches[branch].predicate.node;
+}
+
 /* The frame of the ys, which must be one. */
 static eddy_status find_home(eddy__walk *w, const eddy_output *ys, size_t n_ys)
 {
     w->home = n_ys > 0 ? eddy__frame_of(w, ys[0]) : 0;
-    w->anchor = n_ys > 0 ? ys[0].node : EDDY_NO_NODE;
+    w->anchor = n_ys > 0 ? find_anchor(w, ys[0]) : EDDY_NO_NODE;
     for (size_t i = 1; i < n_ys; i++)
         if (eddy__frame_of(w, ys[i]) != w->home)
             return eddy__walk_fail(w, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
@@ -641,28 +652,55 @@ static eddy_status prepare(eddy__walk *w, const eddy_output *ys, size_t n_ys,
         eddy__arena_allocate_zeroed(&w->arena, n_slots, sizeof(eddy__addend *));
     if (!w->state || !w->pending || !w->addends)
         return eddy__fail_memory(w->err);
-    EDDY_TRY(check_xs(w, xs, n_xs));
-    return eddy__find_active(w, ys, n_ys, xs, n_xs);
+    return check_xs(w, xs, n_xs);
+}
+
+static eddy_status find_histories(eddy__walk *w, const eddy_output *ys,
+                                  size_t n_ys, const eddy_output *xs,
+                                  size_t n_xs, bool *has_history)
+{
+    for (size_t i = 0; i < n_xs && w->home != 0; i++)
+        EDDY_TRY(eddy__find_history(w, ys, n_ys, &xs[i], &has_history[i]));
+    return EDDY_OK;
+}
+
+static eddy_output result_of(eddy__walk *w, const eddy_output *ys, size_t n_ys,
+                             eddy_output x, bool has_history)
+{
+    eddy_output out;
+
+    w->at = x.node;
+    out =
+        has_history ? eddy__history_gradient(w, ys, n_ys, x) : eddy__sum(w, x);
+    if (!eddy__is_output(out) && w->options && w->options->zeros_if_unconnected)
+        out = eddy__emit_op(w, "ZerosLike", x);
+    return out;
 }
 
 static eddy_status differentiate(eddy__walk *w, const eddy_output *ys,
                                  size_t n_ys, const eddy_output *xs,
                                  size_t n_xs, eddy_output *out_gradients)
 {
+    bool *has_history = eddy__arena_allocate_zeroed(&w->arena, n_xs, 1);
+    eddy_output *active = eddy__arena_allocate(&w->arena, n_xs, sizeof *active);
+    size_t n_active = 0;
+
+    if (!has_history || !active)
+        return eddy__fail_memory(w->err);
     EDDY_TRY(eddy__walk_study(w, ys, n_ys, xs, n_xs));
     EDDY_TRY(prepare(w, ys, n_ys, xs, n_xs));
+    EDDY_TRY(find_histories(w, ys, n_ys, xs, n_xs, has_history));
+    for (size_t i = 0; i < n_xs; i++)
+        if (!has_history[i])
+            active[n_active++] = xs[i];
+    EDDY_TRY(eddy__find_active(w, ys, n_ys, active, n_active));
     for (size_t i = 0; i < n_ys && w->status == EDDY_OK; i++)
         add(w, ys[i], start_of(w, ys, i));
     if (w->status == EDDY_OK)
         start(w);
     walk(w);
-    for (size_t i = 0; i < n_xs && w->status == EDDY_OK; i++) {
-        w->at = xs[i].node;
-        out_gradients[i] = eddy__sum(w, xs[i]);
-        if (!eddy__is_output(out_gradients[i]) && w->options &&
-            w->options->zeros_if_unconnected)
-            out_gradients[i] = eddy__emit_op(w, "ZerosLike", xs[i]);
-    }
+    for (size_t i = 0; i < n_xs && w->status == EDDY_OK; i++)
+        out_gradients[i] = result_of(w, ys, n_ys, xs[i], has_history[i]);
     return w->status;
 }
 

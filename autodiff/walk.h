@@ -104,7 +104,8 @@ typedef struct eddy__walk {
     eddy__addend **addends; /* by shapes.first[node] + index */
     eddy__scope *scopes;    /* a frame */
     uint32_t home;
-    eddy_node anchor; /* a node of the home frame */
+    bool counts_history; /* follow back edges of the home frame, too */
+    eddy_node anchor;    /* a node of the home frame */
     /* What may be done next, a stack: nodes, and loops to open and to close. */
     eddy__unit *ready;
     size_t n_ready, ready_capacity;
@@ -160,6 +161,14 @@ static inline bool eddy__is_active(const eddy__walk *w, eddy_node node)
     return node < w->n_nodes && (w->state[node] & EDDY__REACHED) &&
            (w->state[node] & EDDY__NEEDED);
 }
+
+/*
+ * Does some y depend on `x`, which is outside of the home frame, through
+ * iterations before that of the ys?
+ */
+eddy_status eddy__find_history(eddy__walk *w, const eddy_output *ys,
+                               size_t n_ys, const eddy_output *x,
+                               bool *out_has_history);
 
 /* Does a gradient flow over the data edge from `from` to an active node? */
 bool eddy__is_active_edge(const eddy__walk *w, eddy_output from);
@@ -371,6 +380,15 @@ eddy_output eddy__sum_list(eddy__walk *w, eddy_output v, eddy_output base);
 
 /* The data inputs of an active node that was walked. */
 void eddy__release_inputs(eddy__walk *w, eddy_node node);
+
+/* ---- history.c ---- */
+
+/*
+ * The gradient, in the home frame, with respect to an `x` outside of it, what x
+ * did in earlier iterations included; there is such.
+ */
+eddy_output eddy__history_gradient(eddy__walk *w, const eddy_output *ys,
+                                   size_t n_ys, eddy_output x);
 
 /* ---- rules ---- */
 

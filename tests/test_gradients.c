@@ -2,6 +2,7 @@
 #include "tests/program.h"
 #include "tests/suites.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -275,6 +276,94 @@ START_TEST(what_is_asked_must_make_sense)
 }
 END_TEST
 
+/* A sum over the iterations of what is asked for in the body. */
+#define SUMS                                                                   \
+    "s/e Enter@w z\ns/m Merge s/e s/n\ns/s Switch s/m c\n"                     \
+    "s/b AddV2 s/s:1 v/s:1\ns/n NextIteration s/b\ns/x Exit s/s\n"
+
+static void sum_up(eddy_output gradient_in_body)
+{
+    ck_assert_uint_ne(gradient_in_body.node, EDDY_NO_NODE);
+    ck_assert_int_eq(eddy_graph_set_input(p.graph, named("s/b").node, 1,
+                                          gradient_in_body, &p.err),
+                     EDDY_OK);
+}
+
+START_TEST(in_a_body_the_first_value_counts)
+{
+    start(0);
+    program_build(
+        &p, "x float64=2\nz float64=0\n" LOOP("v/b Mul v/s:1 v/s:1\n" SUMS));
+    /* 2 x + 4 x^3 + 8 x^7 */
+    sum_up(gradient(named("v/b"), named("x")));
+    want(named("s/x"), 4 + 32 + 1024);
+    finish();
+}
+END_TEST
+
+START_TEST(in_a_body_what_varies_there_counts_once)
+{
+    start(0);
+    program_build(
+        &p, "x float64=2\nz float64=0\n" LOOP("v/b Mul v/s:1 v/s:1\n" SUMS));
+    /* 2 x + 2 x^2 + 2 x^4 */
+    sum_up(gradient(named("v/b"), named("v/s:1")));
+    want(named("s/x"), 4 + 8 + 32);
+    finish();
+}
+END_TEST
+
+START_TEST(in_a_body_an_invariant_counts_as_often_as_it_is_used)
+{
+    start(0);
+    program_build(&p, "x float64=2\nw float64=5\nz float64=0\n" LOOP(
+                          "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n" SUMS));
+    /* x w, x w^2, x w^3 */
+    sum_up(gradient(named("v/b"), named("w")));
+    want(named("s/x"), 2 + 2 * 2 * 5 + 2 * 3 * 25);
+    finish();
+}
+END_TEST
+
+/* In a branch of the body: zero in iterations that do not take it. */
+START_TEST(in_a_branch_of_a_body_the_first_value_counts)
+{
+    start(0);
+    program_build(
+        &p, "x float64=2\nz float64=0\ntwos int32=2\nzeros int32=0\n" LOOP(
+                "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
+                "zero Enter@w! zeros\np Greater odd zero\n"
+                "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
+                "v/b Merge t/s t/q\n" SUMS));
+    /* x, x^2, x^2: the branch is taken in the second iteration alone. */
+    sum_up(gradient(named("t/q"), named("x")));
+    want(named("s/x"), 4);
+    finish();
+}
+END_TEST
+
+START_TEST(in_a_body_each_element_of_the_first_value_counts)
+{
+    eddy_output dx;
+    const double *sums;
+
+    start(0);
+    program_build(&p, "x float64[3]=1,2,3\nz float64[3]=0,0,0\n" LOOP(
+                          "v/b Mul v/s:1 v/s:1\n" SUMS));
+    dx = gradient(named("v/b"), named("x"));
+    sum_up(dx);
+    value_of(named("s/x"));
+    sums = eddy_tensor_data(eddy_run_fetch(p.run, 0));
+    for (int i = 0; i < 3; i++) {
+        const double x = i + 1;
+
+        ck_assert_double_eq_tol(sums[i], 2 * x + 4 * x * x * x + 8 * pow(x, 7),
+                                1e-9);
+    }
+    finish();
+}
+END_TEST
+
 static eddy_status run_triple(eddy_kernel *kernel)
 {
     const eddy_view x = eddy_kernel_input(kernel, 0);
@@ -380,6 +469,11 @@ TCase *gradients_tests(void)
                         sizeof counters / sizeof counters[0]);
     tcase_add_test(tcase, a_y_is_an_x);
     tcase_add_test(tcase, what_is_asked_must_make_sense);
+    tcase_add_test(tcase, in_a_body_the_first_value_counts);
+    tcase_add_test(tcase, in_a_body_what_varies_there_counts_once);
+    tcase_add_test(tcase, in_a_body_an_invariant_counts_as_often_as_it_is_used);
+    tcase_add_test(tcase, in_a_branch_of_a_body_the_first_value_counts);
+    tcase_add_test(tcase, in_a_body_each_element_of_the_first_value_counts);
     tcase_add_test(tcase, a_program_brings_its_own_gradient);
     tcase_add_test(tcase, an_op_without_a_gradient_is_named);
     tcase_add_test(tcase, failing_allocations_leave_a_usable_graph);
