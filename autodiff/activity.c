@@ -200,11 +200,12 @@ static void stop_at_loops(eddy__walk *w)
     }
 }
 
-static void forget(eddy__walk *w)
+void eddy__begin_marks(eddy__walk *w)
 {
     memset(w->state, 0, w->n_nodes);
     for (size_t i = 0; w->options && i < w->options->n_stop; i++)
         w->state[w->options->stop[i].node] |= EDDY__STOPPED;
+    stop_at_loops(w);
 }
 
 eddy_status eddy__find_history(eddy__walk *w, const eddy_output *ys,
@@ -219,7 +220,7 @@ eddy_status eddy__find_history(eddy__walk *w, const eddy_output *ys,
     m.list = eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *m.list);
     if (!m.list)
         return eddy__fail_memory(w->err);
-    forget(w);
+    eddy__begin_marks(w);
     w->counts_history = true;
     mark_reached(&m);
     mark_needed(&m, ys, n_ys);
@@ -228,7 +229,6 @@ eddy_status eddy__find_history(eddy__walk *w, const eddy_output *ys,
         if (eddy__is_active(w, v) && is_home_merge(w, v) &&
             frames[w->analysis->node_frame[v]].depth > depth)
             *out_has_history = true;
-    forget(w);
     return EDDY_OK;
 }
 
@@ -240,9 +240,7 @@ eddy_status eddy__find_active(eddy__walk *w, const eddy_output *ys, size_t n_ys,
     m.list = eddy__arena_allocate(&w->arena, w->n_nodes + 1, sizeof *m.list);
     if (!m.list)
         return eddy__fail_memory(w->err);
-    for (size_t i = 0; w->options && i < w->options->n_stop; i++)
-        w->state[w->options->stop[i].node] |= EDDY__STOPPED;
-    stop_at_loops(w);
+    eddy__begin_marks(w);
     mark_reached(&m);
     mark_needed(&m, ys, n_ys);
     return check_stacks(w);

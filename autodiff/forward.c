@@ -178,6 +178,7 @@ static eddy_status prepare(eddy__forward *f, const eddy_output *ys, size_t n_ys)
     EDDY_TRY(find_bodies(f));
     EDDY_TRY(find_cuts(f, ys, n_ys));
     w->late.is_on = true;
+    w->home = eddy__frame_of(w, ys[0]);
     return eddy__forward_find_active(f, ys, n_ys);
 }
 
@@ -226,36 +227,14 @@ static void plant_seeds(eddy__forward *f, eddy_node node,
     }
 }
 
-static void stop_at(eddy__forward *f, eddy_node node)
-{
-    const eddy_gradient_options *options = f->w.options;
-
-    for (size_t i = 0; options && i < options->n_stop; i++)
-        if (options->stop[i].node == node)
-            f->tangents[eddy__forward_slot(f, options->stop[i])] =
-                EDDY__NO_OUTPUT;
-}
-
-static bool is_one_of(eddy_node node, const eddy_output *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i].node == node)
-            return true;
-    return false;
-}
-
 static void go_forward(eddy__forward *f, const eddy_output *tangents)
 {
-    const eddy_gradient_options *options = f->w.options;
-
     for (size_t i = 0; i < f->n_order && f->w.status == EDDY_OK; i++) {
         const eddy_node v = f->order[i];
 
         go_to(f, v);
         if (eddy__is_active(&f->w, v))
             visit(f, v);
-        if (options && is_one_of(v, options->stop, options->n_stop))
-            stop_at(f, v);
         if (f->w.state[v] & EDDY__IS_X)
             plant_seeds(f, v, tangents);
     }

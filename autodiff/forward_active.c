@@ -148,7 +148,7 @@ static bool is_cut(const eddy__forward *f, eddy_node from, eddy__edge edge)
 
 static void mark(marking *m, eddy_node node, uint8_t bit)
 {
-    if (m->f->w.state[node] & bit)
+    if (m->f->w.state[node] & (bit | EDDY__STOPPED))
         return;
     m->f->w.state[node] |= bit;
     m->list[m->n++] = node;
@@ -238,6 +238,7 @@ eddy_status eddy__forward_find_active(eddy__forward *f, const eddy_output *ys,
         eddy__arena_allocate(&f->w.arena, f->w.n_nodes + 1, sizeof *m.list);
     if (!m.list)
         return eddy__fail_memory(f->w.err);
+    eddy__begin_marks(&f->w);
     find_makers(f);
     mark_reached(&m);
     mark_needed(&m, ys, n_ys);

@@ -36,9 +36,9 @@ typedef struct eddy_gradient_options {
  * differentiable ops.
  *
  * All ys lie in one frame.  When that is the body of a loop, so do the
- * gradients: one an iteration.  An x lies in the same frame, where it varies for
- * the iteration, or in one around it; what it did in iterations before counts
- * then, for which it must have a known shape and at most 16 elements.
+ * gradients: one an iteration.  An x lies in the same frame, where it varies
+ * for the iteration, or in one around it; what it did in iterations before
+ * counts then, for which it must have a known shape and at most 16 elements.
  *
  * `options` may be NULL.  Functional control flow must have been lowered.
  * Errors: UNIMPLEMENTED (EDDY_E_NO_GRADIENT) for an op without a gradient,
