@@ -107,8 +107,7 @@ eddy_output eddy__write_length(eddy__writer *w, eddy_output value)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
 
-    if (eddy_construct_depth(w->graph) == 0 && shape.rank > 0 &&
-        shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX)
+    if (shape.rank > 0 && shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX)
         return eddy__write_int32(w, (int32_t)shape.dims[0]);
     return write_element(w, eddy__write_unary(w, "Shape", value), 0);
 }

@@ -666,7 +666,7 @@ static const eddy_op_spec specs[] = {
         "A new array of `size` items that live as long as the run."),
     ROW("TensorArrayGradV3", "handle: resource, flow_in: float32",
         "grad_handle: resource, flow_out: float32", "source: string",
-        eddy__infer_scalar, run_gradient, prepare_gradient, NONE_FLAGS,
+        eddy__infer_scalar, run_gradient, prepare_gradient, FLAGS,
         "The array of that source whose items are the gradients of this "
         "one's."),
     ROW("TensorArrayGradWithShape",
