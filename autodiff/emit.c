@@ -194,20 +194,29 @@ eddy_output eddy__emit_const(eddy__walk *w, eddy_tensor *tensor)
                                                 .n_attrs = 2});
 }
 
-eddy_output eddy__emit_int(eddy__walk *w, int32_t value)
+eddy_output eddy__emit_elements(eddy__walk *w, eddy_dtype dtype,
+                                const eddy_shape *shape, const void *elements)
 {
-    const eddy_shape scalar = {.rank = 0};
     eddy_output out = EDDY__NO_OUTPUT;
     eddy_tensor *tensor;
 
     if (w->status != EDDY_OK)
         return out;
     w->status =
-        eddy_tensor_create(w->graph->ctx, EDDY_INT32, &scalar, &tensor, w->err);
+        eddy_tensor_create(w->graph->ctx, dtype, shape, &tensor, w->err);
     if (w->status != EDDY_OK)
         return out;
-    memcpy(eddy_tensor_mutable_data(tensor), &value, sizeof value);
+    if (eddy_tensor_count(tensor) > 0)
+        memcpy(eddy_tensor_mutable_data(tensor), elements,
+               eddy_dtype_size(dtype) * (size_t)eddy_tensor_count(tensor));
     out = eddy__emit_const(w, tensor);
     eddy_tensor_release(tensor);
     return out;
+}
+
+eddy_output eddy__emit_int(eddy__walk *w, int32_t value)
+{
+    const eddy_shape scalar = {.rank = 0};
+
+    return eddy__emit_elements(w, EDDY_INT32, &scalar, &value);
 }

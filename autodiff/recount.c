@@ -14,22 +14,11 @@ static eddy_output constant(eddy__walk *w, eddy_dtype dtype, int64_t value,
 {
     const eddy_shape scalar = {.rank = 0};
     const int32_t narrow = (int32_t)value;
-    eddy_output out = EDDY__NO_OUTPUT;
-    eddy_tensor *tensor;
+    const void *element =
+        dtype == EDDY_INT32 ? (const void *)&narrow : (const void *)&value;
 
-    if (w->status != EDDY_OK)
-        return out;
-    w->status =
-        eddy_tensor_create(w->graph->ctx, dtype, &scalar, &tensor, w->err);
-    if (w->status != EDDY_OK)
-        return out;
-    if (dtype == EDDY_INT32)
-        memcpy(eddy_tensor_mutable_data(tensor), &narrow, sizeof narrow);
-    else
-        memcpy(eddy_tensor_mutable_data(tensor), &value, sizeof value);
-    out = eddy__emit_const(w, tensor);
-    eddy_tensor_release(tensor);
-    return eddy__import(w, out, scope);
+    return eddy__import(w, eddy__emit_elements(w, dtype, &scalar, element),
+                        scope);
 }
 
 static eddy_output cast(eddy__walk *w, eddy_output x, eddy_dtype dtype)

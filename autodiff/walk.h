@@ -219,6 +219,9 @@ eddy_output eddy__emit_first_enter(eddy__walk *w, eddy_output from,
 
 /* A constant of the home frame. */
 eddy_output eddy__emit_const(eddy__walk *w, eddy_tensor *tensor);
+/* `elements` are copied. */
+eddy_output eddy__emit_elements(eddy__walk *w, eddy_dtype dtype,
+                                const eddy_shape *shape, const void *elements);
 eddy_output eddy__emit_int(eddy__walk *w, int32_t value);
 
 /* `output` of another index. */

@@ -8,8 +8,6 @@
 
 #include "runtime/base/status.h"
 
-#include <string.h>
-
 static bool is_small(const eddy_shape *shape)
 {
     for (int32_t i = 0; i < shape->rank; i++)
@@ -21,21 +19,11 @@ static bool is_small(const eddy_shape *shape)
 static eddy_output const_shape(eddy__walk *w, const eddy_shape *shape)
 {
     const eddy_shape vector = {.rank = 1, .dims = {shape->rank}};
-    eddy_output out = EDDY__NO_OUTPUT;
-    eddy_tensor *tensor;
+    int32_t dims[EDDY_MAX_RANK];
 
-    if (w->status != EDDY_OK)
-        return out;
-    w->status =
-        eddy_tensor_create(w->graph->ctx, EDDY_INT32, &vector, &tensor, w->err);
-    if (w->status != EDDY_OK)
-        return out;
     for (int32_t i = 0; i < shape->rank; i++)
-        ((int32_t *)eddy_tensor_mutable_data(tensor))[i] =
-            (int32_t)shape->dims[i];
-    out = eddy__emit_const(w, tensor);
-    eddy_tensor_release(tensor);
-    return out;
+        dims[i] = (int32_t)shape->dims[i];
+    return eddy__emit_elements(w, EDDY_INT32, &vector, dims);
 }
 
 eddy_output eddy__emit_static_shape(eddy__walk *w, const eddy_shape *shape)
@@ -128,20 +116,10 @@ eddy_output eddy__real_shape(eddy__walk *w, eddy_output v)
 /* A rank-0 zero of the home frame. */
 static eddy_output scalar_zero(eddy__walk *w, eddy_dtype dtype)
 {
+    static const unsigned char zero[16];
     const eddy_shape scalar = {.rank = 0};
-    eddy_output out = EDDY__NO_OUTPUT;
-    eddy_tensor *tensor;
 
-    if (w->status != EDDY_OK)
-        return out;
-    w->status =
-        eddy_tensor_create(w->graph->ctx, dtype, &scalar, &tensor, w->err);
-    if (w->status != EDDY_OK)
-        return out;
-    memset(eddy_tensor_mutable_data(tensor), 0, eddy_dtype_size(dtype));
-    out = eddy__emit_const(w, tensor);
-    eddy_tensor_release(tensor);
-    return out;
+    return eddy__emit_elements(w, dtype, &scalar, zero);
 }
 
 static eddy_output make_zeros(eddy__walk *w, eddy_output v, eddy__scope *scope)
