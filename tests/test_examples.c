@@ -32,6 +32,12 @@ static const struct example {
      true,
      {GRAPHS "/functional/if_in_function_in_while/graph.pb"},
      "NextIteration"},
+    {"onnx_loop", true, {"100"}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
+    {"tensorflow_loops",
+     true,
+     {NULL},
+     "h: 1 2.5 4.25 6.125\nlast: 6.125\nsquares: 1 4 9 16\n"
+     "while: 6.125\n"},
     {"theano", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"train_variable", false, {NULL}, "largest eigenvalue 4.7321"},
     {"while_loop", false, {NULL}, "1 + ... + 100 = 5050"},
