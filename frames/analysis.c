@@ -30,7 +30,7 @@ static eddy_status analyse(const eddy__selection *selection, bool whole,
     if (!whole)
         return EDDY_OK;
     EDDY_TRY(eddy__find_branches(&flow, a, scratch, err));
-    EDDY_TRY(eddy__find_trip_counters(&flow, a, err));
+    EDDY_TRY(eddy__find_trip_counters(&flow, a, scratch, err));
     return eddy__find_eager(&flow, a, scratch, err);
 }
 

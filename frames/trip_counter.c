@@ -5,6 +5,7 @@
  */
 #include "frames/trip_counter.h"
 
+#include "frames/branches.h"
 #include "runtime/base/status.h"
 
 #include <string.h>
@@ -16,6 +17,11 @@ typedef struct finder {
     const eddy__flow *flow;
     const eddy_analysis *analysis;
     uint32_t frame;
+    /*
+     * The Merge of a variable that no trip changes: its Enter; of other nodes
+     * EDDY_NO_NODE.  NULL: not known.
+     */
+    eddy_node *enter_of;
 } finder;
 
 /* A node of that op, with two inputs as it should have. */
@@ -28,29 +34,97 @@ static bool is_op(const eddy__flow *flow, eddy_output v, const char *op)
 
 /* ---- where values come from ---- */
 
-/* Past Identities, and out of the loops in which it does not change. */
-static eddy_output trace(const eddy__flow *flow, eddy_output v)
+/* Does the node hand on what it reads, past Identities, in an iteration? */
+static bool is_passed(const eddy__flow *flow, eddy_output v)
+{
+    const uint8_t role = flow->role[v.node];
+
+    return (role == EDDY__ROLE_FORWARD && v.index == 0) ||
+           (role == EDDY__ROLE_SWITCH && v.index == 1 &&
+            !eddy__is_branch_switch(flow, v.node));
+}
+
+static eddy_output input_of(const eddy__flow *flow, eddy_output v)
+{
+    return eddy__flow_node(flow, v.node)->inputs[0];
+}
+
+static bool is_fed(const eddy__flow *flow, eddy_node node, uint32_t i)
+{
+    return !eddy__is_node(flow->source[flow->first_in[node] + i]);
+}
+
+/* Back to where the iteration of its loop has it from. */
+static eddy_output trace_inside(const eddy__flow *flow, eddy_output v)
+{
+    while (is_passed(flow, v) && !is_fed(flow, v.node, 0))
+        v = input_of(flow, v);
+    return v;
+}
+
+/* And out of the loops in which it does not change. */
+static eddy_output trace(const finder *f, eddy_output v)
 {
     for (;;) {
-        const uint8_t role = flow->role[v.node];
-        const bool is_passed =
-            role == EDDY__ROLE_FORWARD ||
-            (role == EDDY__ROLE_ENTER && flow->is_constant[v.node]);
+        eddy_node enter;
 
-        if (!is_passed || v.index != 0 ||
-            !eddy__is_node(flow->source[flow->first_in[v.node]]))
+        v = trace_inside(f->flow, v);
+        enter = f->flow->is_constant[v.node]  ? v.node
+                : f->enter_of && v.index == 0 ? f->enter_of[v.node]
+                                              : EDDY_NO_NODE;
+        if (enter == EDDY_NO_NODE || is_fed(f->flow, enter, 0))
             return v;
-        v = eddy__flow_node(flow, v.node)->inputs[0];
+        v = eddy__flow_node(f->flow, enter)->inputs[0];
     }
 }
 
 /* Input `i` of a node, traced; node EDDY_NO_NODE if it is fed or cut. */
-static eddy_output traced_input(const eddy__flow *flow, eddy_node node,
-                                uint32_t i)
+static eddy_output traced_input(const finder *f, eddy_node node, uint32_t i)
 {
-    if (!eddy__is_node(flow->source[flow->first_in[node] + i]))
+    if (is_fed(f->flow, node, i))
         return (eddy_output){.node = EDDY_NO_NODE};
-    return trace(flow, eddy__flow_node(flow, node)->inputs[i]);
+    return trace(f, eddy__flow_node(f->flow, node)->inputs[i]);
+}
+
+/* Is it fed by one Enter and one NextIteration? */
+static bool is_simple(const eddy__flow *flow, const eddy_loop_variable *v)
+{
+    return v->merge != EDDY_NO_NODE && v->next_iteration != EDDY_NO_NODE &&
+           v->switch_ != EDDY_NO_NODE &&
+           eddy__flow_node(flow, v->merge)->n_inputs == 2;
+}
+
+/* Does the body hand the variable back as it came? */
+static bool is_unchanged(const eddy__flow *flow, const eddy_loop_variable *v)
+{
+    eddy_output next;
+
+    if (!is_simple(flow, v) || is_fed(flow, v->next_iteration, 0))
+        return false;
+    next =
+        trace_inside(flow, eddy__flow_node(flow, v->next_iteration)->inputs[0]);
+    return next.node == v->merge && next.index == 0;
+}
+
+/* Of all frames' variables. */
+static bool find_enters(finder *f, eddy__arena *scratch)
+{
+    const eddy_analysis *a = f->analysis;
+
+    f->enter_of =
+        eddy__arena_allocate(scratch, f->flow->n_nodes, sizeof *f->enter_of);
+    if (!f->enter_of)
+        return false;
+    for (eddy_node v = 0; v < f->flow->n_nodes; v++)
+        f->enter_of[v] = EDDY_NO_NODE;
+    for (size_t i = 0; i < a->n_frames; i++)
+        for (size_t j = 0; j < a->frames[i].n_variables; j++) {
+            const eddy_loop_variable *v = &a->frames[i].variables[j];
+
+            if (is_unchanged(f->flow, v))
+                f->enter_of[v->merge] = v->enter;
+        }
+    return true;
 }
 
 static bool is_constant(const eddy__flow *flow, eddy_output v)
@@ -202,18 +276,17 @@ static int64_t known_trips(const finder *f, const eddy_trip_counter *t)
 
 /* ---- the counter ---- */
 
-/* Is it the variable in an iteration, in the condition or in the body? */
+/* Is it the variable in an iteration? */
 static bool is_variable(const eddy_loop_variable *v, eddy_output value)
 {
-    return (value.node == v->merge && value.index == 0) ||
-           (value.node == v->switch_ && value.index == 1);
+    return value.node == v->merge && value.index == 0;
 }
 
 /* What every trip adds to the variable; false if that is no constant. */
 static bool find_step(const finder *f, const eddy_loop_variable *v,
                       eddy_trip_counter *t)
 {
-    const eddy_output next = traced_input(f->flow, v->next_iteration, 0);
+    const eddy_output next = traced_input(f, v->next_iteration, 0);
     eddy_output x, y;
 
     if (next.node == EDDY_NO_NODE)
@@ -222,8 +295,8 @@ static bool find_step(const finder *f, const eddy_loop_variable *v,
     if (!t->is_subtracted && !is_op(f->flow, next, "Add") &&
         !is_op(f->flow, next, "AddV2"))
         return false;
-    x = traced_input(f->flow, next.node, 0);
-    y = traced_input(f->flow, next.node, 1);
+    x = traced_input(f, next.node, 0);
+    y = traced_input(f, next.node, 1);
     if (!t->is_subtracted && is_variable(v, y)) {
         t->step = x;
         return is_constant(f->flow, x);
@@ -255,14 +328,6 @@ static uint32_t variable_of(const finder *f, eddy_output value)
     return EDDY__NOT_FOUND;
 }
 
-/* Is it fed by one Enter and one NextIteration? */
-static bool is_simple(const finder *f, const eddy_loop_variable *v)
-{
-    return v->merge != EDDY_NO_NODE && v->next_iteration != EDDY_NO_NODE &&
-           v->switch_ != EDDY_NO_NODE &&
-           eddy__flow_node(f->flow, v->merge)->n_inputs == 2;
-}
-
 static bool fill(const finder *f, eddy_output counter, eddy_output limit,
                  eddy_comparison comparison, eddy_trip_counter *t)
 {
@@ -273,12 +338,12 @@ static bool fill(const finder *f, eddy_output counter, eddy_output limit,
     if (i == EDDY__NOT_FOUND || !is_invariant(f, limit))
         return false;
     v = &f->analysis->frames[f->frame].variables[i];
-    if (!is_simple(f, v))
+    if (!is_simple(f->flow, v))
         return false;
     t->variable = i;
     t->limit = limit;
     t->comparison = comparison;
-    t->start = traced_input(f->flow, v->enter, 0);
+    t->start = traced_input(f, v->enter, 0);
     return t->start.node != EDDY_NO_NODE && find_step(f, v, t);
 }
 
@@ -288,8 +353,8 @@ static bool find_in_term(const finder *f, eddy_output term,
 {
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (is_op(f->flow, term, comparisons[i].op)) {
-            const eddy_output x = traced_input(f->flow, term.node, 0);
-            const eddy_output y = traced_input(f->flow, term.node, 1);
+            const eddy_output x = traced_input(f, term.node, 0);
+            const eddy_output y = traced_input(f, term.node, 1);
 
             return fill(f, x, y, comparisons[i].plain, t) ||
                    fill(f, y, x, comparisons[i].exchanged, t);
@@ -297,37 +362,45 @@ static bool find_in_term(const finder *f, eddy_output term,
     return false;
 }
 
+/* The first whose trips are known, or else the first. */
 static bool find_counter(const finder *f, eddy_trip_counter *t)
 {
     const eddy_node loop_cond = f->analysis->frames[f->frame].loop_cond;
     eddy_output terms[MOST_TERMS];
+    bool is_only = true, is_found = false;
     size_t n = 1;
 
-    *t = (eddy_trip_counter){.is_only = true};
-    terms[0] = traced_input(f->flow, loop_cond, 0);
+    terms[0] = traced_input(f, loop_cond, 0);
     while (n > 0) {
         const eddy_output term = terms[--n];
+        eddy_trip_counter found = {.is_only = is_only};
 
         if (term.node == EDDY_NO_NODE)
             continue;
-        if (find_in_term(f, term, t)) {
-            t->trips = known_trips(f, t);
-            return true;
+        if (find_in_term(f, term, &found)) {
+            found.trips = known_trips(f, &found);
+            if (!is_found || found.trips >= 0)
+                *t = found;
+            is_found = true;
+            if (found.trips >= 0)
+                return true;
         }
-        t->is_only = false;
+        is_only = false;
         if (is_op(f->flow, term, "LogicalAnd") && n + 2 <= MOST_TERMS) {
-            terms[n++] = traced_input(f->flow, term.node, 1);
-            terms[n++] = traced_input(f->flow, term.node, 0);
+            terms[n++] = traced_input(f, term.node, 1);
+            terms[n++] = traced_input(f, term.node, 0);
         }
     }
-    return false;
+    return is_found;
 }
 
 eddy_status eddy__find_trip_counters(const eddy__flow *flow, eddy_analysis *a,
-                                     eddy_error *err)
+                                     eddy__arena *scratch, eddy_error *err)
 {
     finder f = {.flow = flow, .analysis = a};
 
+    if (!find_enters(&f, scratch))
+        return eddy__fail_memory(err);
     for (f.frame = 1; f.frame < a->n_frames; f.frame++) {
         eddy_trip_counter counter;
 
@@ -366,8 +439,8 @@ static bool part_sum(const finder *f, eddy_output sum, eddy_output *out_rest,
     if (!is_subtracted && !is_op(f->flow, sum, "Add") &&
         !is_op(f->flow, sum, "AddV2"))
         return false;
-    x = traced_input(f->flow, sum.node, 0);
-    y = traced_input(f->flow, sum.node, 1);
+    x = traced_input(f, sum.node, 0);
+    y = traced_input(f, sum.node, 1);
     if (x.node == EDDY_NO_NODE || y.node == EDDY_NO_NODE)
         return false;
     *out_rest = x;
@@ -388,12 +461,12 @@ static bool find_variable(const finder *f, eddy_output value,
     if (i == EDDY__NOT_FOUND)
         return false;
     v = &f->analysis->frames[f->frame].variables[i];
-    if (!is_simple(f, v) || v->enter == EDDY_NO_NODE)
+    if (!is_simple(f->flow, v) || v->enter == EDDY_NO_NODE)
         return false;
-    start = traced_input(f->flow, v->enter, 0);
+    start = traced_input(f, v->enter, 0);
     if (start.node == EDDY_NO_NODE || !find_scalar(f, start, &out->first))
         return false;
-    rest = traced_input(f->flow, v->next_iteration, 0);
+    rest = traced_input(f, v->next_iteration, 0);
     return rest.node != EDDY_NO_NODE && part_sum(f, rest, &rest, &out->step) &&
            is_variable(v, rest);
 }
@@ -407,7 +480,7 @@ bool eddy__find_progression(const eddy__flow *flow, const eddy_analysis *a,
         eddy_graph_output_dtype(flow->selection->graph, value);
     int64_t added = 0;
 
-    value = trace(flow, value);
+    value = trace(&f, value);
     if (dtype != EDDY_INT32 && dtype != EDDY_INT64)
         return false;
     if (!find_variable(&f, value, out) &&

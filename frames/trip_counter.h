@@ -7,7 +7,7 @@
 
 /* Fills in `trip_counter` of the frames; wants their variables. */
 eddy_status eddy__find_trip_counters(const eddy__flow *flow, eddy_analysis *a,
-                                     eddy_error *err);
+                                     eddy__arena *scratch, eddy_error *err);
 
 /* An integer that is first + trip * step in each trip of its loop, from 0. */
 typedef struct eddy__progression {

@@ -221,26 +221,45 @@ def variables_of(nodes):
     return found
 
 
-def trace(nodes, output):
+def trace(nodes, output, unchanged):
+    """Where a value comes from, if it is the same on the way."""
     while True:
         node = nodes[output[0]]
-        if not (node.op in PASSING or node.is_constant_enter()):
+        if node.op in SWITCHES and output[1] == 1 and \
+                nodes[node.data[1][0]].op == 'LoopCond':
+            output = node.data[0]
+        elif node.op in PASSING or node.is_constant_enter():
+            output = node.data[0]
+        elif output in unchanged:
+            output = unchanged[output]
+        else:
             return output
-        output = node.data[0]
 
 
-def constant(nodes, output):
-    node = nodes[trace(nodes, output)[0]]
+def unchanged_variables(nodes, variables):
+    """The Merges of variables that no trip changes, and what they are."""
+    unchanged = {}
+    for enter, merge, switch, following, _ in variables:
+        if '-' in (switch, following) or len(nodes[merge].data) != 2:
+            continue
+        if trace(nodes, nodes[following].data[0], {}) == (merge, 0):
+            unchanged[merge, 0] = nodes[enter].data[0]
+    return unchanged
+
+
+def constant(nodes, output, unchanged):
+    node = nodes[trace(nodes, output, unchanged)[0]]
     if node.op != 'Const' or 'value' not in node.attrs:
         return None
     return integer_of(node.attrs['value'].get(8, b''))
 
 
-def terms_of(nodes, output):
-    output = trace(nodes, output)
+def terms_of(nodes, output, unchanged):
+    output = trace(nodes, output, unchanged)
     node = nodes[output[0]]
     if node.op == 'LogicalAnd':
-        return terms_of(nodes, node.data[0]) + terms_of(nodes, node.data[1])
+        return terms_of(nodes, node.data[0], unchanged) + \
+            terms_of(nodes, node.data[1], unchanged)
     return [output]
 
 
@@ -253,24 +272,24 @@ HOLDS = {
 }
 
 
-def count_trips(nodes, variable, term):
+def count_trips(nodes, variable, term, unchanged):
     """How often the body runs while `term` holds; None if that is unknown."""
     enter, merge, switch, following, _ = variable
     if '-' in (switch, following) or term.op not in HOLDS:
         return None
-    now = {(merge, 0), (switch, 1)}
-    sides = [trace(nodes, side) for side in term.data]
-    step = nodes[trace(nodes, nodes[following].data[0])[0]]
+    now = {(merge, 0)}
+    sides = [trace(nodes, side, unchanged) for side in term.data]
+    step = nodes[trace(nodes, nodes[following].data[0], unchanged)[0]]
     if len([side for side in sides if side in now]) != 1 or \
             step.op not in ('Add', 'AddV2', 'Sub'):
         return None
-    parts = [trace(nodes, part) for part in step.data]
+    parts = [trace(nodes, part, unchanged) for part in step.data]
     by = [part for part in parts if part not in now]
     if len(by) != 1 or (step.op == 'Sub' and parts[0] not in now):
         return None
-    start = constant(nodes, nodes[enter].data[0])
-    limit = constant(nodes, sides[sides[0] in now])
-    by = constant(nodes, by[0])
+    start = constant(nodes, nodes[enter].data[0], unchanged)
+    limit = constant(nodes, sides[sides[0] in now], unchanged)
+    by = constant(nodes, by[0], unchanged)
     if None in (start, limit, by):
         return None
     by = -by[0] if step.op == 'Sub' else by[0]
@@ -283,11 +302,12 @@ def count_trips(nodes, variable, term):
     return trips
 
 
-def trip_facts(nodes, frame, loop_cond, variables):
-    terms = terms_of(nodes, nodes[loop_cond].data[0])
+def trip_facts(nodes, frame, loop_cond, variables, unchanged):
+    terms = terms_of(nodes, nodes[loop_cond].data[0], unchanged)
     for output in terms:
         for variable in variables:
-            trips = count_trips(nodes, variable, nodes[output[0]])
+            trips = count_trips(nodes, variable, nodes[output[0]],
+                                unchanged)
             if trips is not None:
                 yield 'trips %s %s %d%s' % (
                     frame, variable[1], trips,
@@ -494,7 +514,9 @@ def facts(nodes):
                 found.append('invariant %s %s' % (frame, node.name))
         elif node.op == 'LoopCond':
             conds[paths[node.name][-1]] = node.name
-    for variable in variables_of(nodes):
+    all_variables = variables_of(nodes)
+    unchanged = unchanged_variables(nodes, all_variables)
+    for variable in all_variables:
         frame = nodes[variable[0]].attrs['frame_name'][2].decode()
         variables.setdefault(frame, []).append(variable)
         found.append('variable %s %s' % (frame, ' '.join(variable)))
@@ -504,7 +526,7 @@ def facts(nodes):
             name, index = nodes[conds[frame]].data[0]
             predicate = name + ('#%d' % index if index else '')
             found += trip_facts(nodes, frame, conds[frame],
-                                variables.get(frame, []))
+                                variables.get(frame, []), unchanged)
         found.append('frame %s %s %s' % (frame, parent, predicate))
     return sorted(found + list(branch_facts(nodes, paths)))
 

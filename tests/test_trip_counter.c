@@ -85,9 +85,21 @@ static const struct {
      "m from s0 + one while < c, trips -1"},
     {LOOP("s0 Identity x\nc int64=10\n", ENTERED, "p Less m k\n", UP),
      "m from x + one while < c, trips -1"},
+    /* The limit and the step are variables that no trip changes. */
+    {LOOP(TEN "by int64=5\n",
+          "e3 Enter@f c\nm3 Merge e3 n3\ne4 Enter@f by\nm4 Merge e4 n4\n",
+          "p Less m m3\n",
+          "w3 Switch m3 l\nb3 Identity w3:1\n"
+          "n3 NextIteration b3\nw4 Switch m4 l\n"
+          "n4 NextIteration w4:1\nr AddV2 b w4:1\n"),
+     "m from s0 + by while < c, trips 2"},
     /* Something else may end it. */
     {LOOP(TEN "go ?bool\n", ENTERED "g Enter@f! go\n",
           "q Less m k\nt Less m2 k\nz LogicalAnd g t\np LogicalAnd z q\n", UP),
+     "m from s0 + one while < c and more, trips 10"},
+    /* Of two counters that whose trips are known. */
+    {LOOP(TEN, ENTERED "h Enter@f! x\n",
+          "q Less m h\nt Less m k\np LogicalAnd q t\n", UP),
      "m from s0 + one while < c and more, trips 10"},
     /* It would wrap around, or never get there. */
     {LOOP("s0 int64=0\nc int64=10\nby int64=-1\n", ENTERED "h Enter@f! by\n",

@@ -29,8 +29,8 @@ typedef enum eddy_comparison {
 /*
  * How a loop counts its trips: it goes on only while a variable, to which every
  * trip adds a constant, compares so with a limit that does not change.  Each
- * output is where the value comes from, past Identities and out of the loops
- * that it enters as an invariant.
+ * output is where the value comes from, past Identities and out of the loops in
+ * which it does not change: invariants, and variables handed on as they came.
  */
 typedef struct eddy_trip_counter {
     size_t variable; /* its number among those of the frame */
