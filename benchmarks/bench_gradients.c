@@ -35,6 +35,7 @@ typedef struct row {
 #define X(member, title, unit, width, decimals) double member;
     COLUMN_MAP(X)
 #undef X
+    double peak_bytes; /* the most that the run held */
 } row;
 
 static const column columns[] = {
@@ -63,7 +64,6 @@ typedef struct program {
     eddy_optimize optimize;
     double limit;       /* ns a trip; NAN: none */
     const row *forward; /* the row of its forward pass, or NULL */
-    double peak_bytes;  /* out: the most that the run held */
 } program;
 
 /* ---- one program ---- */
@@ -76,17 +76,18 @@ static void fill_row(row *r, const program *p, const timing *t,
     r->trips = trips;
     r->ns_iteration = (double)t->median_ns / trips;
     r->cpu_ns_iteration = (double)t->cpu_ns / trips;
-    r->by_forward =
-        p->forward ? r->ns_iteration / p->forward->ns_iteration : (double)NAN;
     r->nodes =
         (double)(stats->live_executions + stats->dead_executions) / trips;
     r->allocations = (double)stats->allocations;
     r->limit = p->limit;
     r->ratio = r->ns_iteration / p->limit;
-    /* The forward pass has none; its peak is kept here for the others. */
-    r->tape_bytes = ((double)stats->peak_bytes -
-                     (p->forward ? p->forward->tape_bytes : 0)) /
-                    (p->forward ? trips : 1);
+    r->peak_bytes = (double)stats->peak_bytes;
+    r->by_forward = (double)NAN;
+    r->tape_bytes = (double)NAN;
+    if (p->forward) {
+        r->by_forward = r->ns_iteration / p->forward->ns_iteration;
+        r->tape_bytes = (r->peak_bytes - p->forward->peak_bytes) / trips;
+    }
 }
 
 static eddy_status execute(const program *p, row *r, eddy_error *err)
@@ -136,8 +137,6 @@ static bool measure(bench_state *bench, const program *p, row *r)
 #define X(member, title, unit, width, decimals) values[n++] = r->member;
     COLUMN_MAP(X)
 #undef X
-    if (!p->forward)
-        values[6] = (double)NAN;
     if (options_want(bench->options, p->name))
         table_row(bench->table, p->name, values);
     return true;
