@@ -4,6 +4,7 @@
 
 #include "eddy/analysis.h"
 #include "eddy/caffe2.h"
+#include "eddy/cntk.h"
 #include "eddy/context.h"
 #include "eddy/control_flow.h"
 #include "eddy/dot.h"

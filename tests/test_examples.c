@@ -22,6 +22,7 @@ static const struct example {
     const char *prints;       /* a part of what it prints */
 } examples[] = {
     {"builder", true, {NULL}, "27: 111 steps"},
+    {"cntk", true, {NULL}, "from the past 1 2.5 4.25 6.125\n"},
     {"demo", false, {NULL}, "v1 = 14, v2 = 14"},
     {"gradient", true, {NULL}, "1024\n3584\n10752\n"},
     {"load_graphdef",
@@ -40,6 +41,7 @@ static const struct example {
      "while: 6.125\n"},
     {"theano", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"train_variable", false, {NULL}, "largest eigenvalue 4.7321"},
+    {"unroll", true, {NULL}, "no loop, n = 4: h = 6.125, 0 iterations\n"},
     {"while_loop", false, {NULL}, "1 + ... + 100 = 5050"},
 };
 

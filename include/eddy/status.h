@@ -121,7 +121,8 @@ typedef enum eddy_status {
     X(HOST_CALLBACK, "a host callback where there can be none, or that "       \
                      "failed")                                                 \
     X(NOT_COUNTED, "a loop that cannot be unrolled")                           \
-    X(SUBGRAPH, "nodes or edges that a loop made of them can't have")
+    X(SUBGRAPH, "nodes or edges that a loop made of them can't have")          \
+    X(RECURRENCE, "a recurrence that cannot become a loop")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

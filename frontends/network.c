@@ -1,0 +1,272 @@
+/* Describing a network of sequences: cells, one after the other. */
+#include "frontends/network.h"
+
+#include "frames/builder.h"
+#include "runtime/base/status.h"
+
+#include <string.h>
+
+static eddy_status fail_argument(eddy_error *err, const char *call)
+{
+    return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                      "%s: an argument is NULL, of the wrong size, or no value "
+                      "of the network",
+                      call);
+}
+
+static bool are_values(const eddy_cntk *network, const eddy_cntk_value *values,
+                       size_t n)
+{
+    if (n > 0 && !values)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (values[i] >= network->n_values)
+            return false;
+    return true;
+}
+
+/* ---- the network ---- */
+
+eddy_status eddy_cntk_create(eddy_graph *graph, const char *name,
+                             eddy_cntk **out_network, eddy_error *err)
+{
+    const char *scope = name && *name ? name : "recurrence";
+    eddy_cntk *network;
+
+    if (!graph || !out_network)
+        return fail_argument(err, "eddy_cntk_create");
+    *out_network = NULL;
+    network = eddy__allocate_zeroed(graph->arena.allocator, 1, sizeof *network);
+    if (!network)
+        return eddy__fail_memory(err);
+    network->graph = graph;
+    network->arena.allocator = graph->arena.allocator;
+    network->name = eddy__arena_text(&network->arena, scope, strlen(scope));
+    if (!network->name) {
+        eddy_cntk_destroy(network);
+        return eddy__fail_memory(err);
+    }
+    *out_network = network;
+    return EDDY_OK;
+}
+
+void eddy_cntk_destroy(eddy_cntk *network)
+{
+    const eddy_allocator *allocator;
+
+    if (!network)
+        return;
+    allocator = network->arena.allocator;
+    eddy__free(allocator, network->cells, network->capacity,
+               sizeof *network->cells);
+    eddy__free(allocator, network->cell_of, network->values_capacity,
+               sizeof *network->cell_of);
+    eddy__arena_destroy(&network->arena);
+    eddy__free(allocator, network, 1, sizeof *network);
+}
+
+eddy_cntk_value eddy__network_root(const eddy_cntk *network,
+                                   eddy_cntk_value value)
+{
+    const eddy__cell *cell = eddy__cell_at(network, value);
+
+    while (cell->kind == EDDY__CELL_DECLARED &&
+           cell->inputs[0] != EDDY__NO_VALUE) {
+        value = cell->inputs[0];
+        cell = eddy__cell_at(network, value);
+    }
+    return value;
+}
+
+/* ---- cells ---- */
+
+/*
+ * Adds a cell whose texts and inputs are copied; its first value goes to
+ * `*out`.
+ */
+static eddy_status add_cell(eddy_cntk *network, const eddy__cell *cell,
+                            eddy_cntk_value *out, eddy_error *err)
+{
+    const eddy_allocator *allocator = network->arena.allocator;
+    eddy__arena *arena = &network->arena;
+    eddy__cell added = *cell;
+
+    if (cell->n_values > EDDY__NO_VALUE - 1 - network->n_values)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
+                          "'%.64s' has more than 2^32 values", network->name);
+    added.name = eddy__arena_text(arena, cell->name, strlen(cell->name));
+    added.op =
+        cell->op ? eddy__arena_text(arena, cell->op, strlen(cell->op)) : NULL;
+    added.inputs = eddy__arena_copy(arena, cell->inputs, cell->n_inputs,
+                                    sizeof *cell->inputs);
+    if (!added.name || (cell->op && !added.op) || !added.inputs ||
+        !eddy__grow(allocator, (void **)&network->cells, &network->capacity,
+                    network->n_cells + 1, sizeof *network->cells) ||
+        !eddy__grow(
+            allocator, (void **)&network->cell_of, &network->values_capacity,
+            network->n_values + cell->n_values, sizeof *network->cell_of))
+        return eddy__fail_memory(err);
+    added.first = (eddy_cntk_value)network->n_values;
+    for (size_t i = 0; i < cell->n_values; i++) {
+        network->cell_of[network->n_values++] = (uint32_t)network->n_cells;
+        out[i] = added.first + (eddy_cntk_value)i;
+    }
+    network->cells[network->n_cells++] = added;
+    return EDDY_OK;
+}
+
+static eddy_status add_from(eddy_cntk *network, eddy__cell_kind kind,
+                            eddy_output from, eddy_cntk_value *out,
+                            eddy_error *err)
+{
+    eddy__cell cell = {.kind = kind, .from = from, .n_values = 1};
+
+    if (!network || !out)
+        return fail_argument(err, "a value of the graph");
+    EDDY_TRY(eddy__want_values(network->graph, &from, 1, err));
+    cell.name = eddy_graph_node_name(network->graph, from.node);
+    return add_cell(network, &cell, out, err);
+}
+
+eddy_status eddy_cntk_sequence(eddy_cntk *network, eddy_output tensor,
+                               eddy_cntk_value *out_value, eddy_error *err)
+{
+    return add_from(network, EDDY__CELL_SEQUENCE, tensor, out_value, err);
+}
+
+eddy_status eddy_cntk_outside(eddy_cntk *network, eddy_output value,
+                              eddy_cntk_value *out_value, eddy_error *err)
+{
+    return add_from(network, EDDY__CELL_OUTSIDE, value, out_value, err);
+}
+
+/* ---- declared values ---- */
+
+eddy_status eddy_cntk_declare(eddy_cntk *network, const char *name,
+                              const eddy_shape *item,
+                              eddy_cntk_value *out_value, eddy_error *err)
+{
+    eddy_cntk_value unresolved = EDDY__NO_VALUE;
+    const eddy__cell cell = {
+        .kind = EDDY__CELL_DECLARED,
+        .name = name && *name ? name : "declared",
+        .inputs = &unresolved,
+        .n_inputs = 1,
+        .n_values = 1,
+        .item = item ? *item : (eddy_shape){.rank = -1},
+    };
+
+    if (!network || !out_value)
+        return fail_argument(err, "eddy_cntk_declare");
+    return add_cell(network, &cell, out_value, err);
+}
+
+eddy_status eddy_cntk_resolve(eddy_cntk *network, eddy_cntk_value declared,
+                              eddy_cntk_value value, eddy_error *err)
+{
+    eddy__cell *cell;
+
+    if (!network || !are_values(network, &declared, 1) ||
+        !are_values(network, &value, 1))
+        return fail_argument(err, "eddy_cntk_resolve");
+    cell = eddy__cell_at(network, declared);
+    if (cell->kind != EDDY__CELL_DECLARED || cell->inputs[0] != EDDY__NO_VALUE)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_RECURRENCE,
+                          "'%.64s' of '%.64s' %s", cell->name, network->name,
+                          cell->kind == EDDY__CELL_DECLARED
+                              ? "has been resolved already"
+                              : "was not declared, so it can't be resolved");
+    if (eddy__network_root(network, value) == declared)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_RECURRENCE,
+                          "'%.64s' of '%.64s' is said to be itself", cell->name,
+                          network->name);
+    cell->inputs[0] = value;
+    return EDDY_OK;
+}
+
+/* ---- past and future ---- */
+
+static eddy_status add_delay(eddy_cntk *network, int sign,
+                             const eddy__cell *like, eddy_cntk_value *out,
+                             eddy_error *err)
+{
+    const char *call = sign > 0 ? "past_value" : "future_value";
+    eddy__cell cell = *like;
+
+    if (!network || !out || !are_values(network, cell.inputs, 1))
+        return fail_argument(err, call);
+    cell.name = eddy__cell_at(network, cell.inputs[0])->name;
+    if (cell.delay < 1 || cell.delay > EDDY_CNTK_MAX_DELAY)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                          "%s of '%.64s' in '%.64s': a delay of %lld, 1 to %d "
+                          "is wanted",
+                          call, cell.name, network->name, (long long)cell.delay,
+                          EDDY_CNTK_MAX_DELAY);
+    EDDY_TRY(eddy__want_values(network->graph, &cell.from, 1, err));
+    cell.delay *= sign;
+    return add_cell(network, &cell, out, err);
+}
+
+eddy_status eddy_cntk_past_value(eddy_cntk *network, eddy_cntk_value value,
+                                 int64_t delay, eddy_output initial,
+                                 eddy_cntk_value *out_value, eddy_error *err)
+{
+    const eddy__cell cell = {.kind = EDDY__CELL_DELAY,
+                             .from = initial,
+                             .delay = delay,
+                             .inputs = &value,
+                             .n_inputs = 1,
+                             .n_values = 1};
+
+    return add_delay(network, 1, &cell, out_value, err);
+}
+
+eddy_status eddy_cntk_future_value(eddy_cntk *network, eddy_cntk_value value,
+                                   int64_t delay, eddy_output initial,
+                                   eddy_cntk_value *out_value, eddy_error *err)
+{
+    const eddy__cell cell = {.kind = EDDY__CELL_DELAY,
+                             .from = initial,
+                             .delay = delay,
+                             .inputs = &value,
+                             .n_inputs = 1,
+                             .n_values = 1};
+
+    return add_delay(network, -1, &cell, out_value, err);
+}
+
+/* ---- functions ---- */
+
+eddy_status eddy_cntk_op(eddy_cntk *network, const char *op,
+                         const eddy_cntk_value *inputs, size_t n_inputs,
+                         eddy_cntk_value *out_value, eddy_error *err)
+{
+    eddy__cell cell = {.kind = EDDY__CELL_FUNCTION,
+                       .name = op,
+                       .op = op,
+                       .n_inputs = n_inputs,
+                       .n_values = 1};
+
+    if (!network || !op || !out_value || !are_values(network, inputs, n_inputs))
+        return fail_argument(err, "eddy_cntk_op");
+    cell.inputs = (eddy_cntk_value *)(uintptr_t)inputs;
+    return add_cell(network, &cell, out_value, err);
+}
+
+eddy_status eddy_cntk_apply(eddy_cntk *network,
+                            const eddy_cntk_function *function,
+                            const eddy_cntk_value *inputs, size_t n_inputs,
+                            eddy_cntk_value *out_values, eddy_error *err)
+{
+    eddy__cell cell = {.kind = EDDY__CELL_FUNCTION, .n_inputs = n_inputs};
+
+    if (!network || !function || function->size != sizeof *function ||
+        !function->build || function->n_results == 0 || !out_values ||
+        !are_values(network, inputs, n_inputs))
+        return fail_argument(err, "eddy_cntk_apply");
+    cell.name = function->name && *function->name ? function->name : "function";
+    cell.part = (eddy_branch){function->build, function->user};
+    cell.n_values = function->n_results;
+    cell.inputs = (eddy_cntk_value *)(uintptr_t)inputs;
+    return add_cell(network, &cell, out_values, err);
+}
