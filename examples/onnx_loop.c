@@ -12,7 +12,7 @@
  * from the graph around it.
  *
  *   cc onnx_loop.c $(pkg-config --cflags --libs eddy) -o onnx_loop
- *   ./onnx_loop [LIMIT] [FILE.pb]
+ *   ./onnx_loop [FILE.pb [LIMIT]]
  *
  * With a file it saves the loop, which TensorFlow can run.
  */
@@ -157,7 +157,7 @@ static eddy_status build_and_run(eddy_context *ctx, eddy_graph *graph,
 
 int main(int argc, char **argv)
 {
-    const float limit = argc > 1 ? strtof(argv[1], NULL) : 100;
+    const float limit = argc > 2 ? strtof(argv[2], NULL) : 100;
     eddy_error err = {.code = EDDY_OK};
     eddy_context *ctx = NULL;
     eddy_graph *graph = NULL;
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         status = eddy_graph_create(ctx, &graph, &err);
     if (status == EDDY_OK)
         status =
-            build_and_run(ctx, graph, limit, argc > 2 ? argv[2] : NULL, &err);
+            build_and_run(ctx, graph, limit, argc > 1 ? argv[1] : NULL, &err);
     eddy_graph_destroy(graph);
     eddy_context_destroy(ctx);
     if (status == EDDY_OK)

@@ -33,7 +33,7 @@ static const struct example {
      true,
      {GRAPHS "/functional/if_in_function_in_while/graph.pb"},
      "NextIteration"},
-    {"onnx_loop", true, {"100"}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
+    {"onnx_loop", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"tensorflow_loops",
      true,
      {NULL},
