@@ -47,9 +47,30 @@ static bool ends_way(const eddy__walk *w, eddy_node node)
     return !w->counts_history && is_home_merge(w, node);
 }
 
+eddy_node eddy__variable_of(const eddy__walk *w, eddy_output v)
+{
+    if (eddy_graph_output_dtype(w->graph, v) != EDDY_RESOURCE)
+        return EDDY_NO_NODE;
+    while (v.node < w->n_nodes) {
+        const eddy__node *node = eddy__graph_node(w->graph, v.node);
+        const uint32_t role = w->flow.role[v.node];
+
+        if (strcmp(node->op_name, "VarHandleOp") == 0)
+            return v.node;
+        if ((role != EDDY__ROLE_FORWARD || v.index != 0) &&
+            role != EDDY__ROLE_ENTER &&
+            !eddy__is_branch_switch(&w->flow, v.node))
+            break;
+        v = node->inputs[0];
+    }
+    return EDDY_NO_NODE;
+}
+
+/* The gradient of a variable is that of its value. */
 static bool may_carry(const eddy__walk *w, eddy_output from)
 {
-    return eddy__dtype_has_gradient(eddy_graph_output_dtype(w->graph, from));
+    return eddy__dtype_has_gradient(eddy_graph_output_dtype(w->graph, from)) ||
+           eddy__variable_of(w, from) != EDDY_NO_NODE;
 }
 
 bool eddy__is_active_edge(const eddy__walk *w, eddy_output from)

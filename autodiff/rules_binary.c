@@ -251,6 +251,13 @@ eddy_status eddy__grad_clip(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* x, towards what; a step of x steps the result as far. */
+eddy_status eddy__grad_next_after(eddy_gradient *g)
+{
+    DX_BROADCAST(0, 1, DY(0));
+    return EDDY_OK;
+}
+
 eddy_status eddy__grad_cross(eddy_gradient *g)
 {
     if (WANTS(0))

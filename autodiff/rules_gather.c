@@ -99,6 +99,25 @@ eddy_status eddy__grad_gather(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* variable, indices; along the axis behind the batch dimensions. */
+eddy_status eddy__grad_resource_gather(eddy_gradient *g)
+{
+    const int64_t batch = eddy__rule_int(g, "batch_dims");
+    eddy_output axis;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    if (batch == 0) {
+        DX(0, gather_first(g));
+        return EDDY_OK;
+    }
+    axis = INT((double)batch);
+    if (batch < 0)
+        axis = OP("AddV2", OP("Size", eddy_gradient_shape_of(g, 1)), axis);
+    DX(0, gather_along(g, axis));
+    return EDDY_OK;
+}
+
 /* params, indices */
 eddy_status eddy__grad_gather_nd(eddy_gradient *g)
 {

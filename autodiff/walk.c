@@ -664,6 +664,15 @@ static eddy_status find_histories(eddy__walk *w, const eddy_output *ys,
     return EDDY_OK;
 }
 
+static eddy_output unconnected(eddy__walk *w, eddy_output x)
+{
+    uint32_t branch;
+
+    if (eddy__variable_of(w, x) != EDDY_NO_NODE)
+        return eddy__zeros_like(w, x, &branch);
+    return eddy__emit_op(w, "ZerosLike", x);
+}
+
 static eddy_output result_of(eddy__walk *w, const eddy_output *ys, size_t n_ys,
                              eddy_output x, bool has_history)
 {
@@ -673,7 +682,7 @@ static eddy_output result_of(eddy__walk *w, const eddy_output *ys, size_t n_ys,
     out =
         has_history ? eddy__history_gradient(w, ys, n_ys, x) : eddy__sum(w, x);
     if (!eddy__is_output(out) && w->options && w->options->zeros_if_unconnected)
-        out = eddy__emit_op(w, "ZerosLike", x);
+        out = unconnected(w, x);
     return out;
 }
 

@@ -157,6 +157,8 @@ bool eddy__dtype_has_gradient(eddy_dtype dtype);
 /* Clears `state` but for EDDY__STOPPED; `home` is known. */
 void eddy__begin_marks(eddy__walk *w);
 
+/* The VarHandleOp whose handle `v` is; NO_NODE if it is none. */
+eddy_node eddy__variable_of(const eddy__walk *w, eddy_output v);
 eddy_status eddy__find_active(eddy__walk *w, const eddy_output *ys, size_t n_ys,
                               const eddy_output *xs, size_t n_xs);
 

@@ -78,6 +78,16 @@ static eddy_output make_shape(eddy__walk *w, eddy_output v, eddy__scope *scope)
 {
     const eddy_shape *shape = eddy__static_shape(w, v);
 
+    eddy_attr attr;
+
+    /* That of a handle says nothing of its variable. */
+    if (eddy_graph_output_dtype(w->graph, v) == EDDY_RESOURCE) {
+        if (!eddy_graph_node_attr(w->graph, eddy__variable_of(w, v), "shape",
+                                  &attr) ||
+            !eddy__shape_is_known(attr.as.shapes))
+            return ask(w, "VariableShape", v, scope);
+        shape = attr.as.shapes;
+    }
     if (eddy__shape_is_known(shape) && is_small(shape))
         return eddy__import(w, const_shape(w, shape), scope);
     return ask(w, "Shape", v, scope);
@@ -122,11 +132,27 @@ static eddy_output scalar_zero(eddy__walk *w, eddy_dtype dtype)
     return eddy__emit_elements(w, dtype, &scalar, zero);
 }
 
+/* Zeros of a variable's value. */
+static eddy_output make_variable_zeros(eddy__walk *w, eddy_output v,
+                                       eddy__scope *scope)
+{
+    eddy_attr attr;
+    eddy_dtype dtype = EDDY_FLOAT32;
+
+    if (eddy_graph_node_attr(w->graph, eddy__variable_of(w, v), "dtype", &attr))
+        dtype = attr.as.types[0];
+    return eddy__emit_op(w, "Fill", eddy__real_shape(w, v),
+                         eddy__import(w, scalar_zero(w, dtype), scope));
+}
+
 static eddy_output make_zeros(eddy__walk *w, eddy_output v, eddy__scope *scope)
 {
     const eddy_dtype dtype = eddy_graph_output_dtype(w->graph, v);
     const eddy_shape *shape = eddy__static_shape(w, v);
     eddy_output zero;
+
+    if (dtype == EDDY_RESOURCE)
+        return make_variable_zeros(w, v, scope);
 
     if (dtype == EDDY_VARIANT)
         return eddy__emit_op(w, "ZerosLike", eddy__real(w, v));
@@ -144,13 +170,15 @@ static eddy_output make_zeros(eddy__walk *w, eddy_output v, eddy__scope *scope)
 
 eddy_output eddy__zeros_like(eddy__walk *w, eddy_output v, uint32_t *out_branch)
 {
+    const eddy_dtype dtype = eddy_graph_output_dtype(w->graph, v);
     const eddy_shape *shape = eddy__static_shape(w, v);
     eddy_output out;
 
     if (w->status != EDDY_OK)
         return EDDY__NO_OUTPUT;
     *out_branch = eddy__shape_is_known(shape) && is_small(shape) &&
-                          eddy_graph_output_dtype(w->graph, v) != EDDY_VARIANT
+                          eddy__dtype_has_gradient(dtype) &&
+                          dtype != EDDY_VARIANT
                       ? 0
                       : eddy__branch_of(w, v);
     out = eddy__output_map_find(&w->real, v, EDDY__ZEROS);

@@ -419,7 +419,7 @@ static const eddy_op_spec specs[] = {
     ROW("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T",
         "output: T",
         "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
-        infer_one_hot, run_one_hot, prepare_one_hot, EDDY_OP_NOT_DIFFERENTIABLE,
+        infer_one_hot, run_one_hot, prepare_one_hot, 0,
         "on_value where the new dimension equals an index, else off_value."),
 };
 

@@ -672,7 +672,7 @@ static const eddy_op_spec specs[] = {
     ROW("TensorArrayGradWithShape",
         "handle: resource, flow_in: float32, shape_to_prepend: int32",
         "grad_handle: resource, flow_out: float32", "source: string",
-        infer_with_shape, run_gradient_with_shape, prepare_gradient, NONE_FLAGS,
+        infer_with_shape, run_gradient_with_shape, prepare_gradient, FLAGS,
         "The same with further dimensions before those of each item."),
     ROW("TensorArrayWriteV3",
         "handle: resource, index: int32, value: T, flow_in: float32",

@@ -7,6 +7,7 @@
  * The same tree gives the same bytes, so that `make lint` can tell whether the
  * page is up to date.
  */
+#include "autodiff/coverage.h"
 #include "frames/analysis.h"
 #include "frames/functional.h"
 #include "ops/ops.h"
@@ -254,6 +255,8 @@ static void put_cases(const cases *all, const char *op)
 
 static void put_op(const cases *all, const eddy_op_info *op)
 {
+    const char *gradient = eddy__gradient_words(op->name);
+
     printf("| %s | ", op->name);
     put_code(op->inputs);
     fputs(" | ", stdout);
@@ -262,7 +265,7 @@ static void put_op(const cases *all, const eddy_op_info *op)
     put_code(op->attrs);
     fputs(" | ", stdout);
     put_types(op);
-    printf(" | %s | ", op->flags & EDDY_OP_NOT_DIFFERENTIABLE ? "no" : "yes");
+    printf(" | %s | ", gradient ? gradient : "");
     put_text(op->doc ? op->doc : "");
     fputs(" | ", stdout);
     put_text(op->source ? op->source : "");
@@ -320,9 +323,9 @@ static void put_head(const eddy_context *ctx, const cases *all)
          "float = float16, float32 and float64, integer = the eight integers, "
          "index = int32 and int64. An op that moves elements of any type may "
          "still refuse resource and variant when a plan is made.\n"
-         "- differentiable: no where no derivative exists or it is zero "
-         "wherever it does; yes says that there is one, not that eddy has its "
-         "rule.\n"
+         "- differentiable: yes where eddy has its gradient "
+         "(autodiff/grads.def), else why there is none "
+         "(autodiff/no_grads.def).\n"
          "- cases are folders of tests/conformance/tf, those with the fewest "
          "ops first.");
 }

@@ -191,6 +191,25 @@ static const char *const programs[] = {
     "a TensorListConcatLists r l element_dtype=float64\nn int32=3\n"
     "b TensorListResize a n\ns TensorListStack b e element_dtype=float64\n"
     "y Mul s s\n",
+    "n int32=2\ni int32=0\nh TensorArrayV3 n dtype=float64\nq Mul x x\n"
+    "a TensorArrayWriteV3 h i q h:1\n"
+    "r TensorArrayReadV3 h i a dtype=float64\ny Mul r x\n",
+    "n int32=2\ni int32=1\nh TensorArrayV3 n dtype=float64 "
+    "clear_after_read=false\nq Mul x x\n"
+    "a TensorArrayWriteV3 h i q h:1\nj int32[2]=1,1\n"
+    "r TensorArrayGatherV3 h j a dtype=float64\ny Mul r x\n",
+    "n int32=2\nj int32[2]=1,0\nh TensorArrayV3 n dtype=float64\nq Mul x x\n"
+    "a TensorArrayScatterV3 h j q h:1\ni int32=1\n"
+    "r TensorArrayReadV3 h i a dtype=float64\ny Mul r x\n",
+    "n int32=2\nl int64[2]=1,1\nh TensorArrayV3 n dtype=float64\nq Mul x x\n"
+    "a TensorArraySplitV3 h q l h:1\n"
+    "r TensorArrayConcatV3 h a dtype=float64\ny Mul r x\n",
+    "a int32[2]=0,1\nb Sum x a\n"
+    "l float64=0\nm float64=30\nr Range l m b\nt Mul r r\n"
+    "n int32=4\nu LinSpace b m n\nf Mul u u\nk int32[3]=2,0,1\n"
+    "h int32=4\no OneHot k h b m\nz Mul o f\ni0 int32=0\nc Sum t i0\n"
+    "y AddV2 z c\n",
+    "q Mul x x\ny NextAfter q w\n",
     /* numbers, segments, pools and matrices */
     "h float64=0.3\n"
     "a Mul x h\n"
