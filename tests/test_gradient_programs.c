@@ -442,6 +442,16 @@ static void feed(program *p, size_t i, int32_t rank, const double *values)
     eddy_tensor_release(tensor);
 }
 
+static void feed_all(program *p, const double x[ELEMENTS],
+                     const double v[ELEMENTS])
+{
+    program_make_run(p);
+    feed(p, 0, 0, x);
+    feed(p, 1, 1, x + 1);
+    feed(p, 2, 0, v);
+    feed(p, 3, 1, v + 1);
+}
+
 static double fetched(const program *p, size_t i, size_t element)
 {
     return (
@@ -462,11 +472,7 @@ static void plan(program *p, const made *m, size_t n_fetches)
 static void run(program *p, const double x[ELEMENTS], const double v[ELEMENTS],
                 outcome *out, bool with_derivatives)
 {
-    program_make_run(p);
-    feed(p, 0, 0, x);
-    feed(p, 1, 1, x + 1);
-    feed(p, 2, 0, v);
-    feed(p, 3, 1, v + 1);
+    feed_all(p, x, v);
     program_run(p);
     out->y = fetched(p, 0, 0);
     out->margin = fetched(p, 1, 0);
@@ -543,11 +549,7 @@ static void want_empty_stacks(program *p, const made *m, const double *x,
                          EDDY_OK);
         extended.fetches[0] = pop;
         plan(p, &extended, 6);
-        program_make_run(p);
-        feed(p, 0, 0, x);
-        feed(p, 1, 1, x + 1);
-        feed(p, 2, 0, v);
-        feed(p, 3, 1, v + 1);
+        feed_all(p, x, v);
         program_want(p, program_execute(p), EDDY_INVALID_ARGUMENT,
                      EDDY_E_EMPTY);
     }
@@ -585,6 +587,41 @@ static void check(program *p, drawing *d, const made *m, uint64_t seed)
         want_empty_stacks(p, m, x, v);
 }
 
+/* v'Hv: forward over forward, reverse over forward, forward over reverse. */
+static void check_second(program *p, drawing *d, const made *m, uint64_t seed)
+{
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .zeros_if_unconnected = true};
+    made second = *m;
+    double x[ELEMENTS], v[ELEMENTS], sums[2] = {0, 0}, forward;
+
+    for (int i = 0; i < ELEMENTS; i++) {
+        x[i] = between(d, -1, 1);
+        v[i] = between(d, -1, 1);
+    }
+    want_ok(d, eddy_jvp(p->graph, &m->fetches[3], 1, m->xs, 2, m->along,
+                        &options, &second.fetches[0], &p->err));
+    want_ok(d, eddy_gradients(p->graph, &m->fetches[3], 1, m->xs, 2, &options,
+                              &second.fetches[2], &p->err));
+    want_ok(d, eddy_hvp(p->graph, &m->fetches[0], 1, m->xs, 2, m->along,
+                        &options, &second.fetches[4], &p->err));
+    plan(p, &second, 6);
+    feed_all(p, x, v);
+    program_run(p);
+    forward = fetched(p, 0, 0);
+    if (!isfinite(forward) || fabs(forward) > 1e6)
+        return;
+    for (size_t k = 0; k < 2; k++) {
+        sums[k] = fetched(p, 2 + 2 * k, 0) * v[0];
+        for (size_t i = 0; i < WIDTH; i++)
+            sums[k] += fetched(p, 3 + 2 * k, i) * v[i + 1];
+        ck_assert_msg(is_near(sums[k], forward, 1e-9),
+                      "seed %llu: %.17g forward, %.17g %s",
+                      (unsigned long long)seed, forward, sums[k],
+                      k == 0 ? "reverse over forward" : "by eddy_hvp");
+    }
+}
+
 static void try_program(uint64_t seed)
 {
     program p;
@@ -594,6 +631,8 @@ static void try_program(uint64_t seed)
     program_init(&p, seed % 4 == 0 ? 2 : 0);
     derive(&d, &m, draw_program(&d, &m));
     check(&p, &d, &m, seed);
+    if (seed % 8 == 0)
+        check_second(&p, &d, &m, seed);
     program_deinit(&p);
 }
 
