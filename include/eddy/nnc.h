@@ -94,8 +94,9 @@ typedef struct eddy_nnc_carried {
 
 /*
  * The nodes inside are those on the ways from the incoming nodes to the
- * outgoing nodes, the ends, and what is carried or asked for by the condition.
- * A loop is inside as a whole or not at all.  A node may be of several kinds.
+ * outgoing nodes, the ends, and what is carried or asked for by the condition;
+ * so are those on the ways from what reads a parameter or the counter.  A loop
+ * is inside as a whole or not at all.  A node may be of several kinds.
  *
  * A value of a node without inputs and control inputs (a Const, a Placeholder)
  * may be read anywhere: reading it is no edge.  Of the others:

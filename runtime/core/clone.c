@@ -105,9 +105,9 @@ static bool clone_nodes(const eddy_graph *graph, eddy_graph *copy)
     return true;
 }
 
-/* A graph without its functions. */
-static eddy_status clone_body(const eddy_graph *graph, eddy_graph **out_graph,
-                              eddy_error *err)
+/* A graph without its nodes and functions. */
+static eddy_status clone_settings(const eddy_graph *graph,
+                                  eddy_graph **out_graph, eddy_error *err)
 {
     eddy_graph *copy = NULL;
 
@@ -115,9 +115,23 @@ static eddy_status clone_body(const eddy_graph *graph, eddy_graph **out_graph,
     copy->reader = graph->reader;
     copy->producer = graph->producer;
     copy->min_consumer = graph->min_consumer;
-    if (!clone_nodes(graph, copy) ||
-        !eddy__host_table_copy(&graph->host, copy->arena.allocator,
+    if (!eddy__host_table_copy(&graph->host, copy->arena.allocator,
                                &copy->host)) {
+        eddy_graph_destroy(copy);
+        return eddy__fail_memory(err);
+    }
+    *out_graph = copy;
+    return EDDY_OK;
+}
+
+/* A graph without its functions. */
+static eddy_status clone_body(const eddy_graph *graph, eddy_graph **out_graph,
+                              eddy_error *err)
+{
+    eddy_graph *copy = NULL;
+
+    EDDY_TRY(clone_settings(graph, &copy, err));
+    if (!clone_nodes(graph, copy)) {
         eddy_graph_destroy(copy);
         return eddy__fail_memory(err);
     }
@@ -138,12 +152,10 @@ static eddy_status clone_function(const eddy__function *function,
     return status;
 }
 
-eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
-                              eddy_error *err)
+/* Gives `copy` the functions of `graph`, or destroys it. */
+static eddy_status clone_functions(const eddy_graph *graph, eddy_graph *copy,
+                                   eddy_graph **out_graph, eddy_error *err)
 {
-    eddy_graph *copy = NULL;
-
-    EDDY_TRY(clone_body(graph, &copy, err));
     for (size_t i = 0; i < graph->n_functions; i++) {
         eddy_status status = clone_function(&graph->functions[i], copy, err);
 
@@ -154,4 +166,22 @@ eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
     }
     *out_graph = copy;
     return EDDY_OK;
+}
+
+eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
+                              eddy_error *err)
+{
+    eddy_graph *copy = NULL;
+
+    EDDY_TRY(clone_body(graph, &copy, err));
+    return clone_functions(graph, copy, out_graph, err);
+}
+
+eddy_status eddy__graph_clone_empty(const eddy_graph *graph,
+                                    eddy_graph **out_graph, eddy_error *err)
+{
+    eddy_graph *copy = NULL;
+
+    EDDY_TRY(clone_settings(graph, &copy, err));
+    return clone_functions(graph, copy, out_graph, err);
 }

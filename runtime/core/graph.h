@@ -218,6 +218,10 @@ bool eddy__node_gives_reference(const eddy__node *node, uint32_t i);
 eddy_status eddy__graph_clone(const eddy_graph *graph, eddy_graph **out_graph,
                               eddy_error *err);
 
+/* The same without any node. */
+eddy_status eddy__graph_clone_empty(const eddy_graph *graph,
+                                    eddy_graph **out_graph, eddy_error *err);
+
 /* Fails with `node`'s name and op; a shorthand for eddy__fail_node. */
 eddy_status eddy__fail_at(eddy_error *err, eddy_status code, eddy_detail detail,
                           const eddy__node *node, const char *format, ...)
