@@ -203,7 +203,7 @@ static eddy_status end_loop(loop *l)
     return eddy_while_end(w->graph, v, l->n_variables, v, w->err);
 }
 
-static eddy_status write_loop(loop *l)
+static eddy_status write_loop(loop *l, eddy_output *out_results)
 {
     const eddy_onnx_loop_spec *s = l->spec;
     eddy__writer *w = &l->w;
@@ -220,9 +220,12 @@ static eddy_status write_loop(loop *l)
     for (size_t i = 0; i < s->n_scan_outputs; i++)
         l->results[s->n_carried + i] =
             eddy__onnx_stack(w, &l->arrays[i], flows_of(l)[i], n, &l->items[i]);
-    if (s->n_carried > 0)
-        memcpy(l->results, carried_of(l), s->n_carried * sizeof *l->results);
-    return w->status;
+    EDDY_TRY(w->status);
+    for (size_t i = 0; i < s->n_carried; i++)
+        l->results[i] = carried_of(l)[i];
+    memcpy(out_results, l->results,
+           (s->n_carried + s->n_scan_outputs) * sizeof *out_results);
+    return EDDY_OK;
 }
 
 eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
@@ -242,10 +245,7 @@ eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
                .spec = spec,
                .has_condition = spec->condition != NULL};
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
-    status = eddy__attempt_end(&attempt, write_loop(&l));
-    if (status == EDDY_OK)
-        memcpy(out_results, l.results,
-               (spec->n_carried + spec->n_scan_outputs) * sizeof *out_results);
+    status = eddy__attempt_end(&attempt, write_loop(&l, out_results));
     eddy__arena_destroy(&l.arena);
     return status;
 }

@@ -317,7 +317,7 @@ static eddy_status end_loop(scan *k)
     return eddy_while_end(w->graph, v, k->n_variables, v, w->err);
 }
 
-static eddy_status write_scan(scan *k)
+static eddy_status write_scan(scan *k, eddy_output *out_results)
 {
     const eddy_onnx_scan_spec *s = k->spec;
     eddy__writer *w = &k->w;
@@ -336,7 +336,10 @@ static eddy_status write_scan(scan *k)
                       eddy__onnx_stack(w, &k->arrays[i], flows_of(k)[i], k->n,
                                        &k->items[i]),
                       axis_of(s->output_axes, i).axis, true);
-    return w->status;
+    EDDY_TRY(w->status);
+    memcpy(out_results, k->results,
+           (s->n_states + s->n_outputs) * sizeof *out_results);
+    return EDDY_OK;
 }
 
 eddy_status eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
@@ -356,10 +359,7 @@ eddy_status eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
                .spec = spec,
                .from_the_end = {EDDY_NO_NODE, 0}};
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
-    status = eddy__attempt_end(&attempt, write_scan(&k));
-    if (status == EDDY_OK)
-        memcpy(out_results, k.results,
-               (spec->n_states + spec->n_outputs) * sizeof *out_results);
+    status = eddy__attempt_end(&attempt, write_scan(&k, out_results));
     eddy__arena_destroy(&k.arena);
     return status;
 }

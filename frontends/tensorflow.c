@@ -328,7 +328,7 @@ static eddy_status finish(walk *k, eddy_output *out_results)
     return k->w.status;
 }
 
-static eddy_status write_all(walk *k)
+static eddy_status write_all(walk *k, eddy_output *out_results)
 {
     EDDY_TRY(check_elems(k));
     EDDY_TRY(make_lists(k));
@@ -336,7 +336,9 @@ static eddy_status write_all(walk *k)
     EDDY_TRY(k->w.status);
     EDDY_TRY(begin_loop(k));
     EDDY_TRY(write_body(k));
-    return finish(k, k->results);
+    EDDY_TRY(finish(k, k->results));
+    memcpy(out_results, k->results, k->n_results * sizeof *out_results);
+    return EDDY_OK;
 }
 
 static eddy_status run_walk(walk *k, eddy_graph *graph,
@@ -353,9 +355,7 @@ static eddy_status run_walk(walk *k, eddy_graph *graph,
     k->w = eddy__writer_of(graph, err);
     k->arena.allocator = graph->arena.allocator;
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
-    status = eddy__attempt_end(&attempt, write_all(k));
-    if (status == EDDY_OK)
-        memcpy(out_results, k->results, k->n_results * sizeof *out_results);
+    status = eddy__attempt_end(&attempt, write_all(k, out_results));
     eddy__arena_destroy(&k->arena);
     return status;
 }
