@@ -6,6 +6,7 @@
 #include "frames/trip_counter.h"
 
 #include "frames/branches.h"
+#include "frames/trips.h"
 #include "runtime/base/status.h"
 
 #include <string.h>
@@ -78,6 +79,17 @@ static eddy_output trace(const finder *f, eddy_output v)
     }
 }
 
+/* And past the Switches of branches that it had to go through. */
+static eddy_output find_origin(const finder *f, eddy_output v)
+{
+    v = trace(f, v);
+    while (f->flow->role[v.node] == EDDY__ROLE_SWITCH &&
+           eddy__is_branch_switch(f->flow, v.node) &&
+           !is_fed(f->flow, v.node, 0))
+        v = trace(f, input_of(f->flow, v));
+    return v;
+}
+
 /* Input `i` of a node, traced; node EDDY_NO_NODE if it is fed or cut. */
 static eddy_output traced_input(const finder *f, eddy_node node, uint32_t i)
 {
@@ -142,50 +154,9 @@ static bool is_invariant(const finder *f, eddy_output v)
 
 /* ---- constants ---- */
 
-typedef struct range {
-    int64_t lowest, highest;
-} range;
-
-/* What an integer dtype of at most 64 bits, signed, holds. */
-static bool find_range(eddy_dtype dtype, range *out)
-{
-    switch (dtype) {
-    case EDDY_INT8:
-        *out = (range){INT8_MIN, INT8_MAX};
-        return true;
-    case EDDY_INT16:
-        *out = (range){INT16_MIN, INT16_MAX};
-        return true;
-    case EDDY_INT32:
-        *out = (range){INT32_MIN, INT32_MAX};
-        return true;
-    case EDDY_INT64:
-        *out = (range){INT64_MIN, INT64_MAX};
-        return true;
-    default:
-        return false;
-    }
-}
-
-static int64_t read_integer(const eddy_tensor *tensor)
-{
-    const void *data = eddy_tensor_data(tensor);
-
-    switch (eddy_tensor_dtype(tensor)) {
-    case EDDY_INT8:
-        return *(const int8_t *)data;
-    case EDDY_INT16:
-        return *(const int16_t *)data;
-    case EDDY_INT32:
-        return *(const int32_t *)data;
-    default:
-        return *(const int64_t *)data;
-    }
-}
-
 /* The value of a Const of one integer. */
 static bool find_integer(const eddy__flow *flow, eddy_output v, int64_t *out,
-                         range *out_range)
+                         eddy__range *out_range)
 {
     const eddy_attr *attr;
 
@@ -194,75 +165,16 @@ static bool find_integer(const eddy__flow *flow, eddy_output v, int64_t *out,
     attr = eddy__node_attr(eddy__flow_node(flow, v.node), "value");
     if (!attr || attr->kind != EDDY_ATTR_TENSOR || attr->n != 1 ||
         eddy_tensor_count(attr->as.tensors[0]) != 1 ||
-        !find_range(eddy_tensor_dtype(attr->as.tensors[0]), out_range))
+        !eddy__integer_range(eddy_tensor_dtype(attr->as.tensors[0]), out_range))
         return false;
-    *out = read_integer(attr->as.tensors[0]);
+    *out = eddy__read_integer(attr->as.tensors[0]);
     return true;
-}
-
-/* ---- how many trips ---- */
-
-/* The counter as if it counted up to where it must be below `limit`. */
-typedef struct counting {
-    int64_t start, step, limit;
-    range range;
-} counting;
-
-/* Mirrors a counter that counts down; false if that does not fit. */
-static bool mirror(counting *c)
-{
-    const int64_t lowest = c->range.lowest;
-
-    if (c->start == INT64_MIN || c->step == INT64_MIN || c->limit == INT64_MIN)
-        return false;
-    c->start = -c->start;
-    c->step = -c->step;
-    c->limit = -c->limit;
-    /* The lowest value of a dtype has no mirror image, and stays unused. */
-    c->range.lowest = -c->range.highest;
-    c->range.highest = lowest == INT64_MIN ? INT64_MAX : -lowest;
-    return true;
-}
-
-/* Trips until start + trips * step reaches `limit`; -1 if it never does. */
-static int64_t count_up(const counting *c, bool exactly)
-{
-    int64_t distance, last;
-    uint64_t trips;
-
-    if (c->start >= c->limit)
-        return exactly && c->start != c->limit ? -1 : 0;
-    if (c->step <= 0 || __builtin_sub_overflow(c->limit, c->start, &distance))
-        return -1;
-    trips = (uint64_t)(distance / c->step) + (distance % c->step != 0);
-    /* The last value must not wrap around. */
-    if ((exactly && distance % c->step != 0) || trips > INT64_MAX ||
-        __builtin_mul_overflow((int64_t)trips, c->step, &last) ||
-        __builtin_add_overflow(last, c->start, &last) ||
-        last > c->range.highest)
-        return -1;
-    return (int64_t)trips;
-}
-
-static int64_t count_trips(counting c, eddy_comparison comparison)
-{
-    const bool is_down = comparison == EDDY_GREATER ||
-                         comparison == EDDY_GREATER_EQUAL ||
-                         (comparison == EDDY_NOT_EQUAL && c.start > c.limit);
-    const bool with_limit =
-        comparison == EDDY_LESS_EQUAL || comparison == EDDY_GREATER_EQUAL;
-
-    if (is_down && !mirror(&c))
-        return -1;
-    if (with_limit && __builtin_add_overflow(c.limit, 1, &c.limit))
-        return -1;
-    return count_up(&c, comparison == EDDY_NOT_EQUAL);
 }
 
 static int64_t known_trips(const finder *f, const eddy_trip_counter *t)
 {
-    counting c;
-    range of_others;
+    eddy__counted c;
+    eddy__range of_others;
 
     if (!find_integer(f->flow, t->start, &c.start, &c.range) ||
         !find_integer(f->flow, t->step, &c.step, &of_others) ||
@@ -271,7 +183,7 @@ static int64_t known_trips(const finder *f, const eddy_trip_counter *t)
         return -1;
     if (t->is_subtracted)
         c.step = -c.step;
-    return count_trips(c, t->comparison);
+    return eddy__count_trips(c, t->comparison);
 }
 
 /* ---- the counter ---- */
@@ -299,10 +211,14 @@ static bool find_step(const finder *f, const eddy_loop_variable *v,
     y = traced_input(f, next.node, 1);
     if (!t->is_subtracted && is_variable(v, y)) {
         t->step = x;
-        return is_constant(f->flow, x);
+        x = y;
+    } else {
+        t->step = y;
     }
-    t->step = y;
-    return is_variable(v, x) && is_constant(f->flow, y);
+    if (!is_variable(v, x) || t->step.node == EDDY_NO_NODE)
+        return false;
+    t->step = find_origin(f, t->step);
+    return is_constant(f->flow, t->step);
 }
 
 /* What a comparison is called with its sides exchanged. */
@@ -328,9 +244,12 @@ static uint32_t variable_of(const finder *f, eddy_output value)
     return EDDY__NOT_FOUND;
 }
 
-static bool fill(const finder *f, eddy_output counter, eddy_output limit,
-                 eddy_comparison comparison, eddy_trip_counter *t)
+/* Does input `side` of the comparison count, and the other one limit? */
+static bool fill(const finder *f, eddy_node comparison, uint32_t side,
+                 eddy_trip_counter *t)
 {
+    const eddy_output counter = traced_input(f, comparison, side);
+    const eddy_output limit = traced_input(f, comparison, 1 - side);
     const uint32_t i = counter.node == EDDY_NO_NODE ? EDDY__NOT_FOUND
                                                     : variable_of(f, counter);
     const eddy_loop_variable *v;
@@ -341,10 +260,13 @@ static bool fill(const finder *f, eddy_output counter, eddy_output limit,
     if (!is_simple(f->flow, v))
         return false;
     t->variable = i;
-    t->limit = limit;
-    t->comparison = comparison;
+    t->compared = eddy__flow_node(f->flow, comparison)->inputs[1 - side];
+    t->limit = find_origin(f, limit);
     t->start = traced_input(f, v->enter, 0);
-    return t->start.node != EDDY_NO_NODE && find_step(f, v, t);
+    if (t->start.node == EDDY_NO_NODE || !find_step(f, v, t))
+        return false;
+    t->start = find_origin(f, t->start);
+    return true;
 }
 
 /* Does the loop go on only while `term` says that a counter is not done? */
@@ -353,11 +275,11 @@ static bool find_in_term(const finder *f, eddy_output term,
 {
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (is_op(f->flow, term, comparisons[i].op)) {
-            const eddy_output x = traced_input(f, term.node, 0);
-            const eddy_output y = traced_input(f, term.node, 1);
-
-            return fill(f, x, y, comparisons[i].plain, t) ||
-                   fill(f, y, x, comparisons[i].exchanged, t);
+            t->comparison = comparisons[i].plain;
+            if (fill(f, term.node, 0, t))
+                return true;
+            t->comparison = comparisons[i].exchanged;
+            return fill(f, term.node, 1, t);
         }
     return false;
 }
@@ -420,7 +342,7 @@ eddy_status eddy__find_trip_counters(const eddy__flow *flow, eddy_analysis *a,
 /* The value of a Const of rank 0. */
 static bool find_scalar(const finder *f, eddy_output v, int64_t *out)
 {
-    range any;
+    eddy__range any;
 
     return find_integer(f->flow, v, out, &any) &&
            eddy_tensor_shape(

@@ -249,6 +249,8 @@ def unchanged_variables(nodes, variables):
 
 def constant(nodes, output, unchanged):
     node = nodes[trace(nodes, output, unchanged)[0]]
+    while node.op in SWITCHES:
+        node = nodes[trace(nodes, node.data[0], unchanged)[0]]
     if node.op != 'Const' or 'value' not in node.attrs:
         return None
     return integer_of(node.attrs['value'].get(8, b''))

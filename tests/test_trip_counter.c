@@ -93,6 +93,11 @@ static const struct {
           "n3 NextIteration b3\nw4 Switch m4 l\n"
           "n4 NextIteration w4:1\nr AddV2 b w4:1\n"),
      "m from s0 + by while < c, trips 2"},
+    /* In a branch, into which limit and step had to come. */
+    {LOOP(TEN "by int64=5\ngo ?bool\nsc Switch c go\nsb Switch by go\n",
+          "k Enter@f! sc:1\nh Enter@f! sb:1\n", "p Less m k\n",
+          "r AddV2 b h\n"),
+     "m from s0 + by while < c, trips 2"},
     /* Something else may end it. */
     {LOOP(TEN "go ?bool\n", ENTERED "g Enter@f! go\n",
           "q Less m k\nt Less m2 k\nz LogicalAnd g t\np LogicalAnd z q\n", UP),

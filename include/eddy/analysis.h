@@ -29,8 +29,9 @@ typedef enum eddy_comparison {
 /*
  * How a loop counts its trips: it goes on only while a variable, to which every
  * trip adds a constant, compares so with a limit that does not change.  Each
- * output is where the value comes from, past Identities and out of the loops in
- * which it does not change: invariants, and variables handed on as they came.
+ * output is where the value comes from: past Identities and the Switches of
+ * branches, and out of the loops in which it does not change, as an invariant
+ * or a variable that is handed on as it came.
  */
 typedef struct eddy_trip_counter {
     size_t variable; /* its number among those of the frame */
@@ -38,6 +39,7 @@ typedef struct eddy_trip_counter {
     eddy_output step;   /* of a Const */
     bool is_subtracted; /* the step is */
     eddy_output limit;
+    eddy_output compared;       /* the limit as the loop has it */
     eddy_comparison comparison; /* the variable is LESS than the limit, ... */
     bool is_only;               /* nothing else can end the loop */
     /*
