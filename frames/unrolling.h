@@ -91,7 +91,7 @@ eddy_status eddy__unroll_fail(const eddy__unrolling *u, eddy_node node,
 /* ---- unroll_count.c ---- */
 
 /*
- * Which variable counts the loop, from `flow`, `analysis` and the frame; fails
+ * How the variable that the analysis has found counts the loop; fails
  * with EDDY_E_NOT_COUNTED and what is missing.
  */
 eddy_status eddy__unroll_count(eddy__unrolling *u);
