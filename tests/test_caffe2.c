@@ -1,13 +1,14 @@
 /* Caffe2's recurrent networks against loops in C that compute the same. */
+#include "tests/functions.h"
+#include "tests/recurrent.h"
 #include "tests/suites.h"
-#include "tests/trial.h"
 
 #include <string.h>
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
 static program p;
-static eddy_graph *net, *around;
+static eddy_graph *net;
 
 static const eddy_shape scalar = {.rank = 0};
 
@@ -30,94 +31,31 @@ static void want_ok(eddy_status status)
 
 /* ---- step nets ---- */
 
-/* What is built from here on is in a new net. */
 static void begin_net(void)
 {
-    around = p.graph;
     eddy_graph_destroy(net);
-    want_ok(eddy_graph_create(p.ctx, &p.graph, &p.err));
+    recurrent_begin_net(&p);
 }
 
 static void end_net(void)
 {
-    net = p.graph;
-    p.graph = around;
+    net = recurrent_end_net(&p);
 }
 
-static eddy_output blob(const char *name, eddy_dtype dtype)
+static eddy_output blob(const char *name)
 {
-    const eddy_shape any = {.rank = -1};
-    eddy_output out;
-
-    want_ok(
-        eddy_graph_add_placeholder(p.graph, name, dtype, &any, &out, &p.err));
-    return out;
+    return recurrent_blob(&p, name, EDDY_FLOAT64);
 }
 
-static eddy_output named(const char *op, const char *name, eddy_output x,
-                         eddy_output y)
+/* The running example, whose net is dropped with the test. */
+static void decaying_of(recurrent *d, eddy_dtype dtype, int64_t n, double decay)
 {
-    const eddy_output inputs[] = {x, y};
-    eddy_output out;
-
-    want_ok(eddy_graph_add_op(p.graph, op, name, inputs, 2, &out, &p.err));
-    return out;
-}
-
-/* h_next = decay * h_prev + x_t */
-static void decay_net(eddy_dtype dtype)
-{
-    begin_net();
-    named(
-        "AddV2", "h_next",
-        program_binary(&p, "Mul", blob("decay", dtype), blob("h_prev", dtype)),
-        blob("x_t", dtype));
-    end_net();
+    recurrent_init(d, &p, dtype, n, decay);
+    eddy_graph_destroy(net);
+    net = d->net;
 }
 
 /* ---- the running example ---- */
-
-typedef struct decaying {
-    trial_feed feeds[3]; /* x, h before step 0, decay */
-    eddy_caffe2_blob x, decay;
-    eddy_caffe2_state h;
-    eddy_caffe2_link links[3];
-    eddy_caffe2_alias aliases[4];
-    eddy_caffe2_spec spec;
-} decaying;
-
-static void decaying_of(decaying *d, eddy_dtype dtype, int64_t n, double decay)
-{
-    const double zero = 0;
-
-    decay_net(dtype);
-    d->feeds[0] = trial_placeholder(&p, dtype, &TRIAL_SHAPE(n), NULL, false);
-    d->feeds[1] = trial_placeholder(&p, dtype, &scalar, &zero, true);
-    d->feeds[2] = trial_placeholder(&p, dtype, &scalar, &decay, true);
-    d->x = (eddy_caffe2_blob){"x", d->feeds[0].at};
-    d->decay = (eddy_caffe2_blob){"decay", d->feeds[2].at};
-    d->h = (eddy_caffe2_state){.name = "h", .initial = &d->feeds[1].at};
-    d->links[0] = (eddy_caffe2_link){"x_t", "x", 0, 0};
-    d->links[1] = (eddy_caffe2_link){"h_prev", "h", 0, 0};
-    d->links[2] = (eddy_caffe2_link){"h_next", "h", 1, 0};
-    for (size_t i = 0; i < N_OF(d->aliases); i++)
-        d->aliases[i] = (eddy_caffe2_alias){"h", NULL, (int64_t)i - 2};
-    d->aliases[2].dst = "hidden";
-    d->spec = (eddy_caffe2_spec){
-        .size = sizeof d->spec,
-        .step_net = net,
-        .inputs = &d->x,
-        .n_inputs = 1,
-        .states = &d->h,
-        .n_states = 1,
-        .params = &d->decay,
-        .n_params = 1,
-        .links = d->links,
-        .n_links = 3,
-        .aliases = d->aliases,
-        .n_aliases = 4,
-    };
-}
 
 /* With the initial 0 in front. */
 static const double halved[] = {0, 1, 2.5, 4.25, 6.125};
@@ -136,7 +74,7 @@ START_TEST(rows_come_out_from_any_offset)
     for (size_t l = 0; l < N_OF(lengths); l++) {
         const int64_t n = lengths[l];
         eddy_output out[4];
-        decaying d;
+        recurrent d;
 
         decaying_of(&d, dtypes[_i], n, is_float ? 0.5 : 3);
         want_ok(eddy_caffe2_recurrent_network(p.graph, &d.spec, out, &p.err));
@@ -168,7 +106,7 @@ START_TEST(a_cell_is_linked_by_itself)
         .states = &h,
         .n_states = 1,
     };
-    decaying d;
+    recurrent d;
     trial_result found;
     eddy_output out[2];
 
@@ -189,7 +127,7 @@ END_TEST
 
 START_TEST(the_net_is_only_read)
 {
-    decaying d;
+    recurrent d;
     trial_result found;
     eddy_output out[4];
     size_t size;
@@ -210,7 +148,7 @@ END_TEST
 
 START_TEST(a_net_may_come_from_a_file)
 {
-    decaying d;
+    recurrent d;
     trial_result found;
     eddy_output out[4];
     eddy_graph *loaded;
@@ -229,12 +167,36 @@ START_TEST(a_net_may_come_from_a_file)
 }
 END_TEST
 
+/* h_next = twice(h_prev) + x_t */
+START_TEST(a_net_may_call_functions)
+{
+    static const double doubled[] = {1, 4, 11, 26};
+    eddy_output out[4];
+    trial_result found;
+    recurrent d;
+
+    decaying_of(&d, EDDY_FLOAT64, 4, 0.5);
+    begin_net();
+    functions_add(&p, "twice", "x=float64", "y AddV2 x x T=%float64\n", "y");
+    blob("h_prev");
+    functions_call(&p, "twice", "kept", "h_prev");
+    recurrent_named(&p, "AddV2", "h_next", program_output(&p, "kept"),
+                    blob("x_t"));
+    end_net();
+    d.spec.step_net = net;
+    d.spec.n_params = 0;
+    want_ok(eddy_caffe2_recurrent_network(p.graph, &d.spec, out, &p.err));
+    found = trial_both(&p, d.feeds, 3, out[3]);
+    trial_want(&found, &TRIAL_SHAPE(4), doubled);
+}
+END_TEST
+
 /* ---- gradients ---- */
 
 START_TEST(gradients_agree_with_differences)
 {
     eddy_output out[4];
-    decaying d;
+    recurrent d;
 
     decaying_of(&d, EDDY_FLOAT64, _i, 0.5);
     want_ok(eddy_caffe2_recurrent_network(p.graph, &d.spec, out, &p.err));
@@ -246,7 +208,7 @@ END_TEST
 START_TEST(outputs_without_gradients_are_constants)
 {
     static const size_t with[] = {3, 1};
-    decaying d;
+    recurrent d;
 
     for (size_t n = 0; n < 3; n++) {
         eddy_output out[4];
@@ -297,17 +259,18 @@ static void wide_net(eddy_dtype time, const eddy_shape *time_shape)
     want_ok(eddy_graph_add_placeholder(p.graph, "step", time, time_shape, &step,
                                        &p.err));
     axis = program_constant(&p, EDDY_INT32, &(const int32_t){0});
-    rows = program_binary(&p, "Mul", rows, blob("a_prev", EDDY_FLOAT64));
+    rows = program_binary(&p, "Mul", rows, blob("a_prev"));
     sum = program_binary(&p, "Sum", rows, axis);
-    sum = program_binary(&p, "AddV2", sum, blob("x_now", EDDY_FLOAT64));
-    rows = program_binary(&p, "Prod", blob("y_ahead", EDDY_FLOAT64), axis);
-    sum = named("AddV2", "a_next", sum, rows);
+    sum = program_binary(&p, "AddV2", sum, blob("x_now"));
+    rows = program_binary(&p, "Prod", blob("y_ahead"), axis);
+    sum = recurrent_named(&p, "AddV2", "a_next", sum, rows);
     if (time_shape->rank == 1)
         step = program_binary(&p, "Sum", step, axis);
     want_ok(eddy_graph_add(p.graph, &cast, &step.node, &p.err));
     step.index = 0;
     /* b comes with a dimension of time. */
-    named("ExpandDims", "b_now", program_binary(&p, "Mul", sum, step), axis);
+    recurrent_named(&p, "ExpandDims", "b_now",
+                    program_binary(&p, "Mul", sum, step), axis);
     end_net();
 }
 
@@ -422,10 +385,9 @@ static void nested_net(void)
     eddy_graph *inner;
 
     begin_net();
-    decay = program_binary(&p, "Mul", blob("h_prev", EDDY_FLOAT64),
-                           blob("decay", EDDY_FLOAT64));
+    decay = program_binary(&p, "Mul", blob("h_prev"), blob("decay"));
     h.initial = program_output(&p, "h_prev");
-    x.value = blob("x_t", EDDY_FLOAT64);
+    x.value = blob("x_t");
     more = program_binary(&p, "Less", x.value, h.initial);
     construct_cond(&p, more);
     construct_else(&p, decay);
@@ -436,8 +398,8 @@ static void nested_net(void)
     inner = net;
     net = NULL;
     begin_net();
-    h.initial = blob("h_prev", EDDY_FLOAT64);
-    blob("decay", EDDY_FLOAT64); /* which the inner net finds by its name */
+    h.initial = blob("h_prev");
+    blob("decay"); /* which the inner net finds by its name */
     want_ok(eddy_graph_add_placeholder(p.graph, "x_t", EDDY_FLOAT64, &row,
                                        &x.value, &p.err));
     spec.cell_net = inner;
@@ -445,7 +407,7 @@ static void nested_net(void)
     more =
         program_binary(&p, "Sum", out[1],
                        program_constant(&p, EDDY_INT32, &(const int32_t){0}));
-    named("AddV2", "h_next", more, h.initial);
+    recurrent_named(&p, "AddV2", "h_next", more, h.initial);
     end_net();
     eddy_graph_destroy(inner);
 }
@@ -548,6 +510,7 @@ TCase *caffe2_tests(void)
     tcase_add_test(tc, a_cell_is_linked_by_itself);
     tcase_add_test(tc, the_net_is_only_read);
     tcase_add_test(tc, a_net_may_come_from_a_file);
+    tcase_add_test(tc, a_net_may_call_functions);
     tcase_add_loop_test(tc, gradients_agree_with_differences, 0, 5);
     tcase_add_test(tc, outputs_without_gradients_are_constants);
     tcase_add_loop_test(tc, windows_and_offsets_reach_other_rows, 0,

@@ -22,6 +22,7 @@ static const struct example {
     const char *prints;       /* a part of what it prints */
 } examples[] = {
     {"builder", true, {NULL}, "27: 111 steps"},
+    {"caffe2", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"cntk", true, {NULL}, "from the past 1 2.5 4.25 6.125\n"},
     {"demo", false, {NULL}, "v1 = 14, v2 = 14"},
     {"gradient", true, {NULL}, "1024\n3584\n10752\n"},
