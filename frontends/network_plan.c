@@ -279,7 +279,7 @@ static void place(planner *p, uint32_t id)
 static eddy_status place_component(planner *p, size_t begin, size_t end)
 {
     const uint32_t *order = p->loops->order;
-    int direction;
+    int direction = 1;
 
     if (!p->loops->placing[order[begin]].is_recurrent) {
         const eddy__cell *cell = cell_at(p, order[begin]);
