@@ -323,17 +323,19 @@ eddy_status eddy_hvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
     eddy_output *made = eddy__arena_allocate(&arena, n_xs + 1, sizeof *made);
     size_t *whose = eddy__arena_allocate(&arena, n_xs + 1, sizeof *whose);
     eddy_gradient_options own = {.size = sizeof own};
-    eddy_status status = EDDY_OK;
+    eddy_status status;
     size_t n;
 
-    if (!list || !made || !whose)
-        status = eddy__fail_memory(err);
+    for (size_t i = 0; i < n_xs; i++)
+        out_products[i] = EDDY__NO_OUTPUT;
+    if (!list || !made || !whose) {
+        eddy__arena_destroy(&arena);
+        return eddy__fail_memory(err);
+    }
     if (options)
         own = *options;
     own.zeros_if_unconnected = false;
-    if (status == EDDY_OK)
-        status =
-            eddy_gradients(graph, ys, n_ys, xs, n_xs, &own, out_products, err);
+    status = eddy_gradients(graph, ys, n_ys, xs, n_xs, &own, out_products, err);
     if (status == EDDY_OK) {
         n = compact(out_products, n_xs, list, whose);
         own.grad_ys = NULL;

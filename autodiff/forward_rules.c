@@ -29,11 +29,15 @@ static const rule rules[] = {
 #undef BILINEAR
 };
 
+/* What a program brings goes before what is here. */
+static bool has_own(const eddy__node *n)
+{
+    return n->op->gradient || eddy__custom_gradient_of(n).length > 0;
+}
+
 static const rule *find(const eddy__node *n)
 {
-    /* What a program brings goes before. */
-    for (size_t i = 0; !n->op->gradient && i < sizeof rules / sizeof rules[0];
-         i++)
+    for (size_t i = 0; !has_own(n) && i < sizeof rules / sizeof rules[0]; i++)
         if (strcmp(rules[i].op, n->op_name) == 0)
             return &rules[i];
     return NULL;
@@ -194,11 +198,11 @@ bool eddy__forward_rule(eddy__forward *f, eddy_node node)
     const eddy__node *n = eddy__graph_node(f->w.graph, node);
     const rule *r = find(n);
 
-    if (!n->op->gradient && strcmp(n->op_name, "AddN") == 0) {
+    if (!has_own(n) && strcmp(n->op_name, "AddN") == 0) {
         add_n(f, node);
         return true;
     }
-    if (!n->op->gradient && is_add(n)) {
+    if (!has_own(n) && is_add(n)) {
         if (!add_one(f, node))
             linear(f, node, EACH);
         return true;

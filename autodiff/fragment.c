@@ -145,7 +145,7 @@ static void use_rule(eddy__fragment *p, eddy_node node)
 {
     eddy__walk *w = &p->f->w;
     const eddy__node *n = eddy__graph_node(w->graph, node);
-    const eddy_gradient_fn rule = eddy__rule_find(n);
+    const eddy_gradient_fn rule = eddy__rule_find(w->graph, n);
     eddy_gradient g = {.walk = w, .node = node, .fragment = p};
     eddy_status status;
 

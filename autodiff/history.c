@@ -151,7 +151,7 @@ static bool move_each(eddy__walk *w, const eddy_output *ys, size_t n_ys,
 eddy_output eddy__history_gradient(eddy__walk *w, const eddy_output *ys,
                                    size_t n_ys, eddy_output x)
 {
-    const eddy_output *rows[MOST_ELEMENTS];
+    const eddy_output *rows[MOST_ELEMENTS] = {NULL};
     eddy_output sum = EDDY__NO_OUTPUT;
     int64_t n = 0;
 
@@ -161,7 +161,7 @@ eddy_output eddy__history_gradient(eddy__walk *w, const eddy_output *ys,
                         "through iterations that are over, which takes an x "
                         "of a known shape and at most %d elements",
                         w->analysis->frames[w->home].name, MOST_ELEMENTS);
-    if (w->status != EDDY_OK || !move_each(w, ys, n_ys, x, rows, n))
+    if (w->status != EDDY_OK || !move_each(w, ys, n_ys, x, rows, n) || !rows[0])
         return sum;
     for (size_t i = 0; i < n_ys && w->status == EDDY_OK; i++) {
         eddy_output part;

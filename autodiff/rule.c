@@ -15,8 +15,13 @@ static const eddy__rule rules[] = {
 #undef GRAD
 };
 
-eddy_gradient_fn eddy__rule_find(const eddy__node *node)
+eddy_gradient_fn eddy__rule_find(const eddy_graph *graph,
+                                 const eddy__node *node)
 {
+    const eddy_string custom = eddy__custom_gradient_of(node);
+
+    if (custom.length > 0)
+        return eddy__custom_gradient_find(graph->ctx, custom);
     if (node->op && node->op->gradient)
         return node->op->gradient;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)

@@ -215,7 +215,7 @@ static void tape_done(eddy__walk *w, eddy__tape *tape)
 static void use_rule(eddy__walk *w, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(w->graph, node);
-    const eddy_gradient_fn rule = eddy__rule_find(n);
+    const eddy_gradient_fn rule = eddy__rule_find(w->graph, n);
     eddy_gradient g = {.walk = w, .node = node};
     eddy_status status;
     bool any = false;

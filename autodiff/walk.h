@@ -412,7 +412,16 @@ typedef struct eddy__rule {
     eddy_gradient_fn gradient;
 } eddy__rule;
 
-/* NULL if there is none. */
-eddy_gradient_fn eddy__rule_find(const eddy__node *node);
+/*
+ * The gradient of a node: the one that its attribute `_gradient_op_type` names,
+ * or its op's; NULL if there is none.
+ */
+eddy_gradient_fn eddy__rule_find(const eddy_graph *graph,
+                                 const eddy__node *node);
+
+/* custom.c: the name of a gradient of the node's own; length 0: none. */
+eddy_string eddy__custom_gradient_of(const eddy__node *node);
+eddy_gradient_fn eddy__custom_gradient_find(const eddy_context *ctx,
+                                            eddy_string name);
 
 #endif

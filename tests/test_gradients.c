@@ -409,6 +409,91 @@ START_TEST(a_program_brings_its_own_gradient)
 }
 END_TEST
 
+/* 5 dy for a part that is x^2: nothing of the part's own gradient. */
+static eddy_status five_times(eddy_gradient *g)
+{
+    const double five = 5;
+    const eddy_shape scalar = {.rank = 0};
+    eddy_tensor *tensor = program_tensor(&p, EDDY_FLOAT64, &scalar, &five);
+    const eddy_output factors[] = {eddy_gradient_given(g, 0),
+                                   eddy_gradient_const(g, tensor)};
+
+    eddy_tensor_release(tensor);
+    eddy_gradient_set(g, 1, eddy_gradient_add(g, "Mul", factors, 2, NULL, 0));
+    return EDDY_OK;
+}
+
+START_TEST(a_part_has_a_gradient_of_its_own)
+{
+    eddy_output x, q, y, t;
+
+    start(0);
+    ck_assert_int_eq(
+        eddy_gradient_define(p.ctx, "FiveTimes", five_times, &p.err), EDDY_OK);
+    program_want(&p,
+                 eddy_gradient_define(p.ctx, "FiveTimes", five_times, &p.err),
+                 EDDY_ALREADY_EXISTS, EDDY_E_OP_SPEC);
+    program_build(&p, "x float64=3\nq Mul x x\n");
+    x = named("x");
+    q = named("q");
+    program_want(
+        &p, eddy_custom_gradient(p.graph, "Other", &q, 1, &x, 1, &y, &p.err),
+        EDDY_NOT_FOUND, EDDY_E_NO_GRADIENT);
+    ck_assert_int_eq(
+        eddy_custom_gradient(p.graph, "FiveTimes", &q, 1, &x, 1, &y, &p.err),
+        EDDY_OK);
+    want(y, 9);
+    /* y^2 has 2 y 5 */
+    y = program_binary(&p, "Mul", y, y);
+    want(gradient(y, x), 90);
+    ck_assert_int_eq(eddy_jvp(p.graph, &y, 1, &x, 1, NULL, NULL, &t, &p.err),
+                     EDDY_OK);
+    want(t, 90);
+    finish();
+}
+END_TEST
+
+/* Of the state of a loop: 3 trips of dy = 5 dy. */
+START_TEST(a_part_in_a_loop_has_a_gradient_of_its_own)
+{
+    eddy_output x, t, y;
+
+    start(0);
+    ck_assert_int_eq(
+        eddy_gradient_define(p.ctx, "FiveTimes", five_times, &p.err), EDDY_OK);
+    program_build(&p, "x float64=2\n" LOOP(
+                          "q Mul v/s:1 v/s:1\n"
+                          "id IdentityN q v/s:1 "
+                          "_gradient_op_type='FiveTimes'\nv/b Identity id\n"));
+    x = named("x");
+    y = named("v/x");
+    want(y, 256);
+    want(gradient(y, x), 125);
+    ck_assert_int_eq(eddy_jvp(p.graph, &y, 1, &x, 1, NULL, NULL, &t, &p.err),
+                     EDDY_OK);
+    want(t, 125);
+    finish();
+}
+END_TEST
+
+START_TEST(a_part_whose_gradient_is_not_defined_is_named)
+{
+    eddy_output x, y, dx;
+
+    start(0);
+    program_build(&p, "x float64=3\nq Mul x x\n"
+                      "y IdentityN q x _gradient_op_type='Custom-140'\n");
+    x = named("x");
+    y = named("y");
+    program_want(&p, eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &dx, &p.err),
+                 EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT);
+    ck_assert_str_eq(p.err.node, "y");
+    program_want(&p, eddy_jvp(p.graph, &y, 1, &x, 1, NULL, NULL, &dx, &p.err),
+                 EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT);
+    finish();
+}
+END_TEST
+
 START_TEST(an_op_without_a_gradient_is_named)
 {
     const eddy_op_spec bare = {.size = sizeof bare,
@@ -475,6 +560,9 @@ TCase *gradients_tests(void)
     tcase_add_test(tcase, in_a_branch_of_a_body_the_first_value_counts);
     tcase_add_test(tcase, in_a_body_each_element_of_the_first_value_counts);
     tcase_add_test(tcase, a_program_brings_its_own_gradient);
+    tcase_add_test(tcase, a_part_has_a_gradient_of_its_own);
+    tcase_add_test(tcase, a_part_in_a_loop_has_a_gradient_of_its_own);
+    tcase_add_test(tcase, a_part_whose_gradient_is_not_defined_is_named);
     tcase_add_test(tcase, an_op_without_a_gradient_is_named);
     tcase_add_test(tcase, failing_allocations_leave_a_usable_graph);
     return tcase;

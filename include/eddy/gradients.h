@@ -89,6 +89,36 @@ eddy_hvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
          const eddy_gradient_options *options, eddy_output *out_products,
          eddy_error *err);
 
+/* ---- a gradient of a program's own for a part of a graph ---- */
+
+/*
+ * Defines a gradient under a name, which is written as that of an op and is
+ * none: NULL or a name that is taken fail as eddy_op_register does, and the
+ * same holds of threads.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_gradient_define(eddy_context *ctx, const char *name,
+                     eddy_gradient_fn gradient, eddy_error *err);
+
+/*
+ * Gives the part of the graph between `inputs` and `outputs` that gradient:
+ * `out_results` (n_outputs of them) are the outputs again, through a node that
+ * also reads the inputs; who uses them has their gradients go through the
+ * function, and not through the part.  It is called with that node: the
+ * gradient of output i is given i, input i is input n_outputs + i, and so is
+ * its gradient.  Forward mode uses it too.
+ *
+ * The node is an IdentityN with the attribute `_gradient_op_type`, as
+ * TensorFlow writes such, so a graph from a file has its own once they are
+ * defined; where one is not, differentiating the node fails.  Errors:
+ * NOT_FOUND (EDDY_E_NO_GRADIENT) for a name that was not defined, and those of
+ * eddy_graph_add.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_custom_gradient(
+    eddy_graph *graph, const char *name, const eddy_output *outputs,
+    size_t n_outputs, const eddy_output *inputs, size_t n_inputs,
+    eddy_output *out_results, eddy_error *err);
+
 /* ---- what the gradient of an op may ask and do ---- */
 
 /*

@@ -1,0 +1,99 @@
+/*
+ * Gradients of a program's own for a part of a graph, as TensorFlow writes
+ * them: an IdentityN hands the part's outputs on, reads its inputs besides, and
+ * names the gradient in an attribute.  A gradient that comes to it leaves the
+ * part out: the function makes those of the inputs.
+ */
+#include "autodiff/walk.h"
+
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+#include <string.h>
+
+#define ATTR "_gradient_op_type"
+#define MOST_NAME 255
+
+eddy_string eddy__custom_gradient_of(const eddy__node *node)
+{
+    const eddy_attr *attr = eddy__node_attr(node, ATTR);
+
+    return attr && attr->kind == EDDY_ATTR_STRING && attr->n == 1
+               ? attr->as.strings[0]
+               : (eddy_string){.length = 0};
+}
+
+eddy_gradient_fn eddy__custom_gradient_find(const eddy_context *ctx,
+                                            eddy_string name)
+{
+    char text[MOST_NAME + 1];
+    const eddy__op *op;
+
+    if (name.length > MOST_NAME)
+        return NULL;
+    memcpy(text, name.data, name.length);
+    text[name.length] = 0;
+    op = eddy__registry_find(&ctx->registry, text);
+    return op ? op->gradient : NULL;
+}
+
+/* The op only holds the gradient; no node is of it. */
+static eddy_status refuse_to_run(eddy_kernel *kernel)
+{
+    return eddy_kernel_fail(kernel, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
+                            "it is the name of a gradient");
+}
+
+eddy_status eddy_gradient_define(eddy_context *ctx, const char *name,
+                                 eddy_gradient_fn gradient, eddy_error *err)
+{
+    const eddy_op_spec spec = {.size = sizeof spec,
+                               .name = name,
+                               .kernel = refuse_to_run,
+                               .gradient = gradient,
+                               .doc = "Holds a gradient of a program's own.",
+                               .source = "the program"};
+
+    if (!gradient || !name || strlen(name) > MOST_NAME)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "no gradient, or no name of up to %d bytes for it",
+                          MOST_NAME);
+    return eddy_op_register(ctx, &spec, err);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): a part, its gradient, results. */
+eddy_status eddy_custom_gradient(eddy_graph *graph, const char *name,
+                                 const eddy_output *outputs, size_t n_outputs,
+                                 const eddy_output *inputs, size_t n_inputs,
+                                 eddy_output *out_results, eddy_error *err)
+{
+    eddy__arena arena = {.allocator = eddy__context_allocator(graph->ctx)};
+    const eddy_string text = {.data = name, .length = strlen(name)};
+    const eddy_attr attr = eddy_attr_string(ATTR, &text);
+    eddy_node_spec spec = {.size = sizeof spec,
+                           .op = "IdentityN",
+                           .name = NULL,
+                           .n_inputs = n_outputs + n_inputs,
+                           .attrs = &attr,
+                           .n_attrs = 1};
+    eddy_output *list;
+    eddy_status status = EDDY_OK;
+    eddy_node node;
+
+    if (!eddy__custom_gradient_find(graph->ctx, text))
+        return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_NO_GRADIENT,
+                          "no gradient '%s' was defined", name);
+    list = eddy__arena_allocate(&arena, spec.n_inputs + 1, sizeof *list);
+    if (!list)
+        status = eddy__fail_memory(err);
+    if (status == EDDY_OK) {
+        memcpy(list, outputs, n_outputs * sizeof *list);
+        memcpy(list + n_outputs, inputs, n_inputs * sizeof *list);
+        spec.inputs = list;
+        status = eddy_graph_add(graph, &spec, &node, err);
+    }
+    for (size_t i = 0; i < n_outputs && status == EDDY_OK; i++)
+        out_results[i] = (eddy_output){.node = node, .index = (uint32_t)i};
+    eddy__arena_destroy(&arena);
+    return status;
+}
