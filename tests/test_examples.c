@@ -41,6 +41,11 @@ static const struct example {
      "h: 1 2.5 4.25 6.125\nlast: 6.125\nsquares: 1 4 9 16\n"
      "while: 6.125\n"},
     {"mxnet", true, {NULL}, "at once, h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
+    {"nnc",
+     true,
+     {NULL},
+     "is there another after 4?\nh: 1 2.5 4.25 6.125\nlast: 6.125\n"
+     "d last / d decay: 5.75\n"},
     {"theano", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"train_variable", false, {NULL}, "largest eigenvalue 4.7321"},
     {"unroll", true, {NULL}, "no loop, n = 4: h = 6.125, 0 iterations\n"},
