@@ -118,7 +118,7 @@ static void key_deinit(key_bytes *k)
 /* Room for `n` more bytes. */
 static bool key_reserve(key_bytes *k, size_t n)
 {
-    unsigned char *bytes = k->bytes;
+    unsigned char *bytes;
     size_t needed, capacity;
 
     if (k->no_memory || !eddy__add_size(k->n, n, &needed)) {
@@ -325,7 +325,7 @@ static eddy_status execute(eddy_run *run, const eddy_immediate_call *call,
     for (size_t i = 0; i < call->n_inputs; i++)
         EDDY_TRY(eddy_run_feed(run, i, call->inputs[i], err));
     EDDY_TRY(eddy_run_execute(run, err));
-    for (size_t i = 0; i < n_outputs; i++)
+    for (size_t i = 0; out_outputs && i < n_outputs; i++)
         out_outputs[i] = eddy_tensor_retain(eddy_run_fetch(run, i));
     return EDDY_OK;
 }

@@ -196,17 +196,42 @@ static eddy_status build_while(eddy__writer *w, eddy__mxnet_loop *l,
     return eddy_while_loop(w->graph, &spec, &parts, values, w->err);
 }
 
-/* Builds a loop whose arrays are there. */
-static eddy_status build_loop(eddy__writer *w, eddy__mxnet_loop *l,
-                              eddy_output *values, eddy_shape *shapes,
-                              eddy_output *out_outputs)
+/* What a call needs while it builds a loop. */
+static bool make_room(eddy__mxnet_loop *l, eddy__arena *arena,
+                      eddy_output **out_values, eddy_shape **out_shapes)
 {
+    const size_t n = n_before(l) + l->n_states;
+
+    *out_values = eddy__arena_allocate(arena, n, sizeof **out_values);
+    *out_shapes = eddy__arena_allocate(arena, n, sizeof **out_shapes);
+    l->items = eddy__arena_allocate(arena, l->n_inputs, sizeof *l->items);
+    l->outputs = eddy__arena_allocate(arena, l->n_outputs, sizeof *l->outputs);
+    l->rows = eddy__arena_allocate(arena, l->n_outputs, sizeof *l->rows);
+    l->scratch = eddy__arena_allocate_zeroed(
+        arena, l->n_inputs + l->n_states + n, sizeof *l->scratch);
+    return *out_values && *out_shapes && l->items && l->outputs && l->rows &&
+           l->scratch;
+}
+
+static eddy_status build_loop(eddy__writer *w, eddy__mxnet_loop *l,
+                              eddy__arena *arena, eddy_output *out_outputs,
+                              eddy_output *out_states, eddy_output *out_steps)
+{
+    eddy_output *values;
+    eddy_shape *shapes;
+
+    if (!make_room(l, arena, &values, &shapes))
+        return eddy__fail_memory(w->err);
     for (size_t i = 0; i < l->n_inputs; i++)
         l->items[i] = eddy__sequence_of(w, l->inputs[i]);
     EDDY_TRY(build_while(w, l, values, shapes));
     for (size_t i = 0; i < l->n_outputs; i++)
         out_outputs[i] = eddy__sequence_stack(w, &l->outputs[i], values[1 + i],
                                               l->limit, &l->rows[i]);
+    for (size_t i = 0; i < l->n_states; i++)
+        out_states[i] = values[n_before(l) + i];
+    if (out_steps)
+        *out_steps = values[0];
     return w->status;
 }
 
@@ -215,26 +240,9 @@ eddy_status eddy__mxnet_write(eddy__writer *w, eddy__mxnet_loop *l,
                               eddy_output *out_steps)
 {
     eddy__arena arena = {.allocator = w->graph->arena.allocator};
-    const size_t n = n_before(l) + l->n_states;
-    eddy_output *values = eddy__arena_allocate(&arena, n, sizeof *values);
-    eddy_shape *shapes = eddy__arena_allocate(&arena, n, sizeof *shapes);
-    eddy_status status;
+    const eddy_status status =
+        build_loop(w, l, &arena, out_outputs, out_states, out_steps);
 
-    l->items = eddy__arena_allocate(&arena, l->n_inputs, sizeof *l->items);
-    l->outputs = eddy__arena_allocate(&arena, l->n_outputs, sizeof *l->outputs);
-    l->rows = eddy__arena_allocate(&arena, l->n_outputs, sizeof *l->rows);
-    l->scratch = eddy__arena_allocate_zeroed(
-        &arena, l->n_inputs + l->n_states + n, sizeof *l->scratch);
-    if (!values || !shapes || !l->items || !l->outputs || !l->rows ||
-        !l->scratch)
-        status = eddy__fail_memory(w->err);
-    else
-        status = build_loop(w, l, values, shapes, out_outputs);
-    if (status == EDDY_OK && l->n_states > 0)
-        memcpy(out_states, values + n_before(l),
-               l->n_states * sizeof *out_states);
-    if (status == EDDY_OK && out_steps)
-        *out_steps = values[0];
     eddy__arena_destroy(&arena);
     return status;
 }
