@@ -161,7 +161,8 @@ static eddy_status choose(const unroller *r, eddy__arena *arena,
         eddy__arena_allocate(arena, analysis->n_frames, sizeof(const char *));
     if (status == EDDY_OK && !*out_names)
         status = eddy__fail_memory(r->err);
-    for (size_t i = analysis->n_frames; status == EDDY_OK && i-- > 1;) {
+    for (size_t i = analysis->n_frames;
+         status == EDDY_OK && *out_names && i-- > 1;) {
         const char *name = analysis->frames[i].name;
 
         if (!is_chosen(r, name))

@@ -35,7 +35,7 @@ static eddy_status connect_exits(eddy__unrolling *u)
     memcpy(u->suffix, "end", sizeof "end");
     EDDY_TRY(eddy__unroll_copy(u, EDDY__END));
     for (eddy_node v = 0; v < u->n_old; v++) {
-        eddy_output last;
+        eddy_output last = {EDDY_NO_NODE, 0};
 
         if (!is_own(u, v, EDDY__ROLE_EXIT))
             continue;

@@ -267,13 +267,13 @@ static eddy_status connect(eddy__unrolling *u, eddy__copied which, eddy_node id)
     const eddy__node node = *eddy__unroll_node(u, id);
 
     for (uint32_t i = 0; i < node.n_inputs; i++) {
-        eddy_output from;
+        eddy_output from = no_output;
 
         EDDY_TRY(eddy__unroll_resolve(u, which, node.inputs[i], &from));
         EDDY_TRY(eddy__graph_connect(u->graph, u->copy[id], i, from, u->err));
     }
     for (uint32_t i = 0; i < node.n_controls; i++) {
-        eddy_node from;
+        eddy_node from = EDDY_NO_NODE;
 
         EDDY_TRY(eddy__unroll_waited(u, which, node.controls[i], &from));
         EDDY_TRY(eddy__graph_add_control(u->graph, u->copy[id], from, u->err));

@@ -85,12 +85,14 @@ static bool find_step(eddy__counting *c, const eddy__unrolling *u,
     const bool is_up =
         t->comparison == EDDY_LESS || t->comparison == EDDY_LESS_EQUAL;
 
-    if (t->comparison == EDDY_NOT_EQUAL ||
-        !read_constant(u, t->step, &c->step) || c->step < -INT32_MAX ||
+    if (!read_constant(u, t->step, &c->step) || c->step < -INT32_MAX ||
         c->step > INT32_MAX)
         return false;
     if (t->is_subtracted)
         c->step = -c->step;
+    /* It meets the limit for certain, so it is below, or above, until then. */
+    if (t->comparison == EDDY_NOT_EQUAL)
+        return t->trips >= 0 && c->step != 0;
     return is_up ? c->step > 0 : c->step < 0;
 }
 

@@ -80,12 +80,10 @@ eddy_cntk_value eddy__network_root(const eddy_cntk *network,
 
 /* ---- cells ---- */
 
-/*
- * Adds a cell whose texts and inputs are copied; its first value goes to
- * `*out`.
- */
+/* Adds a cell, with copies of its texts and of `inputs`. */
 static eddy_status add_cell(eddy_cntk *network, const eddy__cell *cell,
-                            eddy_cntk_value *out, eddy_error *err)
+                            const eddy_cntk_value *inputs, eddy_cntk_value *out,
+                            eddy_error *err)
 {
     const eddy_allocator *allocator = network->arena.allocator;
     eddy__arena *arena = &network->arena;
@@ -97,8 +95,8 @@ static eddy_status add_cell(eddy_cntk *network, const eddy__cell *cell,
     added.name = eddy__arena_text(arena, cell->name, strlen(cell->name));
     added.op =
         cell->op ? eddy__arena_text(arena, cell->op, strlen(cell->op)) : NULL;
-    added.inputs = eddy__arena_copy(arena, cell->inputs, cell->n_inputs,
-                                    sizeof *cell->inputs);
+    added.inputs =
+        eddy__arena_copy(arena, inputs, cell->n_inputs, sizeof *inputs);
     if (!added.name || (cell->op && !added.op) || !added.inputs ||
         !eddy__grow(allocator, (void **)&network->cells, &network->capacity,
                     network->n_cells + 1, sizeof *network->cells) ||
@@ -125,7 +123,7 @@ static eddy_status add_from(eddy_cntk *network, eddy__cell_kind kind,
         return fail_argument(err, "a value of the graph");
     EDDY_TRY(eddy__want_values(network->graph, &from, 1, err));
     cell.name = eddy_graph_node_name(network->graph, from.node);
-    return add_cell(network, &cell, out, err);
+    return add_cell(network, &cell, NULL, out, err);
 }
 
 eddy_status eddy_cntk_sequence(eddy_cntk *network, eddy_output tensor,
@@ -146,11 +144,10 @@ eddy_status eddy_cntk_declare(eddy_cntk *network, const char *name,
                               const eddy_shape *item,
                               eddy_cntk_value *out_value, eddy_error *err)
 {
-    eddy_cntk_value unresolved = EDDY__NO_VALUE;
+    const eddy_cntk_value unresolved = EDDY__NO_VALUE;
     const eddy__cell cell = {
         .kind = EDDY__CELL_DECLARED,
         .name = name && *name ? name : "declared",
-        .inputs = &unresolved,
         .n_inputs = 1,
         .n_values = 1,
         .item = item ? *item : (eddy_shape){.rank = -1},
@@ -158,7 +155,7 @@ eddy_status eddy_cntk_declare(eddy_cntk *network, const char *name,
 
     if (!network || !out_value)
         return fail_argument(err, "eddy_cntk_declare");
-    return add_cell(network, &cell, out_value, err);
+    return add_cell(network, &cell, &unresolved, out_value, err);
 }
 
 eddy_status eddy_cntk_resolve(eddy_cntk *network, eddy_cntk_value declared,
@@ -186,16 +183,16 @@ eddy_status eddy_cntk_resolve(eddy_cntk *network, eddy_cntk_value declared,
 
 /* ---- past and future ---- */
 
-static eddy_status add_delay(eddy_cntk *network, int sign,
-                             const eddy__cell *like, eddy_cntk_value *out,
+/* `cell` as it was asked for, with its delay counted in that direction. */
+static eddy_status add_delay(eddy_cntk *network, int sign, eddy__cell cell,
+                             eddy_cntk_value value, eddy_cntk_value *out,
                              eddy_error *err)
 {
     const char *call = sign > 0 ? "past_value" : "future_value";
-    eddy__cell cell = *like;
 
-    if (!network || !out || !are_values(network, cell.inputs, 1))
+    if (!network || !out || !are_values(network, &value, 1))
         return fail_argument(err, call);
-    cell.name = eddy__cell_at(network, cell.inputs[0])->name;
+    cell.name = eddy__cell_at(network, value)->name;
     if (cell.delay < 1 || cell.delay > EDDY_CNTK_MAX_DELAY)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                           "%s of '%.64s' in '%.64s': a delay of %lld, 1 to %d "
@@ -204,7 +201,7 @@ static eddy_status add_delay(eddy_cntk *network, int sign,
                           EDDY_CNTK_MAX_DELAY);
     EDDY_TRY(eddy__want_values(network->graph, &cell.from, 1, err));
     cell.delay *= sign;
-    return add_cell(network, &cell, out, err);
+    return add_cell(network, &cell, &value, out, err);
 }
 
 eddy_status eddy_cntk_past_value(eddy_cntk *network, eddy_cntk_value value,
@@ -214,11 +211,10 @@ eddy_status eddy_cntk_past_value(eddy_cntk *network, eddy_cntk_value value,
     const eddy__cell cell = {.kind = EDDY__CELL_DELAY,
                              .from = initial,
                              .delay = delay,
-                             .inputs = &value,
                              .n_inputs = 1,
                              .n_values = 1};
 
-    return add_delay(network, 1, &cell, out_value, err);
+    return add_delay(network, 1, cell, value, out_value, err);
 }
 
 eddy_status eddy_cntk_future_value(eddy_cntk *network, eddy_cntk_value value,
@@ -228,11 +224,10 @@ eddy_status eddy_cntk_future_value(eddy_cntk *network, eddy_cntk_value value,
     const eddy__cell cell = {.kind = EDDY__CELL_DELAY,
                              .from = initial,
                              .delay = delay,
-                             .inputs = &value,
                              .n_inputs = 1,
                              .n_values = 1};
 
-    return add_delay(network, -1, &cell, out_value, err);
+    return add_delay(network, -1, cell, value, out_value, err);
 }
 
 /* ---- functions ---- */
@@ -249,8 +244,7 @@ eddy_status eddy_cntk_op(eddy_cntk *network, const char *op,
 
     if (!network || !op || !out_value || !are_values(network, inputs, n_inputs))
         return fail_argument(err, "eddy_cntk_op");
-    cell.inputs = (eddy_cntk_value *)(uintptr_t)inputs;
-    return add_cell(network, &cell, out_value, err);
+    return add_cell(network, &cell, inputs, out_value, err);
 }
 
 eddy_status eddy_cntk_apply(eddy_cntk *network,
@@ -267,6 +261,5 @@ eddy_status eddy_cntk_apply(eddy_cntk *network,
     cell.name = function->name && *function->name ? function->name : "function";
     cell.part = (eddy_branch){function->build, function->user};
     cell.n_values = function->n_results;
-    cell.inputs = (eddy_cntk_value *)(uintptr_t)inputs;
-    return add_cell(network, &cell, out_values, err);
+    return add_cell(network, &cell, inputs, out_values, err);
 }

@@ -189,6 +189,22 @@ START_TEST(all_trips_leave_no_loop)
 }
 END_TEST
 
+START_TEST(a_loop_by_inequality_is_unrolled_where_it_ends)
+{
+    build("limit int32=-9\nfirst int32=5\nstep int32=2\n"
+          "ie Enter@w first\nim Merge ie in\nnl Enter@w! limit\n"
+          "less NotEqual im nl\nc LoopCond less\nis Switch im c\n"
+          "st Enter@w! step\nia Sub is:1 st\nin NextIteration ia\n"
+          "ix Exit is\n");
+    unroll(3);
+    ck_assert_uint_eq(loops_of(unrolled), 2);
+    want_same("ix", 0);
+    unroll(0);
+    ck_assert_uint_eq(loops_of(unrolled), 0);
+    want_same("ix", 0);
+}
+END_TEST
+
 START_TEST(names_say_what_a_node_is_a_copy_of)
 {
     build(KNOWN("3"));
@@ -486,6 +502,7 @@ TCase *unroll_tests(void)
     tcase_add_test(tc, counters_go_up_and_down_in_steps);
     tcase_add_test(tc, limits_at_the_ends_of_a_dtype_do_not_wrap);
     tcase_add_test(tc, all_trips_leave_no_loop);
+    tcase_add_test(tc, a_loop_by_inequality_is_unrolled_where_it_ends);
     tcase_add_test(tc, names_say_what_a_node_is_a_copy_of);
     tcase_add_test(tc, loops_in_each_other_are_copied_with_frames_of_their_own);
     tcase_add_test(tc, known_loops_in_each_other_vanish);
