@@ -15,7 +15,7 @@ static program p;
 
 static void setup(void)
 {
-    program_init(&p, 0);
+    program_init(&p, 2);
 }
 
 static void teardown(void)
