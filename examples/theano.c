@@ -24,8 +24,7 @@ typedef struct model {
 
 /* One step: its arguments are x[t] and h[t - 1]. */
 static eddy_status step(eddy_graph *graph, void *user, const eddy_output *args,
-                        size_t n, eddy_output *out_outputs,
-                        eddy_output *out_until, eddy_error *err)
+                        size_t n, eddy_output *out_outputs, eddy_error *err)
 {
     const model *m = user;
     const eddy_output factors[] = {m->decay, args[1]};
@@ -33,7 +32,6 @@ static eddy_status step(eddy_graph *graph, void *user, const eddy_output *args,
     eddy_status status;
 
     (void)n;
-    (void)out_until; /* NULL: the scan does not ask when to stop */
     status = eddy_graph_add_op(graph, "Mul", NULL, factors, 2, terms, err);
     if (status == EDDY_OK)
         status =

@@ -25,12 +25,15 @@ typedef struct eddy__recurrent {
     const eddy_graph *net; /* the step net, without functions */
     eddy__arena arena;
     eddy__joint *joints;
-    const eddy_caffe2_link **writes; /* of each state */
+    size_t *writes;                  /* of each state, the link */
     eddy_node timestep;              /* or EDDY_NO_NODE */
     size_t *input_args, *state_args; /* where those of each begin */
     eddy_output n_steps;
     eddy__taps t;
 } eddy__recurrent;
+
+/* In `writes`: there is none. */
+#define EDDY__NO_LINK SIZE_MAX
 
 /* How many rows a state has before the first step. */
 static inline size_t eddy__initial_rows(const eddy_caffe2_state *state)

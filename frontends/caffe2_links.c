@@ -69,7 +69,7 @@ static eddy_status check_write(eddy__recurrent *n, const eddy_caffe2_link *link,
 {
     if (!j->is_state)
         return fail_link(n, link, EDDY_E_ARGUMENT, "writes to an input", err);
-    if (n->writes[j->external])
+    if (n->writes[j->external] != EDDY__NO_LINK)
         return fail_link(n, link, EDDY_E_ARGUMENT,
                          "is the second that writes to the state", err);
     if (link->window > 1 || link->offset < 0 ||
@@ -78,7 +78,7 @@ static eddy_status check_write(eddy__recurrent *n, const eddy_caffe2_link *link,
         return fail_link(n, link, EDDY_E_INDEX,
                          "does not write the row behind those that there are",
                          err);
-    n->writes[j->external] = link;
+    n->writes[j->external] = (size_t)(link - n->spec->links);
     return EDDY_OK;
 }
 
@@ -104,10 +104,12 @@ static eddy_status join_links(eddy__recurrent *n, eddy_error *err)
                                             sizeof *n->writes);
     if (!n->joints || !n->writes)
         return eddy__fail_memory(err);
+    for (size_t i = 0; i < spec->n_states; i++)
+        n->writes[i] = EDDY__NO_LINK;
     for (size_t i = 0; i < spec->n_links; i++)
         EDDY_TRY(join_link(n, i, err));
     for (size_t i = 0; i < spec->n_states; i++)
-        if (!n->writes[i])
+        if (n->writes[i] == EDDY__NO_LINK)
             return eddy__fail_node(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                                    spec->states[i].name, NULL,
                                    "no link of '%.64s' writes to state '%.64s'",

@@ -70,14 +70,14 @@ static void bind_params(eddy__net_copy *c, const eddy__recurrent *n)
 static eddy_output state_value(eddy__net_copy *c, const eddy__recurrent *n,
                                size_t i)
 {
-    const eddy_caffe2_link *link = n->writes[i];
+    const eddy_caffe2_link *link = &n->spec->links[n->writes[i]];
     const int64_t first = 0;
     const eddy_attr attr = {.name = "squeeze_dims",
                             .kind = EDDY_ATTR_INT,
                             .is_list = true,
                             .n = 1,
                             .as.ints = &first};
-    const eddy__joint *j = &n->joints[link - n->spec->links];
+    const eddy__joint *j = &n->joints[n->writes[i]];
     const eddy_output value = eddy__net_copy_output(c, j->internal);
 
     return link->window > 0 ? eddy__write(c->w, "Squeeze", &value, 1, &attr, 1)

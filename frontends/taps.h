@@ -51,6 +51,7 @@ typedef struct eddy__taps_now {
     eddy_output time; /* the number of the step, int32 */
 } eddy__taps_now;
 
+/* There is room for one output more than there are. */
 typedef eddy_status (*eddy__taps_step)(eddy_graph *graph, void *user,
                                        const eddy__taps_now *now,
                                        eddy_output *out_outputs,

@@ -155,7 +155,7 @@ static void take_step(eddy__taps *t, const variables *v, eddy_output *outputs,
         return;
     n_captures = w->graph->builder->captures.n;
     *until = (eddy_output){EDDY_NO_NODE, 0};
-    for (size_t i = 0; i < t->n_outputs; i++)
+    for (size_t i = 0; i <= t->n_outputs; i++)
         outputs[i] = *until;
     w->status = t->step(w->graph, t->user, &now, outputs, until, w->err);
     if (w->status == EDDY_OK && eddy_construct_depth(w->graph) != depth)
@@ -222,8 +222,8 @@ void eddy__taps_add_loop(eddy__taps *t, eddy__span *span)
 
     if (w->status != EDDY_OK || !make_variables(t, span->stops, &v))
         return;
-    outputs =
-        eddy__arena_allocate_zeroed(&t->arena, t->n_outputs, sizeof *outputs);
+    outputs = eddy__arena_allocate_zeroed(&t->arena, t->n_outputs + 1,
+                                          sizeof *outputs);
     if (!outputs) {
         eddy__write_check(w, eddy__fail_memory(w->err));
         return;

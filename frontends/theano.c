@@ -108,8 +108,10 @@ static eddy_status step(eddy_graph *graph, void *user,
 {
     const eddy_theano_spec *spec = user;
 
-    return spec->step(graph, spec->user, now->args, now->n_args, out_outputs,
-                      spec->has_until ? out_until : NULL, err);
+    EDDY_TRY(spec->step(graph, spec->user, now->args, now->n_args, out_outputs,
+                        err));
+    *out_until = out_outputs[spec->n_outputs];
+    return EDDY_OK;
 }
 
 static void fill_input(eddy__tapped_input *in, const eddy_theano_sequence *s)
@@ -220,7 +222,7 @@ eddy_status eddy_theano_scan(eddy_graph *graph, const eddy_theano_spec *spec,
                              eddy_output *out_n_steps, eddy_error *err)
 {
     const results to = {out_outputs, out_last, out_n_steps};
-    eddy_theano_spec own;
+    eddy_theano_spec own = {.size = 0};
 
     EDDY_TRY(take_spec(graph, spec, "scan", &own, err));
     return build(graph, &own, &to, err);
@@ -230,7 +232,7 @@ eddy_status eddy_theano_map(eddy_graph *graph, const eddy_theano_spec *spec,
                             eddy_output *out_outputs, eddy_error *err)
 {
     const results to = {.outputs = out_outputs};
-    eddy_theano_spec own;
+    eddy_theano_spec own = {.size = 0};
 
     EDDY_TRY(take_spec(graph, spec, "map", &own, err));
     for (size_t i = 0; i < own.n_outputs; i++)
@@ -261,7 +263,7 @@ static eddy_status reduce(eddy_graph *graph, eddy_theano_spec *spec,
 eddy_status eddy_theano_reduce(eddy_graph *graph, const eddy_theano_spec *spec,
                                eddy_output *out_last, eddy_error *err)
 {
-    eddy_theano_spec own;
+    eddy_theano_spec own = {.size = 0};
 
     EDDY_TRY(take_spec(graph, spec, "reduce", &own, err));
     return reduce(graph, &own, out_last, err);
@@ -270,7 +272,7 @@ eddy_status eddy_theano_reduce(eddy_graph *graph, const eddy_theano_spec *spec,
 eddy_status eddy_theano_foldl(eddy_graph *graph, const eddy_theano_spec *spec,
                               eddy_output *out_last, eddy_error *err)
 {
-    eddy_theano_spec own;
+    eddy_theano_spec own = {.size = 0};
 
     EDDY_TRY(take_spec(graph, spec, "foldl", &own, err));
     own.go_backwards = false;
@@ -280,7 +282,7 @@ eddy_status eddy_theano_foldl(eddy_graph *graph, const eddy_theano_spec *spec,
 eddy_status eddy_theano_foldr(eddy_graph *graph, const eddy_theano_spec *spec,
                               eddy_output *out_last, eddy_error *err)
 {
-    eddy_theano_spec own;
+    eddy_theano_spec own = {.size = 0};
 
     EDDY_TRY(take_spec(graph, spec, "foldr", &own, err));
     own.go_backwards = true;

@@ -6,8 +6,7 @@ const double decaying_values[DECAYING_MAX] = {1,     2.5,    4.25,
                                               6.125, 8.0625, 10.03125};
 
 static eddy_status step(eddy_graph *graph, void *user, const eddy_output *args,
-                        size_t n, eddy_output *out_outputs,
-                        eddy_output *out_until, eddy_error *err)
+                        size_t n, eddy_output *out_outputs, eddy_error *err)
 {
     const decaying *d = user;
     const bool is_given = d->spec.n_non_sequences > 0;
@@ -21,9 +20,9 @@ static eddy_status step(eddy_graph *graph, void *user, const eddy_output *args,
     if (status == EDDY_OK)
         status = eddy_graph_add_op(graph, "AddV2", "h", sum, 2, more, err);
     *out_outputs = *more;
-    if (status == EDDY_OK && out_until)
-        status =
-            eddy_graph_add_op(graph, "Greater", NULL, more, 2, out_until, err);
+    if (status == EDDY_OK && d->spec.has_until)
+        status = eddy_graph_add_op(graph, "Greater", NULL, more, 2,
+                                   &out_outputs[1], err);
     return status;
 }
 

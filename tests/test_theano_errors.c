@@ -67,7 +67,7 @@ START_TEST(a_malformed_specification_is_refused)
 {
     static const int64_t future[] = {0}, far[] = {-1, -1025};
     static const int64_t wide[] = {(int64_t)1 << 40};
-    eddy_theano_step_fn step;
+    eddy_part_fn step;
     decaying d;
 
     decaying_init(&d, &p, 4, 0);
@@ -148,15 +148,13 @@ END_TEST
 /* Fails after the step has begun a loop of its own. */
 static eddy_status failing_step(eddy_graph *graph, void *user,
                                 const eddy_output *args, size_t n,
-                                eddy_output *out_outputs,
-                                eddy_output *out_until, eddy_error *err)
+                                eddy_output *out_outputs, eddy_error *err)
 {
     eddy_output now;
 
     (void)graph;
     (void)n;
     (void)out_outputs;
-    (void)out_until;
     construct_while(&p, args, 1, &now);
     if (!user)
         return EDDY_OK;

@@ -144,8 +144,7 @@ typedef struct cut {
 
 static eddy_status cut_step(eddy_graph *graph, void *user,
                             const eddy_output *args, size_t n,
-                            eddy_output *out_outputs, eddy_output *out_until,
-                            eddy_error *err)
+                            eddy_output *out_outputs, eddy_error *err)
 {
     const cut *c = user;
     const eddy_output w = args[n - 1];
@@ -155,8 +154,8 @@ static eddy_status cut_step(eddy_graph *graph, void *user,
     (void)err;
     *out_outputs = binary(
         "AddV2", sum, c->has_rows ? binary("Mul", args[0], args[1]) : args[0]);
-    if (out_until)
-        *out_until =
+    if (c->has_until)
+        out_outputs[1] =
             binary("Greater", args[0],
                    program_constant(&p, EDDY_FLOAT64, &(const double){2}));
     return EDDY_OK;
@@ -277,11 +276,9 @@ END_TEST
 /* Of two: a - b. */
 static eddy_status subtract_step(eddy_graph *graph, void *user,
                                  const eddy_output *args, size_t n,
-                                 eddy_output *out_outputs,
-                                 eddy_output *out_until, eddy_error *err)
+                                 eddy_output *out_outputs, eddy_error *err)
 {
     (void)user;
-    (void)out_until;
     ck_assert_uint_eq(n, 2);
     return eddy_graph_add_op(graph, "Sub", NULL, args, 2, out_outputs, err);
 }
@@ -347,14 +344,12 @@ typedef struct nest {
 
 static eddy_status inner_step(eddy_graph *graph, void *user,
                               const eddy_output *args, size_t n,
-                              eddy_output *out_outputs, eddy_output *out_until,
-                              eddy_error *err)
+                              eddy_output *out_outputs, eddy_error *err)
 {
     const nest *s = user;
 
     (void)graph;
     (void)n;
-    (void)out_until;
     (void)err;
     /* A branch in the loops, which are as deep as they go. */
     construct_cond(&p, binary("Less", args[0], s->scale));
@@ -368,8 +363,7 @@ static eddy_status inner_step(eddy_graph *graph, void *user,
 /* The row's scan adds to the outer state; all rows of it are the outputs. */
 static eddy_status outer_step(eddy_graph *graph, void *user,
                               const eddy_output *args, size_t n,
-                              eddy_output *out_outputs, eddy_output *out_until,
-                              eddy_error *err)
+                              eddy_output *out_outputs, eddy_error *err)
 {
     nest s = *(nest *)user;
     const eddy_theano_sequence row = {.input = args[0]};
@@ -384,7 +378,6 @@ static eddy_status outer_step(eddy_graph *graph, void *user,
     eddy_output last;
 
     (void)n;
-    (void)out_until;
     s.scale = args[1];
     want_ok(eddy_theano_scan(graph, &spec, &out_outputs[1], &last, NULL, err));
     out_outputs[0] = binary("AddV2", args[1], last);

@@ -26,17 +26,6 @@
 EDDY_BEGIN_DECLS
 
 /*
- * Builds one step out of its `n` arguments: fills in one value for each output
- * of the scan and, if `out_until` is not NULL, a boolean scalar: whether this
- * step is the last one.  A status other than OK ends the scan with it.
- */
-typedef eddy_status (*eddy_theano_step_fn)(eddy_graph *graph, void *user,
-                                           const eddy_output *args, size_t n,
-                                           eddy_output *out_outputs,
-                                           eddy_output *out_until,
-                                           eddy_error *err);
-
-/*
  * A sequence: a tensor of rank 1 or more, whose items are its slices along the
  * first dimension.  Tap k gives step t the item of time t + k.  The time of the
  * first step is such that the taps and tap 0 find an item: with taps -2, 0 and
@@ -64,7 +53,12 @@ typedef struct eddy_theano_output {
 typedef struct eddy_theano_spec {
     size_t size;      /* sizeof(eddy_theano_spec) */
     const char *name; /* NULL or "": `scan` */
-    eddy_theano_step_fn step;
+    /*
+     * Builds one step out of its arguments: its results are one value for each
+     * output and, with has_until, a boolean scalar: whether it is the last one.
+     * Another status than OK ends the scan with it.
+     */
+    eddy_part_fn step;
     void *user; /* handed to it */
     const eddy_theano_sequence *sequences;
     size_t n_sequences;
