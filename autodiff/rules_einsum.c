@@ -32,7 +32,15 @@ static bool holds(const char *text, char c)
     return strchr(text, c) != NULL;
 }
 
-/* The op has checked it. */
+/* What has no ellipsis is broadcast to the dimensions of the others. */
+static void add_ellipsis(char *labels)
+{
+    if (holds(labels, '.'))
+        return;
+    for (int i = 0; i < 3; i++)
+        append(labels, '.');
+}
+
 static equation read_equation(const eddy_gradient *g)
 {
     const eddy_attr attr = eddy__rule_attr(g, "equation");
@@ -43,17 +51,25 @@ static equation read_equation(const eddy_gradient *g)
         const char c = attr.as.strings->data[i];
 
         if (c == ',')
-            to = e.in[e.n++ % 2];
+            to = e.in[e.n++ > 0];
         else if (c == '-')
             to = e.out;
         else if (c != '>' && c != ' ')
             append(to, c);
     }
-    /* What has no ellipsis is broadcast to the dimensions of the others. */
-    for (uint32_t i = 0; i < e.n; i++)
-        if (holds(e.out, '.') && !holds(e.in[i], '.'))
-            strcat(e.in[i], "...");
+    for (uint32_t i = 0; i < e.n && i < 2 && holds(e.out, '.'); i++)
+        add_ellipsis(e.in[i]);
     return e;
+}
+
+/* May it be one of tensors that there are?  The op checks the rest. */
+static bool is_sane(const eddy_gradient *g, const equation *e)
+{
+    const size_t most = EDDY_MAX_RANK + 3;
+
+    return e->n <= 2 && e->n == eddy_gradient_inputs(g) &&
+           strlen(e->in[0]) <= most && strlen(e->in[1]) <= most &&
+           strlen(e->out) <= most;
 }
 
 static eddy_output einsum(eddy_gradient *g, const char *text,
@@ -152,6 +168,9 @@ eddy_status eddy__grad_einsum(eddy_gradient *g)
 {
     const equation e = read_equation(g);
 
+    if (!is_sane(g, &e))
+        return eddy_gradient_fail(g, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                                  "its equation does not fit its inputs");
     for (uint32_t i = 0; i < e.n; i++) {
         char text[4 * ROOM], summed[ROOM] = "", kept[ROOM] = "";
         eddy_output inputs[2], gradient;

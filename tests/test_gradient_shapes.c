@@ -16,8 +16,7 @@ static const char *const operands[] = {
     "k int32[2]=1,2\na GatherNd x k\nl int32[2]=0,1\nb GatherNd x l\n",
     "f int32[2]=0,0\ns int32[2]=0,3\na Slice x f s\nz int32=0\nb Sum x z\n",
     "f int32[2]=0,0\ns int32[2]=2,0\na Slice x f s\nb Mul a a\n",
-    "f int32[2]=0,1\ns int32[2]=0,1\na Slice x f s\nt int32[2]=1,3\n"
-    "c int32[2]=1,0\nb Slice x c t\n",
+    "f int32[2]=0,1\ns int32[2]=0,1\na Slice x f s\nb Identity v\n",
 };
 
 /* From a and b to r. */
