@@ -181,10 +181,11 @@ static eddy_status run_loop(eddy_graph *graph, loop *l,
     l->given =
         eddy__arena_allocate_zeroed(&arena, n + l->n_asked, sizeof *l->given);
     l->asked = eddy__arena_allocate(&arena, 1 + l->n_asked, sizeof *l->asked);
-    if (!values || !shapes || !l->inputs || !l->given || !l->asked)
-        status = eddy__fail_memory(err);
-    else
-        status = build_loop(graph, l, values, shapes, err);
+    if (!values || !shapes || !l->inputs || !l->given || !l->asked) {
+        eddy__arena_destroy(&arena);
+        return eddy__fail_memory(err);
+    }
+    status = build_loop(graph, l, values, shapes, err);
     if (status == EDDY_OK && spec->n_outputs > 0)
         memcpy(out_outputs, values + n - spec->n_outputs,
                spec->n_outputs * sizeof *values);

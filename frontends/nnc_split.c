@@ -6,7 +6,7 @@
  * Within the loop, what the part after reads of the part before are internals
  * of the loop that eddy_nnc_while makes.
  */
-#include "frontends/nnc_region.h"
+#include "frontends/nnc_copy.h"
 
 #include "frames/builder.h"
 #include "runtime/base/status.h"
@@ -16,266 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest name of a loop, a number behind it included. */
-#define MAX_NAME 256
-
-typedef struct copier {
-    const eddy__nnc_region *r;
-    eddy_graph *to;
-    eddy__arena arena;
-    char name[MAX_NAME];  /* of the loop */
-    char first[MAX_NAME]; /* the scope of the copies for count 0 */
-
-    /* A node: its number in the new graph; of one inside, the last copy's. */
-    eddy_node *made;
-    /* A node inside: where in `seen` its outputs stand, as they are now. */
-    size_t *first_output;
-    eddy_output *seen;
-    const eddy_output *parameters; /* now */
-    eddy_output count;
-    eddy_node trip_end; /* waits for the ends of the part after, or NO_NODE */
-
-    eddy_output *internals; /* of the old graph, as are these: */
-    size_t n_internals;
-    size_t n_outputs;
-    eddy_node *awaited; /* what the condition waits for */
-    size_t n_awaited;
-
-    /* Room for what one node has. */
-    eddy_output *inputs;
-    eddy_node *controls;
-    eddy_attr *attrs;
-    eddy_error *err;
-} copier;
-
-static const eddy__node *old_node(const copier *c, eddy_node node)
-{
-    return eddy__graph_node(c->r->graph, node);
-}
-
-static bool is_inside(const copier *c, eddy_node node)
-{
-    return eddy__nnc_is(c->r, node, EDDY__NNC_INSIDE);
-}
-
-/* What stands for an output of the old graph where a copy is being made. */
-static eddy_output look_up(const copier *c, eddy_output old)
-{
-    const eddy_nnc_split_spec *spec = c->r->spec;
-
-    if (is_inside(c, old.node))
-        return c->seen[c->first_output[old.node] + old.index];
-    if (spec->counter && eddy__nnc_equal(*spec->counter, old))
-        return c->count;
-    for (size_t i = 0; i < spec->n_carried; i++)
-        if (eddy__nnc_equal(spec->carried[i].to, old))
-            return c->parameters[i];
-    return (eddy_output){c->made[old.node], old.index};
-}
-
-/* ---- nodes outside ---- */
-
-static bool is_back(const copier *c, eddy_node node, uint32_t input)
-{
-    return eddy__is_back_edge(
-        &c->r->flow, old_node(c, node)->inputs[input].node, node, true);
-}
-
-/* A copy as it was, with open inputs. */
-static eddy_status add_outside(copier *c, eddy_node node)
-{
-    const eddy__node *from = old_node(c, node);
-    const eddy__add_options options = {
-        .strict = true,
-        .opaque = !from->op,
-        .forward_edges = true,
-        .device = from->device,
-    };
-    const eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = from->op_name,
-        .name = from->name,
-        .inputs = c->inputs,
-        .n_inputs = from->n_inputs,
-        .attrs = from->attrs,
-        .n_attrs = from->n_attrs,
-    };
-
-    for (uint32_t i = 0; i < from->n_inputs; i++)
-        c->inputs[i] = (eddy_output){EDDY_NO_NODE, 0};
-    return eddy__graph_add(c->to, &spec, &options, &c->made[node], c->err);
-}
-
-static eddy_status connect_outside(copier *c, eddy_node node)
-{
-    const eddy__node *from = old_node(c, node);
-
-    for (uint32_t i = 0; i < from->n_inputs; i++) {
-        const eddy_output input = {c->made[from->inputs[i].node],
-                                   from->inputs[i].index};
-
-        EDDY_TRY(eddy__graph_connect(c->to, c->made[node], i, input, c->err));
-    }
-    for (uint32_t i = 0; i < from->n_controls; i++)
-        EDDY_TRY(eddy__graph_add_control(c->to, c->made[node],
-                                         c->made[from->controls[i]], c->err));
-    return EDDY_OK;
-}
-
-/* The nodes outside that do, or do not, depend on the loop. */
-static eddy_status copy_outside(copier *c, bool is_below)
-{
-    const size_t n = c->r->graph->n_nodes;
-
-    for (eddy_node v = 0; v < n; v++)
-        if (!is_inside(c, v) &&
-            eddy__nnc_is(c->r, v, EDDY__NNC_BELOW) == is_below)
-            EDDY_TRY(add_outside(c, v));
-    for (eddy_node v = 0; v < n; v++)
-        if (!is_inside(c, v) &&
-            eddy__nnc_is(c->r, v, EDDY__NNC_BELOW) == is_below)
-            EDDY_TRY(connect_outside(c, v));
-    return EDDY_OK;
-}
-
-/* ---- nodes inside ---- */
-
-/* The first is there; what a back edge brings comes when the part is copied. */
-static void take_inputs(copier *c, eddy_node node)
-{
-    const eddy__node *from = old_node(c, node);
-    uint32_t forward = 0;
-
-    while (forward < from->n_inputs && is_back(c, node, forward))
-        forward++;
-    for (uint32_t i = 0; i < from->n_inputs; i++)
-        c->inputs[i] =
-            look_up(c, from->inputs[is_back(c, node, i) ? forward : i]);
-}
-
-/*
- * The part after needs no control edge from the part before: the condition
- * waits for those.
- */
-static size_t take_controls(copier *c, eddy_node node)
-{
-    const eddy__node *from = old_node(c, node);
-    const bool is_before = eddy__nnc_is(c->r, node, EDDY__NNC_BEFORE);
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < from->n_controls; i++) {
-        const eddy_node control = from->controls[i];
-
-        if (!is_inside(c, control) ||
-            eddy__nnc_is(c->r, control, EDDY__NNC_BEFORE) == is_before)
-            c->controls[n++] = c->made[control];
-    }
-    if (is_before && eddy__nnc_is(c->r, node, EDDY__NNC_INCOMING) &&
-        c->trip_end != EDDY_NO_NODE)
-        c->controls[n++] = c->trip_end;
-    return n;
-}
-
-/* A copy of a loop has a frame of its own. */
-static eddy_status name_frame(copier *c, const char *scope, eddy_string *frame)
-{
-    static const char between[] = "/inner/";
-    const size_t length = strlen(scope);
-    const size_t size = length + sizeof between + frame->length;
-    char *text = eddy__arena_allocate(&c->arena, size, 1);
-
-    if (!text)
-        return eddy__fail_memory(c->err);
-    memcpy(text, scope, length);
-    memcpy(text + length, between, sizeof between - 1);
-    memcpy(text + length + sizeof between - 1, frame->data, frame->length);
-    *frame = (eddy_string){text, size - 1};
-    return EDDY_OK;
-}
-
-static eddy_status take_attrs(copier *c, const eddy__node *from,
-                              const char *scope, eddy_string *frame)
-{
-    for (uint32_t i = 0; i < from->n_attrs; i++) {
-        c->attrs[i] = from->attrs[i];
-        if (eddy__node_role(from) != EDDY__ROLE_ENTER ||
-            strcmp(from->attrs[i].name, "frame_name") != 0)
-            continue;
-        *frame = from->attrs[i].as.strings[0];
-        EDDY_TRY(name_frame(c, scope, frame));
-        c->attrs[i] = eddy_attr_string("frame_name", frame);
-    }
-    return EDDY_OK;
-}
-
-static eddy_status set_device(copier *c, const eddy__node *from, eddy_node node)
-{
-    if (!from->device)
-        return EDDY_OK;
-    c->to->nodes[node].device =
-        eddy__arena_text(&c->to->arena, from->device, strlen(from->device));
-    return c->to->nodes[node].device ? EDDY_OK : eddy__fail_memory(c->err);
-}
-
-/*
- * Nodes of an inner frame read what is in it alone, so they need nothing of
- * what the builder does for nodes of the loop that is being built.
- */
-static eddy_status copy_inside(copier *c, eddy_node node, const char *scope)
-{
-    const eddy__node *from = old_node(c, node);
-    eddy__builder *b = c->to->builder;
-    const eddy__site site = {eddy__builder_level(b), scope, from->name, false};
-    eddy_string frame;
-    eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = from->op_name,
-        .inputs = c->inputs,
-        .n_inputs = from->n_inputs,
-        .controls = c->controls,
-        .attrs = c->attrs,
-        .n_attrs = from->n_attrs,
-    };
-
-    if (!from->op)
-        return eddy__fail_at(c->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, from,
-                             "'%.64s' is inside, and its op is unknown",
-                             from->name);
-    take_inputs(c, node);
-    spec.n_controls = take_controls(c, node);
-    EDDY_TRY(take_attrs(c, from, scope, &frame));
-    if (eddy__nnc_is_in_frame(c->r, node))
-        EDDY_TRY(eddy__place(b, site, &spec, &c->made[node], c->err));
-    else
-        EDDY_TRY(eddy__adopt(b, site, &spec, &c->made[node], c->err));
-    for (uint32_t i = 0; i < from->n_outputs; i++)
-        c->seen[c->first_output[node] + i] = (eddy_output){c->made[node], i};
-    return set_device(c, from, c->made[node]);
-}
-
-static eddy_status copy_part(copier *c, const eddy_node *nodes, size_t n)
-{
-    const bool is_first = eddy_construct_depth(c->to) == 0;
-    const char *scope = is_first ? c->first : eddy_construct_scope(c->to);
-
-    for (size_t i = 0; i < n; i++)
-        EDDY_TRY(copy_inside(c, nodes[i], scope));
-    for (size_t i = 0; i < n; i++) {
-        const eddy__node *from = old_node(c, nodes[i]);
-
-        for (uint32_t j = 0; j < from->n_inputs; j++)
-            if (is_back(c, nodes[i], j))
-                EDDY_TRY(eddy__graph_connect(c->to, c->made[nodes[i]], j,
-                                             look_up(c, from->inputs[j]),
-                                             c->err));
-    }
-    return EDDY_OK;
-}
-
 /* ---- the parts of the loop ---- */
 
 /* The condition, which waits for all that the loop waits for at this point. */
-static eddy_status copy_condition(copier *c, eddy_output *out_go)
+static eddy_status copy_condition(eddy__nnc_copier *c, eddy_output *out_go)
 {
     const eddy_nnc_split_spec *spec = c->r->spec;
     eddy_output *asked =
@@ -294,7 +38,7 @@ static eddy_status copy_condition(copier *c, eddy_output *out_go)
         controls[n++] = c->trip_end;
     asked[0] = c->count;
     for (size_t i = 0; i < spec->n_tensors; i++)
-        asked[1 + i] = look_up(c, spec->tensors[i]);
+        asked[1 + i] = eddy__nnc_look_up(c, spec->tensors[i]);
     host.controls = node.controls = controls;
     host.n_controls = node.n_controls = n;
     host.inputs = asked;
@@ -308,7 +52,7 @@ static eddy_status copy_condition(copier *c, eddy_output *out_go)
     return eddy_graph_add(c->to, &node, &out_go->node, c->err);
 }
 
-static void begin_part(copier *c, const eddy_output *inputs)
+static void begin_part(eddy__nnc_copier *c, const eddy_output *inputs)
 {
     c->count = inputs[0];
     c->parameters = inputs + 1;
@@ -318,7 +62,7 @@ static eddy_status copy_before(eddy_graph *graph, void *user,
                                const eddy_output *inputs, size_t n,
                                eddy_output *out_results, eddy_error *err)
 {
-    copier *c = user;
+    eddy__nnc_copier *c = user;
     const eddy_nnc_split_spec *spec = c->r->spec;
     size_t n_results = 0;
 
@@ -326,20 +70,21 @@ static eddy_status copy_before(eddy_graph *graph, void *user,
     (void)n;
     (void)err;
     begin_part(c, inputs);
-    EDDY_TRY(copy_part(c, c->r->before, c->r->n_before));
+    EDDY_TRY(eddy__nnc_copy_part(c, c->r->before, c->r->n_before));
     for (size_t i = 0; i < spec->n_outgoing; i++) {
         const eddy_node v = spec->outgoing[i];
 
-        for (uint32_t j = 0; j < old_node(c, v)->n_outputs; j++)
-            out_results[n_results++] = look_up(c, (eddy_output){v, j});
+        for (uint32_t j = 0; j < eddy__nnc_old(c, v)->n_outputs; j++)
+            out_results[n_results++] =
+                eddy__nnc_look_up(c, (eddy_output){v, j});
     }
     for (size_t i = 0; i < c->n_internals; i++)
-        out_results[n_results++] = look_up(c, c->internals[i]);
+        out_results[n_results++] = eddy__nnc_look_up(c, c->internals[i]);
     return copy_condition(c, &out_results[n_results]);
 }
 
 /* Waits for the ends that have been copied now. */
-static eddy_status end_trip(copier *c)
+static eddy_status end_trip(eddy__nnc_copier *c)
 {
     const eddy_nnc_split_spec *spec = c->r->spec;
     eddy_node *ends =
@@ -360,7 +105,7 @@ static eddy_status copy_after(eddy_graph *graph, void *user,
                               const eddy_output *inputs, size_t n,
                               eddy_output *out_results, eddy_error *err)
 {
-    copier *c = user;
+    eddy__nnc_copier *c = user;
     const eddy_nnc_split_spec *spec = c->r->spec;
 
     (void)graph;
@@ -373,16 +118,16 @@ static eddy_status copy_after(eddy_graph *graph, void *user,
         c->seen[c->first_output[old.node] + old.index] =
             inputs[1 + spec->n_carried + i];
     }
-    EDDY_TRY(copy_part(c, c->r->after, c->r->n_after));
+    EDDY_TRY(eddy__nnc_copy_part(c, c->r->after, c->r->n_after));
     for (size_t i = 0; i < spec->n_carried; i++)
-        out_results[i] = look_up(c, spec->carried[i].from);
+        out_results[i] = eddy__nnc_look_up(c, spec->carried[i].from);
     return end_trip(c);
 }
 
 /* ---- what the loop is made of ---- */
 
 /* Notes an output of the part before that the part after needs, once. */
-static void need(copier *c, eddy_output old, bool *is_needed)
+static void need(eddy__nnc_copier *c, eddy_output old, bool *is_needed)
 {
     const size_t at = c->first_output[old.node] + old.index;
 
@@ -392,7 +137,7 @@ static void need(copier *c, eddy_output old, bool *is_needed)
     c->internals[c->n_internals++] = old;
 }
 
-static void await(copier *c, eddy_node node)
+static void await(eddy__nnc_copier *c, eddy_node node)
 {
     for (size_t i = 0; i < c->n_awaited; i++)
         if (c->awaited[i] == node)
@@ -400,12 +145,12 @@ static void await(copier *c, eddy_node node)
     c->awaited[c->n_awaited++] = node;
 }
 
-static void find_internals(copier *c, bool *is_needed)
+static void find_internals(eddy__nnc_copier *c, bool *is_needed)
 {
     const eddy_nnc_split_spec *spec = c->r->spec;
 
     for (size_t i = 0; i < c->r->n_after; i++) {
-        const eddy__node *node = old_node(c, c->r->after[i]);
+        const eddy__node *node = eddy__nnc_old(c, c->r->after[i]);
 
         for (uint32_t j = 0; j < node->n_inputs; j++)
             need(c, node->inputs[j], is_needed);
@@ -423,12 +168,12 @@ static void find_internals(copier *c, bool *is_needed)
 }
 
 /* Room for the node with most inputs, controls and attributes. */
-static bool make_room(copier *c)
+static bool make_room(eddy__nnc_copier *c)
 {
     size_t n_inputs = 0, n_controls = 0, n_attrs = 0;
 
     for (eddy_node v = 0; v < c->r->graph->n_nodes; v++) {
-        const eddy__node *node = old_node(c, v);
+        const eddy__node *node = eddy__nnc_old(c, v);
 
         n_inputs = node->n_inputs > n_inputs ? node->n_inputs : n_inputs;
         n_controls =
@@ -442,7 +187,7 @@ static bool make_room(copier *c)
     return c->inputs && c->controls && c->attrs;
 }
 
-static eddy_status prepare(copier *c)
+static eddy_status prepare(eddy__nnc_copier *c)
 {
     const size_t n = c->r->graph->n_nodes;
     size_t n_seen = 0;
@@ -457,7 +202,9 @@ static eddy_status prepare(copier *c)
     for (eddy_node v = 0; v < n; v++) {
         c->made[v] = EDDY_NO_NODE;
         c->first_output[v] = n_seen;
-        n_seen += is_inside(c, v) ? old_node(c, v)->n_outputs : 0;
+        n_seen += eddy__nnc_is(c->r, v, EDDY__NNC_INSIDE)
+                      ? eddy__nnc_old(c, v)->n_outputs
+                      : 0;
     }
     c->seen = eddy__arena_allocate(&c->arena, n_seen, sizeof *c->seen);
     c->internals =
@@ -467,7 +214,7 @@ static eddy_status prepare(copier *c)
         return eddy__fail_memory(c->err);
     find_internals(c, is_needed);
     for (size_t i = 0; i < c->r->spec->n_outgoing; i++)
-        c->n_outputs += old_node(c, c->r->spec->outgoing[i])->n_outputs;
+        c->n_outputs += eddy__nnc_old(c, c->r->spec->outgoing[i])->n_outputs;
     c->trip_end = EDDY_NO_NODE;
     return EDDY_OK;
 }
@@ -488,7 +235,7 @@ static bool is_taken(const eddy_graph *graph, const char *name)
 }
 
 /* Names of the loop and of the copies ahead of it that nothing has. */
-static eddy_status choose_names(copier *c)
+static eddy_status choose_names(eddy__nnc_copier *c)
 {
     const char *name = c->r->spec->name;
     const eddy_graph *graph = c->r->graph;
@@ -498,17 +245,17 @@ static eddy_status choose_names(copier *c)
     if (!name || !*name)
         name = "while";
     EDDY_TRY(eddy__name_check(name, c->err));
-    if (strlen(name) > MAX_NAME - 32)
+    if (strlen(name) > EDDY__NNC_MAX_NAME - 32)
         return eddy__fail(c->err, EDDY_INVALID_ARGUMENT, EDDY_E_BAD_NAME,
                           "the name of a loop has more than %d bytes",
-                          MAX_NAME - 32);
+                          EDDY__NNC_MAX_NAME - 32);
     length = snprintf(c->name, sizeof c->name, "%s", name);
     do {
         if (n > 0)
             (void)snprintf(c->name + length, sizeof c->name - (size_t)length,
                            "_%zu", n);
-        (void)snprintf(c->first, sizeof c->first, "%.*s_first", MAX_NAME - 8,
-                       c->name);
+        (void)snprintf(c->first, sizeof c->first, "%.*s_first",
+                       EDDY__NNC_MAX_NAME - 8, c->name);
         n++;
     } while (is_taken(graph, c->name) || is_taken(graph, c->first));
     return EDDY_OK;
@@ -517,12 +264,12 @@ static eddy_status choose_names(copier *c)
 /* ---- the whole ---- */
 
 /* In place of each outgoing node, one of its name that has its values. */
-static eddy_status name_outputs(copier *c, const eddy_output *values)
+static eddy_status name_outputs(eddy__nnc_copier *c, const eddy_output *values)
 {
     const eddy_nnc_split_spec *spec = c->r->spec;
 
     for (size_t i = 0; i < spec->n_outgoing; i++) {
-        const eddy__node *from = old_node(c, spec->outgoing[i]);
+        const eddy__node *from = eddy__nnc_old(c, spec->outgoing[i]);
         const eddy_node_spec node = {
             .size = sizeof node,
             .op = from->n_outputs == 1 ? "Identity" : "IdentityN",
@@ -538,7 +285,7 @@ static eddy_status name_outputs(copier *c, const eddy_output *values)
     return EDDY_OK;
 }
 
-static eddy_status build_loop(copier *c, eddy_output *initial,
+static eddy_status build_loop(eddy__nnc_copier *c, eddy_output *initial,
                               eddy_output *outputs)
 {
     const eddy_nnc_split_spec *split = c->r->spec;
@@ -567,16 +314,16 @@ static eddy_status build_loop(copier *c, eddy_output *initial,
 }
 
 /* Of nodes inside only the outgoing ones have something in their place. */
-static void report(const copier *c, eddy_node *out_nodes)
+static void report(const eddy__nnc_copier *c, eddy_node *out_nodes)
 {
     for (eddy_node v = 0; out_nodes && v < c->r->graph->n_nodes; v++)
-        out_nodes[v] =
-            is_inside(c, v) && !eddy__nnc_is(c->r, v, EDDY__NNC_OUTGOING)
-                ? EDDY_NO_NODE
-                : c->made[v];
+        out_nodes[v] = eddy__nnc_is(c->r, v, EDDY__NNC_INSIDE) &&
+                               !eddy__nnc_is(c->r, v, EDDY__NNC_OUTGOING)
+                           ? EDDY_NO_NODE
+                           : c->made[v];
 }
 
-static eddy_status copy_all(copier *c)
+static eddy_status copy_all(eddy__nnc_copier *c)
 {
     const size_t n = c->r->spec->n_carried;
     eddy_output *initial = eddy__arena_allocate(&c->arena, n, sizeof *initial);
@@ -587,15 +334,15 @@ static eddy_status copy_all(copier *c)
     outputs = eddy__arena_allocate(&c->arena, c->n_outputs, sizeof *outputs);
     if (!initial || !outputs)
         return eddy__fail_memory(c->err);
-    EDDY_TRY(copy_outside(c, false));
+    EDDY_TRY(eddy__nnc_copy_outside(c, false));
     EDDY_TRY(build_loop(c, initial, outputs));
-    return copy_outside(c, true);
+    return eddy__nnc_copy_outside(c, true);
 }
 
 static eddy_status split(const eddy__nnc_region *r, eddy_graph **out_graph,
                          eddy_node *out_nodes, eddy_error *err)
 {
-    copier c = {
+    eddy__nnc_copier c = {
         .r = r, .arena = {.allocator = r->graph->arena.allocator}, .err = err};
     eddy_status status = eddy__graph_clone_empty(r->graph, &c.to, err);
 
