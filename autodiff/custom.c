@@ -77,21 +77,23 @@ eddy_status eddy_custom_gradient(eddy_graph *graph, const char *name,
                            .attrs = &attr,
                            .n_attrs = 1};
     eddy_output *list;
-    eddy_status status = EDDY_OK;
+    eddy_status status;
     eddy_node node;
 
     if (!eddy__custom_gradient_find(graph->ctx, text))
         return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_NO_GRADIENT,
                           "no gradient '%s' was defined", name);
     list = eddy__arena_allocate(&arena, spec.n_inputs + 1, sizeof *list);
-    if (!list)
-        status = eddy__fail_memory(err);
-    if (status == EDDY_OK) {
-        memcpy(list, outputs, n_outputs * sizeof *list);
-        memcpy(list + n_outputs, inputs, n_inputs * sizeof *list);
-        spec.inputs = list;
-        status = eddy_graph_add(graph, &spec, &node, err);
+    if (!list) {
+        eddy__arena_destroy(&arena);
+        return eddy__fail_memory(err);
     }
+    for (size_t i = 0; i < n_outputs; i++)
+        list[i] = outputs[i];
+    for (size_t i = 0; i < n_inputs; i++)
+        list[n_outputs + i] = inputs[i];
+    spec.inputs = list;
+    status = eddy_graph_add(graph, &spec, &node, err);
     for (size_t i = 0; i < n_outputs && status == EDDY_OK; i++)
         out_results[i] = (eddy_output){.node = node, .index = (uint32_t)i};
     eddy__arena_destroy(&arena);
