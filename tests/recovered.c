@@ -7,11 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends to `text`, which must have room. */
-static void append(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void append(char *text, size_t size, const char *format, ...)
+void recovered_append(char *text, size_t size, const char *format, ...)
 {
     const size_t length = strlen(text);
     va_list args;
@@ -27,9 +23,10 @@ static void append(char *text, size_t size, const char *format, ...)
 static void append_output(const eddy_graph *graph, eddy_output output,
                           char *text, size_t size)
 {
-    append(text, size, "%s", eddy_graph_node_name(graph, output.node));
+    recovered_append(text, size, "%s",
+                     eddy_graph_node_name(graph, output.node));
     if (output.index > 0)
-        append(text, size, "#%" PRIu32, output.index);
+        recovered_append(text, size, "#%" PRIu32, output.index);
 }
 
 void recovered_branch(const eddy_graph *graph, const eddy_analysis *analysis,
@@ -47,9 +44,9 @@ void recovered_branch(const eddy_graph *graph, const eddy_analysis *analysis,
     }
     for (uint32_t i = 0; i < depth; i++) {
         b = eddy_analysis_branch(analysis, path[i]);
-        append(text, size, "%s", i > 0 ? "/" : "");
+        recovered_append(text, size, "%s", i > 0 ? "/" : "");
         append_output(graph, b->predicate, text, size);
-        append(text, size, ":%" PRIu32, b->side);
+        recovered_append(text, size, ":%" PRIu32, b->side);
     }
     free(path);
 }
@@ -63,13 +60,14 @@ void recovered_counter(const eddy_graph *graph, const eddy_frame *frame,
     snprintf(text, size, "%s", t ? "" : "none");
     if (!t)
         return;
-    append(text, size, "%s from ",
-           eddy_graph_node_name(graph, frame->variables[t->variable].merge));
+    recovered_append(
+        text, size, "%s from ",
+        eddy_graph_node_name(graph, frame->variables[t->variable].merge));
     append_output(graph, t->start, text, size);
-    append(text, size, " %c ", t->is_subtracted ? '-' : '+');
+    recovered_append(text, size, " %c ", t->is_subtracted ? '-' : '+');
     append_output(graph, t->step, text, size);
-    append(text, size, " while %s ", signs[t->comparison]);
+    recovered_append(text, size, " while %s ", signs[t->comparison]);
     append_output(graph, t->limit, text, size);
-    append(text, size, "%s, trips %" PRId64, t->is_only ? "" : " and more",
-           t->trips);
+    recovered_append(text, size, "%s, trips %" PRId64,
+                     t->is_only ? "" : " and more", t->trips);
 }

@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+/* Appends to `text`; fails the test unless it has room. */
+void recovered_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /*
  * The branch from the outside in, a part an enclosing one: "p:1/q:0" is side 0
  * of q inside side 1 of p; an output that is not the first is written "p#2:1".

@@ -47,7 +47,7 @@ static void want(const char *fact)
     recovered_branch(p.graph, a, eddy_analysis_node_branch(a, node), got,
                      sizeof got);
     if (!eddy_analysis_is_exact(a, node))
-        strcat(got, "?");
+        recovered_append(got, sizeof got, "?");
     ck_assert_msg(strcmp(got, colon + 1) == 0, "%s: got '%s'", fact, got);
 }
 

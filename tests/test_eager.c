@@ -3,8 +3,6 @@
 #include "tests/recovered.h"
 #include "tests/suites.h"
 
-#include <string.h>
-
 static program p;
 static eddy_analysis *a;
 
@@ -30,11 +28,8 @@ static void want(const char *wanted)
                   "%s: %s", p.err.node, p.err.message);
     for (size_t i = 0; (e = eddy_analysis_eager(a, i)) != NULL; i++) {
         recovered_branch(p.graph, a, e->branch, branch, sizeof branch);
-        if (i > 0)
-            strcat(got, "; ");
-        strcat(got, eddy_graph_node_name(p.graph, e->node));
-        strcat(got, " ");
-        strcat(got, branch);
+        recovered_append(got, sizeof got, "%s%s %s", i > 0 ? "; " : "",
+                         eddy_graph_node_name(p.graph, e->node), branch);
     }
     ck_assert_str_eq(got, wanted);
 }
