@@ -169,6 +169,11 @@ static void assign_extremum(drawing *d)
     set_value(d, v, binary(d, below(d, 2) ? "Maximum" : "Minimum", a, b));
 }
 
+/*
+ * Blocks hold branches and loops, and those hold blocks, MOST_DEPTH deep at the
+ * most: that is what they draw.
+ */
+/* NOLINTBEGIN(misc-no-recursion) */
 static void draw_block(drawing *d, uint32_t depth, uint32_t n);
 
 static void draw_branch(drawing *d, uint32_t depth)
@@ -371,6 +376,8 @@ static void draw_block(drawing *d, uint32_t depth, uint32_t n)
             draw_array(d);
     }
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 /* What is run: y, its margins, and the derivatives. */
 typedef struct made {

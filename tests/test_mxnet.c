@@ -462,7 +462,7 @@ START_TEST(a_predicate_may_be_a_vector_of_one)
     const eddy_output x = program_int(&p, 7);
     const eddy_output choice = _i ? feed("choice", EDDY_FLOAT32)
                                   : ramp(EDDY_FLOAT32, shape_of(1, 1, 0), 0.5);
-    static const float half = 0.5;
+    static const float half = 0.5F;
     eddy_output y;
 
     parts.body.outer = &x;

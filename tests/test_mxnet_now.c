@@ -498,21 +498,21 @@ static eddy_tensor *choose(eddy_tensor *predicate, eddy_tensor *x)
 }
 
 static const struct {
-    eddy_dtype dtype;
     uint64_t bits;
+    eddy_dtype dtype;
     bool holds;
 } predicates[] = {
-    {EDDY_BOOL, 0, false},
-    {EDDY_BOOL, 1, true},
-    {EDDY_INT8, 0x80, true},
-    {EDDY_UINT16, 0, false},
-    {EDDY_INT64, (uint64_t)1 << 40, true},
-    {EDDY_FLOAT16, 0x8000, false},            /* -0 */
-    {EDDY_FLOAT16, 0x0001, true},             /* the least */
-    {EDDY_FLOAT32, 0x80000000, false},        /* -0 */
-    {EDDY_FLOAT32, 0x7fc00000, true},         /* NaN */
-    {EDDY_FLOAT64, (uint64_t)1 << 63, false}, /* -0 */
-    {EDDY_FLOAT64, 1, true},                  /* the least */
+    {0, EDDY_BOOL, false},
+    {1, EDDY_BOOL, true},
+    {0x80, EDDY_INT8, true},
+    {0, EDDY_UINT16, false},
+    {(uint64_t)1 << 40, EDDY_INT64, true},
+    {0x8000, EDDY_FLOAT16, false},            /* -0 */
+    {0x0001, EDDY_FLOAT16, true},             /* the least */
+    {0x80000000, EDDY_FLOAT32, false},        /* -0 */
+    {0x7fc00000, EDDY_FLOAT32, true},         /* NaN */
+    {(uint64_t)1 << 63, EDDY_FLOAT64, false}, /* -0 */
+    {1, EDDY_FLOAT64, true},                  /* the least */
 };
 
 START_TEST(a_cond_is_that_of_a_graph)
