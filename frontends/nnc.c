@@ -18,6 +18,7 @@
 #include "frontends/attempt.h"
 #include "frontends/writer.h"
 #include "runtime/base/status.h"
+#include "runtime/core/dtype.h"
 
 #include <string.h>
 
@@ -94,6 +95,26 @@ static eddy_status build_before(eddy_graph *graph, const loop *l,
     return EDDY_OK;
 }
 
+/* What a parameter that accumulates is, and what is added to it. */
+static eddy_status accumulate(eddy_graph *graph, const loop *l, size_t i,
+                              eddy_output now, eddy_output *next,
+                              eddy_error *err)
+{
+    const char *name = l->spec->name;
+    const eddy_dtype wanted = eddy_graph_output_dtype(graph, now);
+    const eddy_dtype given = eddy_graph_output_dtype(graph, *next);
+    eddy__writer w = eddy__writer_of(graph, err);
+
+    if (given != wanted || !eddy__dtype_in(wanted, EDDY__NUMBERS))
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+                          "parameter %zu of '%.64s' accumulates: it is %s, and "
+                          "what is to be added to it is %s",
+                          i, name && *name ? name : "while",
+                          eddy_dtype_name(wanted), eddy_dtype_name(given));
+    *next = eddy__write_binary(&w, "AddV2", now, *next);
+    return w.status;
+}
+
 static eddy_status build_after(eddy_graph *graph, const loop *l,
                                const eddy_output *now, eddy_output *next,
                                eddy_error *err)
@@ -109,6 +130,10 @@ static eddy_status build_after(eddy_graph *graph, const loop *l,
         EDDY_TRY(eddy__want_values(graph, next + PARAMETERS, spec->n_parameters,
                                    err));
     }
+    for (size_t i = 0; spec->accumulates && i < spec->n_parameters; i++)
+        if (spec->accumulates[i])
+            EDDY_TRY(accumulate(graph, l, i, now[PARAMETERS + i],
+                                &next[PARAMETERS + i], err));
     next[COUNT] =
         eddy__write_binary(&w, "AddV2", now[COUNT], eddy__write_int64(&w, 1));
     return w.status;

@@ -301,6 +301,7 @@ static eddy_status build_loop(eddy__nnc_copier *c, eddy_output *initial,
         .user = c,
         .changes_shape = split->changes_shape,
         .parallel_iterations = split->parallel_iterations,
+        .accumulates = split->accumulates,
     };
 
     for (size_t i = 0; i < split->n_carried; i++) {

@@ -68,6 +68,12 @@ typedef struct eddy_nnc_while_spec {
      */
     bool changes_shape;
     int64_t parallel_iterations; /* 0: 10 */
+    /*
+     * NULL, or for each parameter whether it accumulates: then its next value
+     * is what it is plus what `after` gives, a sum in the end.  A gradient that
+     * is written as a loop sums up so what the iterations give.
+     */
+    const bool *accumulates;
 } eddy_nnc_while_spec;
 
 /*
@@ -78,7 +84,8 @@ typedef struct eddy_nnc_while_spec {
  * Errors: EDDY_E_ARGUMENT for NULLs and sizes; EDDY_E_INPUT_COUNT for counts
  * that are too large; EDDY_E_PREDICATE for a condition that is no bool scalar;
  * EDDY_E_INPUT_DTYPE for a parameter, internal or output that changes its
- * dtype, EDDY_E_SHAPE likewise; what the functions return.
+ * dtype, or accumulates and is of no number's, EDDY_E_SHAPE likewise for a
+ * change; what the functions return.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_nnc_while(
     eddy_graph *graph, const eddy_nnc_while_spec *spec,
@@ -86,7 +93,10 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_nnc_while(
 
 /* ---- a loop, made of nodes of a graph ---- */
 
-/* At the end of an iteration `to` takes the value of `from`. */
+/*
+ * At the end of an iteration `to` takes the value of `from`, or if it
+ * accumulates `to + from`.
+ */
 typedef struct eddy_nnc_carried {
     eddy_output from; /* of a node inside, or a value from outside */
     eddy_output to;   /* from outside: what nodes inside read */
@@ -131,6 +141,8 @@ typedef struct eddy_nnc_split_spec {
     void *condition_user;
     bool changes_shape; /* as in eddy_nnc_while_spec */
     int64_t parallel_iterations;
+    /* NULL, or for each of the carried whether its `to` accumulates. */
+    const bool *accumulates;
 } eddy_nnc_split_spec;
 
 /*
