@@ -118,8 +118,7 @@ typedef enum eddy_status {
     X(FULL, "a push onto a full stack or list")                                \
     X(CONSTRUCT, "a loop or branch that is not open, or is not closed")        \
     X(VALUE_SCOPE, "a value used outside of its loop or branch")               \
-    X(HOST_CALLBACK, "a host callback where there can be none, or that "       \
-                     "failed")                                                 \
+    X(HOST_CALLBACK, "a host callback that failed, or can't be here")          \
     X(NOT_COUNTED, "a loop that cannot be unrolled")                           \
     X(SUBGRAPH, "nodes or edges that a loop made of them can't have")          \
     X(RECURRENCE, "a recurrence that cannot become a loop")

@@ -118,7 +118,8 @@ static eddy_status clone_settings(const eddy_graph *graph,
     if (!eddy__host_table_copy(&graph->host, copy->arena.allocator,
                                &copy->host)) {
         eddy_graph_destroy(copy);
-        return eddy__fail_memory(err);
+        (void)eddy__fail_memory(err);
+        return EDDY_RESOURCE_EXHAUSTED;
     }
     *out_graph = copy;
     return EDDY_OK;
