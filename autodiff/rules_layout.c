@@ -193,6 +193,13 @@ eddy_status eddy__grad_transpose(eddy_gradient *g)
     return EDDY_OK;
 }
 
+eddy_status eddy__grad_conjugate_transpose(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("ConjugateTranspose", DY(0), OP("InvertPermutation", X(1))));
+    return EDDY_OK;
+}
+
 eddy_status eddy__grad_reverse(eddy_gradient *g)
 {
     if (WANTS(0))

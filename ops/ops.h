@@ -14,6 +14,7 @@
     X(batch_norm)                                                              \
     X(bias)                                                                    \
     X(binary)                                                                  \
+    X(bitcast)                                                                 \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \
     X(clip)                                                                    \
@@ -52,6 +53,7 @@
     X(slice)                                                                   \
     X(softmax)                                                                 \
     X(stack)                                                                   \
+    X(stitch)                                                                  \
     X(tensor_array)                                                            \
     X(tensor_array_bulk)                                                       \
     X(tensor_list)                                                             \

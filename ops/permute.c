@@ -1,6 +1,6 @@
 /*
- * Ops that put elements in another order or repeat them: Transpose, ReverseV2,
- * Roll, Tile, BroadcastTo, InvertPermutation.
+ * Ops that put elements in another order or repeat them: Transpose,
+ * ConjugateTranspose, ReverseV2, Roll, Tile, BroadcastTo, InvertPermutation.
  */
 #include "ops/box.h"
 #include "ops/elements.h"
@@ -62,7 +62,8 @@ static bool keeps_order(const eddy_shape *of, const int32_t *perm)
     return true;
 }
 
-static eddy_status run_transpose(eddy_kernel *k)
+/* `may_share`: the output may be the input's own elements. */
+static eddy_status transpose(eddy_kernel *k, bool may_share)
 {
     const eddy_shape *of = eddy__in_shape(k, 0);
     size_t size = eddy__element_size(eddy__in_dtype(k, 0));
@@ -74,13 +75,46 @@ static eddy_status run_transpose(eddy_kernel *k)
     EDDY_TRY(read_permutation(k, of->rank, perm));
     for (int32_t d = 0; d < of->rank; d++)
         shape.dims[d] = of->dims[perm[d]];
-    if (keeps_order(of, perm))
+    if (may_share && keeps_order(of, perm))
         return eddy__output_reshaped(k, 0, 0, &shape);
     eddy__dense_strides(of, size, from);
     eddy__dense_strides(&shape, size, to);
     for (int32_t d = 0; d < of->rank; d++)
         eddy__box_add(&box, shape.dims[d], from[perm[d]], to[d]);
     return copy_box(k, &shape, &box, 0);
+}
+
+static eddy_status run_transpose(eddy_kernel *k)
+{
+    return transpose(k, true);
+}
+
+static eddy_status run_conjugate_transpose(eddy_kernel *k)
+{
+    eddy__value *out = eddy__out(k, 0);
+    float *parts;
+    int64_t n = 1;
+
+    EDDY_TRY(transpose(k, false));
+    if (out->kind == EDDY__SCALAR) {
+        parts = (float *)(void *)&out->as;
+    } else {
+        parts = out->as.tensor->data;
+        n = out->as.tensor->count;
+    }
+    for (int64_t i = 0; i < n; i++)
+        parts[2 * i + 1] = -parts[2 * i + 1];
+    return EDDY_OK;
+}
+
+static eddy_status prepare_conjugate_transpose(eddy_infer *infer)
+{
+    EDDY_TRY(eddy__prepare_movable(infer));
+    eddy_infer_set_kernel(infer,
+                          eddy_infer_input_dtype(infer, 0) == EDDY_COMPLEX64
+                              ? run_conjugate_transpose
+                              : run_transpose);
+    return EDDY_OK;
 }
 
 static eddy_status infer_transpose(eddy_infer *infer)
@@ -426,6 +460,10 @@ static const eddy_op_spec specs[] = {
         "T: type, Tperm: index = int32", infer_transpose, run_transpose,
         eddy__prepare_movable, 0,
         "The input with its dimensions in another order."),
+    ROW("ConjugateTranspose", "x: T, perm: Tperm", "y: T",
+        "T: type, Tperm: index = int32", infer_transpose, NULL,
+        prepare_conjugate_transpose, 0,
+        "The conjugate of the input with its dimensions in another order."),
     ROW("Reverse", "tensor: T, dims: bool", "output: T", "T: type",
         eddy__infer_unchanged, run_reverse, eddy__prepare_movable, 0,
         "The input backwards along the dimensions that dims says."),

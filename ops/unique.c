@@ -1,6 +1,7 @@
 /*
  * Unique: the different elements of a vector, in the order in which they first
- * come, and for each element the number of the one that it equals.
+ * come, and for each element the number of the one that it equals;
+ * UniqueWithCounts says also how often each comes.
  *
  * The two zeros of a float are equal, and a NaN equals nothing.
  */
@@ -164,6 +165,35 @@ static eddy_status put_different(eddy_kernel *k, const lookup *l)
     return eddy__elements_done(k, 0);
 }
 
+/* How many elements have each number. */
+static void count_all(eddy_kernel *k, eddy_dtype dtype, const void *numbers,
+                      int64_t n, void *out)
+{
+    const int64_t different = eddy__out(k, 2)->as.tensor->count;
+
+    memset(out, 0, (size_t)different * eddy_dtype_size(dtype));
+    for (int64_t i = 0; i < n; i++)
+        if (dtype == EDDY_INT32)
+            ((int32_t *)out)[((const int32_t *)numbers)[i]]++;
+        else
+            ((int64_t *)out)[((const int64_t *)numbers)[i]]++;
+}
+
+/* Output 2, if there is one, of the numbers that output 1 has. */
+static eddy_status put_counts(eddy_kernel *k, const lookup *l, eddy_dtype index,
+                              const void *numbers)
+{
+    const eddy_shape shape = eddy__shape_vector(l->n);
+    void *out;
+
+    if (k->node->n_out < 3)
+        return EDDY_OK;
+    EDDY_TRY(eddy__output(k, 2, index, &shape, &out));
+    if (l->n > 0)
+        count_all(k, index, numbers, eddy__in_count(k, 0), out);
+    return EDDY_OK;
+}
+
 static eddy_status run_unique(eddy_kernel *k)
 {
     const eddy_shape *of = eddy__in_shape(k, 0);
@@ -188,7 +218,9 @@ static eddy_status run_unique(eddy_kernel *k)
                            "no memory for a table of %" PRId64 " elements",
                            of->dims[0]);
     number_all(&l, of->dims[0], index, out);
-    status = put_different(k, &l);
+    status = put_counts(k, &l, index, out);
+    if (status == EDDY_OK)
+        status = put_different(k, &l);
     eddy__tensor_recycle(k->heap, table);
     return status;
 }
@@ -200,6 +232,8 @@ static eddy_status infer_unique(eddy_infer *infer)
 
     eddy_infer_set_output(infer, 0, &different);
     eddy_infer_set_output(infer, 1, of->rank == 1 ? of : &different);
+    if (eddy_infer_outputs(infer) == 3)
+        eddy_infer_set_output(infer, 2, &different);
     return EDDY_OK;
 }
 
@@ -209,6 +243,12 @@ static const eddy_op_spec specs[] = {
      eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
      "The different elements of a vector, and which one each element is.",
      "TensorFlow Unique", NULL},
+    {sizeof(eddy_op_spec), "UniqueWithCounts", "x: T",
+     "y: T, idx: out_idx, count: out_idx", "T: type, out_idx: index = int32",
+     infer_unique, run_unique, eddy__prepare_movable,
+     EDDY_OP_NOT_DIFFERENTIABLE,
+     "Unique, and how often each of the different elements comes.",
+     "TensorFlow UniqueWithCounts", NULL},
 };
 
 const eddy__op_table eddy__unique_ops = {specs, NULL,

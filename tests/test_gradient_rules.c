@@ -473,6 +473,15 @@ static const char *const programs[] = {
     "c Mul b b\n"
     "e Mul b:1 b:1\n"
     "y MatMul c e\n",
+    /* rows and blocks */
+    "p int32[2]=1,0\nq Mul x x\na ConjugateTranspose q p\ny Mul a a\n",
+    "i int32[2]=2,0\nj int32[2]=3,1\nq Mul x x\n"
+    "y DynamicStitch i j q x\n",
+    "i int32[2,3]=5,1,2,0,4,3\na ParallelDynamicStitch i x\ny Mul a a\n",
+    "i int32[2]=2,0\nd DynamicPartition x i num_partitions=3\n"
+    "y Mul d d:2\n",
+    "i int32[2,3]=0,1,1,0,1,0\nd DynamicPartition x i num_partitions=2\n"
+    "y Mul d d:1\n",
 };
 
 START_TEST(rules_agree_with_differences)

@@ -29,6 +29,45 @@ START_TEST(transpose_swaps_a_matrix_of_every_dtype)
 }
 END_TEST
 
+/* Real numbers as Transpose; complex ones are turned, in place too. */
+START_TEST(conjugate_transpose_turns_every_dtype)
+{
+    eddy_dtype dtype = layout_dtype(_i);
+    eddy_tensor *x = layout_range(&h, dtype, 0, 2, matrix);
+
+    if (dtype == EDDY_COMPLEX64)
+        return;
+    ck_assert_int_eq(harness_run(&h, "ConjugateTranspose", x,
+                                 harness_vector(&h, EDDY_INT64, 1, 0)),
+                     EDDY_OK);
+    layout_want(&h, 0, dtype, 2, turned, LAYOUT_NUMBERS(0, 3, 1, 4, 2, 5));
+}
+END_TEST
+
+START_TEST(conjugate_transpose_negates_imaginary_parts)
+{
+    static const float x[] = {1, 2, 3, -4, 5, 6, 7, 8, 9, 10, 11, 12};
+    static const float y[] = {1, -2, 7, -8, 3, 4, 9, -10, 5, -6, 11, -12};
+    static const float z[] = {1, -2, 3, 4, 5, -6, 7, -8, 9, -10, 11, -12};
+    eddy_tensor *of = harness_tensor(&h, EDDY_COMPLEX64, 2, matrix, x);
+
+    ck_assert_int_eq(harness_run(&h, "ConjugateTranspose", of,
+                                 harness_vector(&h, EDDY_INT32, 1, 0)),
+                     EDDY_OK);
+    harness_want(&h, 0, EDDY_COMPLEX64, 2, turned);
+    ck_assert_mem_eq(eddy_tensor_data(h.outputs[0]), y, sizeof y);
+    ck_assert_int_eq(harness_run(&h, "ConjugateTranspose", of,
+                                 harness_vector(&h, EDDY_INT32, 0, 1)),
+                     EDDY_OK);
+    ck_assert_mem_eq(eddy_tensor_data(h.outputs[0]), z, sizeof z);
+    ck_assert_int_eq(harness_run(&h, "ConjugateTranspose",
+                                 harness_tensor(&h, EDDY_COMPLEX64, 0, NULL, x),
+                                 layout_ints(&h, 0, NULL)),
+                     EDDY_OK);
+    ck_assert_mem_eq(eddy_tensor_data(h.outputs[0]), y, 2 * sizeof *y);
+}
+END_TEST
+
 /* Against element by element arithmetic. */
 static void check_permutation(const int *perm)
 {
@@ -342,6 +381,9 @@ TCase *ops_permute_tests(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, transpose_swaps_a_matrix_of_every_dtype, 0,
                         LAYOUT_DTYPES);
+    tcase_add_loop_test(tests, conjugate_transpose_turns_every_dtype, 0,
+                        LAYOUT_DTYPES);
+    tcase_add_test(tests, conjugate_transpose_negates_imaginary_parts);
     tcase_add_test(tests, transpose_takes_four_dimensions_in_any_order);
     tcase_add_test(tests, transpose_works_in_blocks);
     tcase_add_test(tests, transpose_takes_scalars_and_empty_tensors);

@@ -34,6 +34,26 @@ START_TEST(equal_elements_are_found)
 }
 END_TEST
 
+START_TEST(equal_elements_are_counted)
+{
+    const eddy_dtype long_type = EDDY_INT64;
+    const eddy_attr attr = eddy_attr_type("out_idx", &long_type);
+    const int64_t six = 6, three = 3, none = 0;
+    eddy_tensor *x = layout_tensor(&h, EDDY_STRING, 1, &six,
+                                   LAYOUT_NUMBERS(7, 2, 7, 7, 0, 2));
+
+    layout_run(&h, "UniqueWithCounts", LAYOUT_INPUTS(x), NULL, 0);
+    layout_want(&h, 0, EDDY_STRING, 1, &three, LAYOUT_NUMBERS(7, 2, 0));
+    layout_want(&h, 1, EDDY_INT32, 1, &six, LAYOUT_NUMBERS(0, 1, 0, 0, 2, 1));
+    layout_want(&h, 2, EDDY_INT32, 1, &three, LAYOUT_NUMBERS(3, 2, 1));
+    layout_run(&h, "UniqueWithCounts", LAYOUT_INPUTS(x), &attr, 1);
+    layout_want(&h, 2, EDDY_INT64, 1, &three, LAYOUT_NUMBERS(3, 2, 1));
+    layout_run(&h, "UniqueWithCounts", LAYOUT_INPUTS(layout_ints(&h, 0, NULL)),
+               NULL, 0);
+    layout_want(&h, 2, EDDY_INT32, 1, &none, NULL);
+}
+END_TEST
+
 START_TEST(there_are_two_truths)
 {
     const int64_t three = 3, two = 2;
@@ -100,6 +120,7 @@ TCase *ops_unique_tests(void)
 
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, equal_elements_are_found, 0, LAYOUT_DTYPES - 1);
+    tcase_add_test(tests, equal_elements_are_counted);
     tcase_add_test(tests, there_are_two_truths);
     tcase_add_loop_test(tests, zeros_are_equal_and_nans_are_not, 0, 4);
     tcase_add_test(tests, many_elements_keep_their_order);
