@@ -233,12 +233,18 @@ eddy_status eddy__capture(eddy__builder *b, uint32_t level, eddy_output value,
 
 /* ---- what nothing holds back ---- */
 
-static bool is_invariant(const eddy_graph *graph, eddy_output value)
+/* One of that loop: a frame that was made by hand in it has its own. */
+static bool is_invariant(const eddy_graph *graph, const eddy__level *loop,
+                         eddy_output value)
 {
     const eddy__node *node = &graph->nodes[value.node];
+    const eddy_attr *frame = eddy__node_attr(node, "frame_name");
 
     return eddy__node_role(node) == EDDY__ROLE_ENTER &&
-           eddy__node_bool(node, "is_constant");
+           eddy__node_bool(node, "is_constant") &&
+           frame->as.strings[0].length == strlen(loop->frame_name) &&
+           memcmp(frame->as.strings[0].data, loop->frame_name,
+                  frame->as.strings[0].length) == 0;
 }
 
 /* Does a node of a branch wait for one that is in the branch? */
@@ -265,7 +271,7 @@ static bool needs_pivot(const eddy__builder *b, uint32_t level,
     if (b->levels[level].kind == EDDY__LEVEL_BRANCH)
         return spec->n_inputs == 0 && !waits_inside(b, level, spec);
     for (size_t i = 0; i < spec->n_inputs; i++)
-        if (!is_invariant(b->graph, spec->inputs[i]))
+        if (!is_invariant(b->graph, &b->levels[level], spec->inputs[i]))
             return false;
     return n_inside == 0;
 }

@@ -61,7 +61,7 @@ static eddy_status add_kept(eddy__unrolling *u, eddy_graph *to, eddy_node v,
     const bool is_border =
         is_own(u, v, EDDY__ROLE_EXIT) || is_own(u, v, EDDY__ROLE_ENTER);
     const eddy__add_options options = {.strict = true,
-                                       .opaque = true,
+                                       .opaque = !node->op,
                                        .forward_edges = true,
                                        .device = node->device};
     const eddy_dtype dtype =
@@ -147,10 +147,7 @@ eddy_status eddy__unroll_all(eddy__unrolling *u, eddy_graph **out_graph)
             (eddy_output){u->frame->invariants[i], 0};
     EDDY_TRY(eddy__unroll_trips(u, u->counting.trips, false));
     EDDY_TRY(connect_exits(u));
-    EDDY_TRY(eddy_graph_create(u->graph->ctx, &to, u->err));
-    to->reader = u->graph->reader;
-    to->producer = u->graph->producer;
-    to->min_consumer = u->graph->min_consumer;
+    EDDY_TRY(eddy__graph_clone_empty(u->graph, &to, u->err));
     status = take_out(u, to);
     if (status == EDDY_OK)
         *out_graph = to;

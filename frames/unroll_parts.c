@@ -186,6 +186,10 @@ static eddy_status check_node(const eddy__unrolling *u, eddy_node id)
 {
     const eddy__node *node = eddy__unroll_node(u, id);
 
+    if (node->op && node->op->flags & EDDY__OP_HOST)
+        return eddy__unroll_fail(u, id,
+                                 "it asks the host, in the order of the "
+                                 "iterations");
     if (node->op && node->op->flags & EDDY__OP_ORDERED)
         return eddy__unroll_fail(u, id,
                                  "it draws from a generator of its own, which "

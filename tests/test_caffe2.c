@@ -477,6 +477,47 @@ START_TEST(a_net_may_hold_another)
 }
 END_TEST
 
+/* h_next = h_prev * decay^4 + x_t: the innermost loop reads one of the net. */
+static void looping_net(void)
+{
+    eddy_output decay, two;
+    counted outer, inner;
+
+    begin_net();
+    decay = blob("decay");
+    two = program_int(&p, 2);
+    outer = construct_counted(&p, two, blob("h_prev"));
+    inner = construct_counted(&p, two, outer.now);
+    construct_end_counted(&p, &inner,
+                          program_binary(&p, "Mul", inner.now, decay));
+    construct_end_counted(&p, &outer, inner.results[1]);
+    recurrent_named(&p, "AddV2", "h_next", outer.results[1], blob("x_t"));
+    end_net();
+}
+
+START_TEST(a_net_may_hold_loops_in_each_other)
+{
+    const double x[] = {1, 2, 3}, half = 0.5;
+    trial_feed feeds[3];
+    trial_result found;
+    eddy_output out;
+    double h[3] = {0};
+
+    looping_net();
+    feeds[0] = trial_placeholder(&p, EDDY_FLOAT64, &TRIAL_SHAPE(3), x, false);
+    feeds[1] = trial_placeholder(&p, EDDY_FLOAT64, &scalar, NULL, true);
+    feeds[2] = trial_placeholder(&p, EDDY_FLOAT64, &scalar, &half, true);
+    want_ok(eddy_graph_add_op(p.graph, "Identity", "decay", &feeds[2].at, 1,
+                              NULL, &p.err));
+    for (int i = 0; i < 3; i++)
+        h[i] = (i > 0 ? h[i - 1] : 1) / 16 + x[i];
+    out = build_nested(feeds, feeds[1].at);
+    found = trial_both(&p, feeds, 3, out);
+    trial_want(&found, &TRIAL_SHAPE(3), h);
+    trial_gradients(&p, feeds, 3, out);
+}
+END_TEST
+
 /* Twice over all of it, in the branch taken: the last h is the next start. */
 START_TEST(a_network_in_a_loop_and_in_a_branch)
 {
@@ -517,6 +558,7 @@ TCase *caffe2_tests(void)
                         N_OF(times));
     tcase_add_test(tc, an_input_with_too_few_rows_is_refused);
     tcase_add_test(tc, a_net_may_hold_another);
+    tcase_add_test(tc, a_net_may_hold_loops_in_each_other);
     tcase_add_test(tc, a_network_in_a_loop_and_in_a_branch);
     return tc;
 }

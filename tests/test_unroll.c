@@ -295,6 +295,51 @@ START_TEST(a_loop_in_a_branch_does_not_run_where_it_did_not)
 }
 END_TEST
 
+/* Is the number odd? */
+static eddy_status is_odd(eddy_kernel *call, void *user, bool *out_value)
+{
+    (void)user;
+    *out_value = *(const int64_t *)eddy_kernel_input(call, 0).data % 2;
+    return EDDY_OK;
+}
+
+/* now = now * 3 or now + i, by what the host says of i */
+static eddy_output build_host(eddy_output n)
+{
+    counted c = construct_counted(&p, n, program_int(&p, 1));
+    const eddy_host_spec host = {
+        .size = sizeof host, .inputs = &c.i, .n_inputs = 1};
+    eddy_output odd, next;
+
+    if (eddy_graph_add_host_predicate(p.graph, &host, is_odd, &odd, &p.err))
+        ck_abort_msg("%s", p.err.message);
+    construct_cond(&p, odd);
+    construct_else(&p, program_binary(&p, "Mul", c.now, program_int(&p, 3)));
+    next = construct_end_cond(&p, program_binary(&p, "AddV2", c.now, c.i));
+    construct_end_counted(&p, &c, next);
+    return c.results[1];
+}
+
+/* Of a loop beside the unrolled one; a loop that asks it is not copied. */
+START_TEST(the_host_is_asked_as_before)
+{
+    const eddy_output n = construct_feed(&p, "n", EDDY_INT64);
+    counted c = construct_counted(&p, program_int(&p, 4), n);
+
+    construct_end_counted(&p, &c, program_binary(&p, "Mul", c.now, n));
+    program_binary(&p, "Sub", build_host(n), c.results[1]);
+    unroll(0);
+    ck_assert_uint_eq(loops_of(unrolled), 1);
+    for (int64_t i = 0; i < 6; i++)
+        want_same("Sub", i);
+    unroll(2);
+    want_same("Sub", 5);
+    ck_assert_int_eq(try_unroll(2, "while_1"), EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(p.err.detail, EDDY_E_NOT_COUNTED);
+    ck_assert_ptr_nonnull(strstr(p.err.message, "host"));
+}
+END_TEST
+
 /* Gradients of xx with respect to x, the factor and the term. */
 static void add_gradients(eddy_graph *graph)
 {
@@ -507,6 +552,7 @@ TCase *unroll_tests(void)
     tcase_add_test(tc, loops_in_each_other_are_copied_with_frames_of_their_own);
     tcase_add_test(tc, known_loops_in_each_other_vanish);
     tcase_add_test(tc, a_loop_in_a_branch_does_not_run_where_it_did_not);
+    tcase_add_test(tc, the_host_is_asked_as_before);
     tcase_add_test(tc, gradients_are_the_same_to_the_bit);
     tcase_add_test(tc, gradients_of_all_trips_are_the_same_to_the_bit);
     tcase_add_test(tc, a_graph_with_gradients_is_unrolled_itself);
