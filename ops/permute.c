@@ -24,7 +24,8 @@ static eddy_status copy_box(eddy_kernel *k, const eddy_shape *shape,
 
 /* ---- Transpose ---- */
 
-/* Reads which input dimension each output dimension is. */
+/* Reads which input dimension each output dimension is; some may count from
+   behind. */
 static eddy_status read_permutation(eddy_kernel *k, int32_t rank, int32_t *perm)
 {
     uint32_t seen = 0;
@@ -34,10 +35,11 @@ static eddy_status read_permutation(eddy_kernel *k, int32_t rank, int32_t *perm)
     for (int32_t d = 0; d < rank; d++) {
         int64_t p = eddy__view_index(&view, d);
 
-        if (p < 0 || p >= rank)
+        if (p < -(int64_t)rank || p >= rank)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
-                               "perm[%d] = %" PRId64 " is not in [0, %d)", d, p,
-                               rank);
+                               "perm[%d] = %" PRId64 " is not in [-%d, %d)", d,
+                               p, rank, rank);
+        p += p < 0 ? rank : 0;
         if (seen >> p & 1u)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                                "perm[%d] = %" PRId64 " is there twice", d, p);

@@ -128,6 +128,33 @@ static eddy_status check_one_unknown(eddy_kernel *k, const eddy_shape *shape)
     return EDDY_OK;
 }
 
+/* The product of the dimensions that are more than 0. */
+static bool positive_product(const eddy_shape *shape, int64_t *out_product)
+{
+    *out_product = 1;
+    for (int32_t d = 0; d < shape->rank; d++)
+        if (shape->dims[d] > 0 &&
+            __builtin_mul_overflow(*out_product, shape->dims[d], out_product))
+            return false;
+    return true;
+}
+
+/*
+ * Fills in the -1 of a shape that has a 0 too, as TensorFlow does: any size
+ * would do for an empty tensor, and it gets what is left of the input when the
+ * zeros of both are left out.
+ */
+static bool resolve_empty(const eddy_shape *of, int32_t unknown,
+                          eddy_shape *shape)
+{
+    int64_t have, want;
+
+    if (!positive_product(of, &have) || !positive_product(shape, &want))
+        return false;
+    shape->dims[unknown] = have / want;
+    return true;
+}
+
 /* Fills in the -1 of `shape` for a tensor of `count` elements. */
 static eddy_status resolve_shape(eddy_kernel *k, int64_t count,
                                  eddy_shape *shape)
@@ -148,6 +175,9 @@ static eddy_status resolve_shape(eddy_kernel *k, int64_t count,
                            " values, but the requested shape has %" PRId64,
                            count, product);
     }
+    if (product == 0 && count == 0 &&
+        resolve_empty(eddy__in_shape(k, 0), unknown, shape))
+        return EDDY_OK;
     if (product == 0)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "reshape cannot infer the missing size %d unless "

@@ -26,6 +26,10 @@ START_TEST(transpose_swaps_a_matrix_of_every_dtype)
         harness_run(&h, "Transpose", x, harness_vector(&h, EDDY_INT64, 1, 0)),
         EDDY_OK);
     layout_want(&h, 0, dtype, 2, turned, LAYOUT_NUMBERS(0, 3, 1, 4, 2, 5));
+    ck_assert_int_eq(
+        harness_run(&h, "Transpose", x, harness_vector(&h, EDDY_INT32, -1, -2)),
+        EDDY_OK);
+    layout_want(&h, 0, dtype, 2, turned, LAYOUT_NUMBERS(0, 3, 1, 4, 2, 5));
 }
 END_TEST
 
@@ -151,9 +155,9 @@ START_TEST(transpose_refuses_what_is_no_permutation)
         int n, perm[3];
         eddy_detail detail;
     } cases[] = {
-        {2, {0, 2}, EDDY_E_INDEX},    {2, {0, -1}, EDDY_E_INDEX},
-        {2, {1, 1}, EDDY_E_VALUE},    {1, {0}, EDDY_E_SHAPE},
-        {3, {0, 1, 2}, EDDY_E_SHAPE},
+        {2, {0, 2}, EDDY_E_INDEX}, {2, {0, -3}, EDDY_E_INDEX},
+        {2, {1, 1}, EDDY_E_VALUE}, {2, {1, -1}, EDDY_E_VALUE},
+        {1, {0}, EDDY_E_SHAPE},    {3, {0, 1, 2}, EDDY_E_SHAPE},
     };
 
     harness_want_error(
@@ -387,7 +391,7 @@ TCase *ops_permute_tests(void)
     tcase_add_test(tests, transpose_takes_four_dimensions_in_any_order);
     tcase_add_test(tests, transpose_works_in_blocks);
     tcase_add_test(tests, transpose_takes_scalars_and_empty_tensors);
-    tcase_add_loop_test(tests, transpose_refuses_what_is_no_permutation, 0, 5);
+    tcase_add_loop_test(tests, transpose_refuses_what_is_no_permutation, 0, 6);
     tcase_add_loop_test(tests, reverse_turns_every_dtype, 0, LAYOUT_DTYPES);
     tcase_add_loop_test(tests, reverse_takes_a_flag_a_dimension, 0,
                         LAYOUT_DTYPES);

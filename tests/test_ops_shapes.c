@@ -120,6 +120,23 @@ START_TEST(reshape_takes_empty_tensors)
 }
 END_TEST
 
+/* The -1 of an empty tensor is what the other sizes leave, without zeros. */
+START_TEST(reshape_finds_a_size_beside_a_zero)
+{
+    const int64_t dims[] = {0, 6}, to[] = {0, 6}, three[] = {3, 0, 2};
+    eddy_tensor *x = layout_range(&h, EDDY_FLOAT32, 0, 2, dims);
+
+    layout_run(&h, "Reshape",
+               LAYOUT_INPUTS(x, layout_ints(&h, 2, LAYOUT_NUMBERS(0, -1))),
+               NULL, 0);
+    layout_want(&h, 0, EDDY_FLOAT32, 2, to, NULL);
+    layout_run(&h, "Reshape",
+               LAYOUT_INPUTS(x, layout_ints(&h, 3, LAYOUT_NUMBERS(-1, 0, 2))),
+               NULL, 0);
+    layout_want(&h, 0, EDDY_FLOAT32, 3, three, NULL);
+}
+END_TEST
+
 START_TEST(reshape_refuses_what_does_not_fit)
 {
     static const struct {
@@ -240,6 +257,7 @@ TCase *ops_shapes_tests(void)
     tcase_add_loop_test(tests, reshape_gives_every_dtype_another_shape, 0,
                         LAYOUT_DTYPES);
     tcase_add_test(tests, reshape_takes_empty_tensors);
+    tcase_add_test(tests, reshape_finds_a_size_beside_a_zero);
     tcase_add_loop_test(tests, reshape_refuses_what_does_not_fit, 0, 7);
     tcase_add_loop_test(tests, expand_dims_puts_in_a_one, 0, 5);
     tcase_add_test(tests, expand_dims_checks_its_axis);
