@@ -5,7 +5,8 @@
  *
  * Forward mode carries the derivative of the state along, in a tangent variable
  * of the loop.  It gives the derivative along one direction, so an x of one
- * element takes one, and one of a few elements a few.
+ * element takes one, and one of a few elements a few.  Any other x is left to
+ * replay.c.
  */
 #include "autodiff/walk.h"
 
@@ -120,7 +121,7 @@ static eddy_output gather(eddy__walk *w, eddy_output y, size_t i, eddy_output x,
     return sum;
 }
 
-static bool can_move(const eddy__walk *w, eddy_output x, int64_t *out_n)
+static bool count_elements(const eddy__walk *w, eddy_output x, int64_t *out_n)
 {
     const eddy_dtype dtype = eddy_graph_output_dtype(w->graph, x);
     const eddy_shape *shape = eddy__static_shape(w, x);
@@ -129,6 +130,13 @@ static bool can_move(const eddy__walk *w, eddy_output x, int64_t *out_n)
             dtype == EDDY_FLOAT16) &&
            eddy__shape_is_known(shape) && eddy__shape_count(shape, 1, out_n) &&
            *out_n > 0 && *out_n <= MOST_ELEMENTS;
+}
+
+bool eddy__can_carry(const eddy__walk *w, eddy_output x)
+{
+    int64_t n;
+
+    return count_elements(w, x, &n);
 }
 
 /* The tangents along each element, a row of `n_ys` each. */
@@ -155,12 +163,8 @@ eddy_output eddy__history_gradient(eddy__walk *w, const eddy_output *ys,
     eddy_output sum = EDDY__NO_OUTPUT;
     int64_t n = 0;
 
-    if (!can_move(w, x, &n))
-        eddy__walk_fail(w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, x.node,
-                        "a gradient with respect to it in the loop '%s' goes "
-                        "through iterations that are over, which takes an x "
-                        "of a known shape and at most %d elements",
-                        w->analysis->frames[w->home].name, MOST_ELEMENTS);
+    if (!count_elements(w, x, &n))
+        return sum;
     if (w->status != EDDY_OK || !move_each(w, ys, n_ys, x, rows, n) || !rows[0])
         return sum;
     for (size_t i = 0; i < n_ys && w->status == EDDY_OK; i++) {

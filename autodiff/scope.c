@@ -341,6 +341,11 @@ static eddy_output enter_home(eddy__walk *w, eddy_output v,
     return go_down(w, v, scope, &w->scopes[w->home], true);
 }
 
+eddy_output eddy__enter_home(eddy__walk *w, eddy_output v, uint32_t frame)
+{
+    return enter_home(w, v, &w->scopes[frame]);
+}
+
 static eddy_output constant(eddy__walk *w, const eddy_tensor *tensor,
                             eddy__scope *scope)
 {

@@ -655,13 +655,87 @@ static eddy_status prepare(eddy__walk *w, const eddy_output *ys, size_t n_ys,
     return check_xs(w, xs, n_xs);
 }
 
-static eddy_status find_histories(eddy__walk *w, const eddy_output *ys,
-                                  size_t n_ys, const eddy_output *xs,
-                                  size_t n_xs, bool *has_history)
+/* How an x that a gradient goes to is asked for. */
+typedef enum asking {
+    ASK_WALK,
+    ASK_CARRY,  /* forward mode: history.c */
+    ASK_REPLAY, /* this walk, and another: replay.c */
+    ASK_NOT,    /* it has what it gets */
+} asking;
+
+/* One round of walks: each replays what the one before could not reach. */
+typedef struct asked {
+    const eddy_output *ys, *xs;
+    size_t n_ys, n_xs;
+    uint8_t *how; /* an x */
+    eddy_output *gradients;
+} asked;
+
+/* The Merges through which an x has a history, after eddy__find_history. */
+static void note_history(eddy__walk *w, eddy_output x)
 {
-    for (size_t i = 0; i < n_xs && w->home != 0; i++)
-        EDDY_TRY(eddy__find_history(w, ys, n_ys, &xs[i], &has_history[i]));
+    const eddy_frame *frames = w->analysis->frames;
+    const uint32_t depth = frames[eddy__frame_of(w, x)].depth;
+
+    for (eddy_node v = 0; v < w->n_nodes; v++) {
+        const uint32_t frame = w->analysis->node_frame[v];
+
+        if (eddy__is_active(w, v) && frame != EDDY__NOT_FOUND &&
+            w->scopes[frame].is_home && frames[frame].depth > depth &&
+            eddy__is_loop_merge(&w->flow, v))
+            w->replayed[v] = 1;
+    }
+}
+
+static eddy_status find_histories(eddy__walk *w, const asked *a)
+{
+    w->replayed = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
+    if (!w->replayed)
+        return eddy__fail_memory(w->err);
+    for (size_t i = 0; i < a->n_xs; i++) {
+        bool has_history = false;
+
+        if (a->how[i] == ASK_NOT)
+            continue;
+        a->how[i] = ASK_WALK;
+        if (w->home != 0)
+            EDDY_TRY(
+                eddy__find_history(w, a->ys, a->n_ys, &a->xs[i], &has_history));
+        if (has_history)
+            a->how[i] = eddy__can_carry(w, a->xs[i]) ? ASK_CARRY : ASK_REPLAY;
+        if (a->how[i] == ASK_REPLAY)
+            note_history(w, a->xs[i]);
+    }
     return EDDY_OK;
+}
+
+/* What the walk has to reach: xs, and states that others depend on. */
+static eddy_status find_active(eddy__walk *w, const asked *a)
+{
+    const eddy_analysis *analysis = w->analysis;
+    eddy_output *list;
+    size_t n = a->n_xs;
+
+    for (uint32_t f = w->home; f != 0; f = analysis->frames[f].parent)
+        n += 2 * analysis->frames[f].n_variables;
+    list = eddy__arena_allocate(&w->arena, n + 1, sizeof *list);
+    if (!list)
+        return eddy__fail_memory(w->err);
+    n = 0;
+    for (size_t i = 0; i < a->n_xs; i++)
+        if (a->how[i] == ASK_WALK || a->how[i] == ASK_REPLAY)
+            list[n++] = a->xs[i];
+    for (uint32_t f = w->home; f != 0; f = analysis->frames[f].parent)
+        for (size_t i = 0; i < analysis->frames[f].n_variables; i++) {
+            const eddy_loop_variable *v = &analysis->frames[f].variables[i];
+
+            if (v->merge == EDDY_NO_NODE || !w->replayed[v->merge])
+                continue;
+            list[n++] = (eddy_output){v->merge, 0};
+            if (v->switch_ != EDDY_NO_NODE)
+                list[n++] = (eddy_output){v->switch_, 1};
+        }
+    return eddy__find_active(w, a->ys, a->n_ys, list, n);
 }
 
 static eddy_output unconnected(eddy__walk *w, eddy_output x)
@@ -673,44 +747,95 @@ static eddy_output unconnected(eddy__walk *w, eddy_output x)
     return eddy__emit_op(w, "ZerosLike", x);
 }
 
-static eddy_output result_of(eddy__walk *w, const eddy_output *ys, size_t n_ys,
-                             eddy_output x, bool has_history)
+/* What this round adds to the gradient of an x, and zeros after the last. */
+static eddy_output result_of(eddy__walk *w, const asked *a, size_t i,
+                             bool is_last)
 {
+    const eddy_output x = a->xs[i], before = a->gradients[i];
     eddy_output out;
 
     w->at = x.node;
-    out =
-        has_history ? eddy__history_gradient(w, ys, n_ys, x) : eddy__sum(w, x);
-    if (!eddy__is_output(out) && w->options && w->options->zeros_if_unconnected)
+    out = a->how[i] == ASK_CARRY ? eddy__history_gradient(w, a->ys, a->n_ys, x)
+                                 : eddy__sum(w, x);
+    if (!eddy__is_output(out))
+        out = before;
+    else if (eddy__is_output(before))
+        out = eddy__emit_op(w, "AddN", before, out);
+    if (!eddy__is_output(out) && is_last && w->options &&
+        w->options->zeros_if_unconnected)
         out = unconnected(w, x);
     return out;
 }
 
-static eddy_status differentiate(eddy__walk *w, const eddy_output *ys,
-                                 size_t n_ys, const eddy_output *xs,
-                                 size_t n_xs, eddy_output *out_gradients)
+static eddy_status differentiate(eddy__walk *w, const asked *a,
+                                 eddy__replay *replay)
 {
-    bool *has_history = eddy__arena_allocate_zeroed(&w->arena, n_xs, 1);
-    eddy_output *active = eddy__arena_allocate(&w->arena, n_xs, sizeof *active);
-    size_t n_active = 0;
-
-    if (!has_history || !active)
-        return eddy__fail_memory(w->err);
-    EDDY_TRY(eddy__walk_study(w, ys, n_ys, xs, n_xs));
-    EDDY_TRY(prepare(w, ys, n_ys, xs, n_xs));
-    EDDY_TRY(find_histories(w, ys, n_ys, xs, n_xs, has_history));
-    for (size_t i = 0; i < n_xs; i++)
-        if (!has_history[i])
-            active[n_active++] = xs[i];
-    EDDY_TRY(eddy__find_active(w, ys, n_ys, active, n_active));
-    for (size_t i = 0; i < n_ys && w->status == EDDY_OK; i++)
-        add(w, ys[i], start_of(w, ys, i));
+    EDDY_TRY(eddy__walk_study(w, a->ys, a->n_ys, a->xs, a->n_xs));
+    EDDY_TRY(prepare(w, a->ys, a->n_ys, a->xs, a->n_xs));
+    EDDY_TRY(find_histories(w, a));
+    EDDY_TRY(find_active(w, a));
+    for (size_t i = 0; i < a->n_ys && w->status == EDDY_OK; i++)
+        add(w, a->ys[i], start_of(w, a->ys, i));
     if (w->status == EDDY_OK)
         start(w);
     walk(w);
-    for (size_t i = 0; i < n_xs && w->status == EDDY_OK; i++)
-        out_gradients[i] = result_of(w, ys, n_ys, xs[i], has_history[i]);
+    for (size_t i = 0; i < a->n_xs && w->status == EDDY_OK; i++)
+        if (a->how[i] == ASK_REPLAY) {
+            eddy__replay_trips(w, replay);
+            break;
+        }
+    for (size_t i = 0; i < a->n_xs && w->status == EDDY_OK; i++)
+        if (a->how[i] != ASK_NOT)
+            a->gradients[i] =
+                result_of(w, a, i, a->how[i] != ASK_REPLAY || replay->n == 0);
     return w->status;
+}
+
+/*
+ * Another walk, from the states that were computed again; none if there are no
+ * more.  Each goes through a loop less.
+ */
+static eddy_status go_on(const eddy__walk *first, asked *a,
+                         eddy__replay *replay)
+{
+    eddy_gradient_options options = {.size = sizeof options};
+    eddy_status status = EDDY_OK;
+
+    if (first->options)
+        options = *first->options;
+    while (replay->n > 0 && status == EDDY_OK) {
+        eddy__walk w;
+
+        eddy__walk_init(&w, first->graph, first->prefix, first->err);
+        options.grad_ys = replay->grad_ys;
+        options.stop = replay->stop;
+        options.n_stop = replay->n_stop;
+        w.options = &options;
+        a->ys = replay->ys;
+        a->n_ys = replay->n;
+        replay->n = 0;
+        for (size_t i = 0; i < a->n_xs; i++)
+            if (a->how[i] != ASK_REPLAY)
+                a->how[i] = ASK_NOT;
+        status = differentiate(&w, a, replay);
+        eddy__walk_deinit(&w);
+    }
+    return status;
+}
+
+static eddy_status find_gradients(eddy__walk *w, asked *a)
+{
+    eddy__replay replay = {.arena.allocator = w->arena.allocator};
+    eddy_status status;
+
+    a->how = eddy__arena_allocate_zeroed(&w->arena, a->n_xs, 1);
+    if (!a->how)
+        return eddy__fail_memory(w->err);
+    status = differentiate(w, a, &replay);
+    if (status == EDDY_OK)
+        status = go_on(w, a, &replay);
+    eddy__arena_destroy(&replay.arena);
+    return status;
 }
 
 static eddy_status check(eddy__walk *w, const eddy_output *ys, size_t n_ys,
@@ -783,7 +908,11 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
         out_gradients[i] = EDDY__NO_OUTPUT;
     status = check(&w, ys, n_ys, xs, n_xs);
     if (status == EDDY_OK && n_ys > 0 && n_xs > 0)
-        status = differentiate(&w, ys, n_ys, xs, n_xs, out_gradients);
+        status = find_gradients(&w, &(asked){.ys = ys,
+                                             .n_ys = n_ys,
+                                             .xs = xs,
+                                             .n_xs = n_xs,
+                                             .gradients = out_gradients});
     for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
         out_gradients[i] = EDDY__NO_OUTPUT;
     eddy__walk_deinit(&w);

@@ -105,7 +105,12 @@ typedef struct eddy__walk {
     eddy__scope *scopes;    /* a frame */
     uint32_t home;
     bool counts_history; /* follow back edges of the home frame, too */
-    eddy_node anchor;    /* a node of the home frame */
+    /*
+     * Merges of the home frame, and of those around it, that an x reaches
+     * through trips that are over, which are to be made again.
+     */
+    uint8_t *replayed;
+    eddy_node anchor; /* a node of the home frame */
     /* What may be done next, a stack: nodes, and loops to open and to close. */
     eddy__unit *ready;
     size_t n_ready, ready_capacity;
@@ -277,6 +282,9 @@ void eddy__prepare(eddy__walk *w, uint32_t frame, uint32_t branch);
  */
 eddy_output eddy__source_of(const eddy__walk *w, eddy_output v);
 
+/* A new value of `frame`, one around the home frame, in the home frame. */
+eddy_output eddy__enter_home(eddy__walk *w, eddy_output v, uint32_t frame);
+
 /* The forward value `v` in the scope of its frame. */
 eddy_output eddy__real(eddy__walk *w, eddy_output v);
 
@@ -392,12 +400,32 @@ void eddy__release_inputs(eddy__walk *w, eddy_node node);
 
 /* ---- history.c ---- */
 
+/* Does forward mode carry the derivative by `x` from trip to trip? */
+bool eddy__can_carry(const eddy__walk *w, eddy_output x);
+
 /*
  * The gradient, in the home frame, with respect to an `x` outside of it, what x
  * did in earlier iterations included; there is such.
  */
 eddy_output eddy__history_gradient(eddy__walk *w, const eddy_output *ys,
                                    size_t n_ys, eddy_output x);
+
+/* ---- replay.c ---- */
+
+/* What is to be differentiated next: the states that were computed again. */
+typedef struct eddy__replay {
+    eddy__arena arena;
+    eddy_output *ys, *grad_ys;
+    size_t n;
+    eddy_output *stop;
+    size_t n_stop;
+} eddy__replay;
+
+/*
+ * Makes trips again that the gradients by `replayed` go through, after the
+ * walk; `replay` has an arena.
+ */
+void eddy__replay_trips(eddy__walk *w, eddy__replay *replay);
 
 /* ---- rules ---- */
 

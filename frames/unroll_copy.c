@@ -2,6 +2,7 @@
  * Copies of a loop's body.  First all nodes are added, with open inputs, since
  * inner loops have edges that go back; then they are connected.
  */
+#include "frames/node_copy.h"
 #include "frames/unrolling.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -195,71 +196,29 @@ eddy_status eddy__unroll_waited(eddy__unrolling *u, eddy__copied which,
 
 /* The frame of an Enter of an inner loop, in this copy. */
 static eddy_status find_frame(eddy__unrolling *u, eddy_node enter,
-                              eddy_string *out)
+                              const char **out)
 {
     const uint32_t id = u->analysis->output_frame[enter];
 
     if (!u->frames[id])
         u->frames[id] =
             eddy__unroll_frame_name(u, u->analysis->frames[id].name, u->suffix);
-    if (!u->frames[id])
-        return eddy__fail_memory(u->err);
-    *out = (eddy_string){u->frames[id], strlen(u->frames[id])};
-    return EDDY_OK;
-}
-
-/* Those of the node, in scratch; colocation is with what has other names. */
-static eddy_status take_attrs(eddy__unrolling *u, eddy_node id,
-                              eddy_string *frame, eddy_node_spec *spec)
-{
-    const eddy__node *node = eddy__unroll_node(u, id);
-    eddy_attr *attrs =
-        eddy__arena_allocate(&u->arena, node->n_attrs, sizeof *attrs);
-    size_t n = 0;
-
-    if (!attrs)
-        return eddy__fail_memory(u->err);
-    for (uint32_t i = 0; i < node->n_attrs; i++) {
-        if (strcmp(node->attrs[i].name, "_class") == 0)
-            continue;
-        attrs[n] = node->attrs[i];
-        if (u->flow.role[id] == EDDY__ROLE_ENTER &&
-            strcmp(attrs[n].name, "frame_name") == 0) {
-            EDDY_TRY(find_frame(u, id, frame));
-            attrs[n] = eddy_attr_string("frame_name", frame);
-        }
-        n++;
-    }
-    spec->attrs = attrs;
-    spec->n_attrs = n;
-    return EDDY_OK;
+    *out = u->frames[id];
+    return *out ? EDDY_OK : eddy__fail_memory(u->err);
 }
 
 static eddy_status add_copy(eddy__unrolling *u, eddy_node id)
 {
-    const eddy__node node = *eddy__unroll_node(u, id);
-    const eddy__add_options options = {.strict = true,
-                                       .opaque = true,
-                                       .forward_edges = true,
-                                       .device = node.device};
-    eddy_output *open =
-        eddy__arena_allocate(&u->arena, node.n_inputs, sizeof *open);
-    eddy_string frame;
-    eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = node.op_name,
-        .name = free_name(u, node.name, u->suffix, is_node),
-        .inputs = open,
-        .n_inputs = node.n_inputs,
-    };
+    eddy__node_copy copy = {.of = id,
+                            .name = free_name(u, eddy__unroll_node(u, id)->name,
+                                              u->suffix, is_node)};
 
-    if (!open || !spec.name)
+    if (!copy.name)
         return eddy__fail_memory(u->err);
-    for (uint32_t i = 0; i < node.n_inputs; i++)
-        open[i] = no_output;
     EDDY_TRY(check_size(u));
-    EDDY_TRY(take_attrs(u, id, &frame, &spec));
-    return eddy__graph_add(u->graph, &spec, &options, &u->copy[id], u->err);
+    if (u->flow.role[id] == EDDY__ROLE_ENTER)
+        EDDY_TRY(find_frame(u, id, &copy.frame_name));
+    return eddy__copy_node(u->graph, &copy, &u->arena, &u->copy[id], u->err);
 }
 
 static eddy_status connect(eddy__unrolling *u, eddy__copied which, eddy_node id)

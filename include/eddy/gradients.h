@@ -38,14 +38,16 @@ typedef struct eddy_gradient_options {
  * All ys lie in one frame.  When that is the body of a loop, so do the
  * gradients: one an iteration.  An x lies in the same frame, where it varies
  * for the iteration, or in one around it; what it did in iterations before
- * counts then, for which it must have a known shape and at most 16 elements.
+ * counts then.  Where that x is not a real one of a known shape with at most 16
+ * elements, each iteration makes those before it again: their ops must have no
+ * state and no effect, and the loop must have been ended.
  *
  * `options` may be NULL.  Functional control flow must have been lowered.
- * Errors: UNIMPLEMENTED (EDDY_E_NO_GRADIENT) for an op without a gradient,
- * which names the node; INVALID_ARGUMENT for outputs that do not exist or have
- * no gradient by their dtype, for frames as above, and for stacks that are not
- * used as a tape.  After a failure the graph computes what it did, but may have
- * further nodes, which nothing uses.
+ * Errors: UNIMPLEMENTED (EDDY_E_NO_GRADIENT) for an op without a gradient or
+ * one that cannot be made again, which names the node; INVALID_ARGUMENT for
+ * outputs that do not exist or have no gradient by their dtype, for frames as
+ * above, and for stacks that are not used as a tape.  After a failure the graph
+ * computes what it did, but may have further nodes, which nothing uses.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_gradients(
     eddy_graph *graph, const eddy_output *ys, size_t n_ys,
