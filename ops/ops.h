@@ -15,6 +15,7 @@
     X(bias)                                                                    \
     X(binary)                                                                  \
     X(bitcast)                                                                 \
+    X(blocks)                                                                  \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \
     X(clip)                                                                    \
@@ -26,6 +27,7 @@
     X(cross_entropy)                                                           \
     X(debug)                                                                   \
     X(decompositions)                                                          \
+    X(depth)                                                                   \
     X(depthwise)                                                               \
     X(diag)                                                                    \
     X(einsum)                                                                  \

@@ -482,6 +482,19 @@ static const char *const programs[] = {
     "y Mul d d:2\n",
     "i int32[2,3]=0,1,1,0,1,0\nd DynamicPartition x i num_partitions=2\n"
     "y Mul d d:1\n",
+    "b int32[1]=2\np int32[1,2]=1,0\nq Mul x x\n"
+    "a SpaceToBatchND q b p\ny Mul a a\n",
+    "b int32[1]=2\np int32[1,2]=1,2\nq Mul x x\n"
+    "a BatchToSpaceND q b p\ny Mul a a\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\np int32[2,2]=1,1,0,1\n"
+    "b SpaceToBatch a p block_size=2\ny Mul b b\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\nm int32[4]=4,1,1,1\nt Tile a m\n"
+    "p int32[2,2]=1,0,0,2\nb BatchToSpace t p block_size=2\ny Mul b b\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\nm int32[4]=1,1,2,2\nt Tile a m\n"
+    "b SpaceToDepth t block_size=2\nc DepthToSpace b block_size=2\n"
+    "d SpaceToDepth c block_size=2 data_format='NHWC'\ny Mul d d\n",
+    "s int32[4]=1,1,2,3\na Reshape x s\nm int32[4]=1,4,1,1\nt Tile a m\n"
+    "b DepthToSpace t block_size=2 data_format='NCHW'\ny Mul b b\n",
 };
 
 START_TEST(rules_agree_with_differences)
