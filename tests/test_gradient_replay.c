@@ -105,6 +105,46 @@ START_TEST(a_vector_of_many_elements)
 }
 END_TEST
 
+/* y in a branch of the body: zero in the trips that do not take it. */
+START_TEST(in_a_branch_of_the_body)
+{
+    const double *sums;
+
+    program_init(&p, 0);
+    program_build(&p, X20 "twos int32=2\nzeros int32=0\n" LOOP(
+                          "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
+                          "zero Enter@w! zeros\np Greater odd zero\n"
+                          "b/s Switch v/s:1 p\nb/t Mul b/s:1 b/s:1\n"
+                          "v/b Merge b/s b/t\n"));
+    sum_up("s/b", gradient(named("b/t"), named("x")));
+    sums = values_of(named("s/x"));
+    /* x^2 in the second trip, x^4 in the last. */
+    for (int i = 0; i < 20; i++)
+        ck_assert_double_eq_tol(sums[i], 2 * x20(i) + 4 * pow(x20(i), 3),
+                                1e-12);
+    program_deinit(&p);
+}
+END_TEST
+
+/* y where the loop decides whether to go on, which it does once more. */
+START_TEST(in_the_condition)
+{
+    const double *sums;
+    eddy_output dx;
+
+    program_init(&p, 0);
+    program_build(&p, X20 LOOP("y Mul v/m v/m\nv/b Mul v/s:1 v/s:1\n"));
+    dx = program_binary(&p, "Switch", gradient(named("y"), named("x")),
+                        named("c"));
+    dx.index = 1;
+    sum_up("s/b", dx);
+    sums = values_of(named("s/x"));
+    for (int i = 0; i < 20; i++)
+        ck_assert_double_eq_tol(sums[i], sum_of_squares(x20(i)), 1e-9);
+    program_deinit(&p);
+}
+END_TEST
+
 /* Sum of d2/dx2 of x^(2^k). */
 START_TEST(the_second_order)
 {
@@ -440,6 +480,8 @@ TCase *gradient_replay_tests(void)
     TCase *tcase = tcase_create("gradient_replay");
 
     tcase_add_loop_test(tcase, a_vector_of_many_elements, 0, 2);
+    tcase_add_test(tcase, in_a_branch_of_the_body);
+    tcase_add_test(tcase, in_the_condition);
     tcase_add_test(tcase, the_second_order);
     tcase_add_loop_test(tcase, sums_over_the_trips_agree, 0, 2 * N_PROGRAMS);
     tcase_add_loop_test(tcase, through_loops_around_the_body, 0, 2);
