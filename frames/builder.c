@@ -223,6 +223,21 @@ eddy_status eddy__want_construct(const eddy_graph *graph,
     return EDDY_FAILED_PRECONDITION;
 }
 
+eddy_status eddy__want_valid_shape(const char *what, const eddy_shape *shape,
+                                   eddy_error *err)
+{
+    if (shape->rank < -1 || shape->rank > EDDY_MAX_RANK)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                          "a shape of %s has rank %d, not -1 to %d", what,
+                          (int)shape->rank, EDDY_MAX_RANK);
+    for (int32_t i = 0; i < shape->rank; i++)
+        if (shape->dims[i] < -1)
+            return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_DIM,
+                              "a shape of %s has dimension %d of %lld", what,
+                              (int)i, (long long)shape->dims[i]);
+    return EDDY_OK;
+}
+
 eddy_status eddy__want_values(const eddy_graph *graph,
                               const eddy_output *values, size_t n,
                               eddy_error *err)

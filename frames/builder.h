@@ -286,6 +286,17 @@ eddy_status eddy__want_construct(const eddy_graph *graph,
                                  eddy__construct **out_construct,
                                  eddy_error *err);
 
+/* Fails unless it is a shape: one of `what`, for the error. */
+eddy_status eddy__want_valid_shape(const char *what, const eddy_shape *shape,
+                                   eddy_error *err);
+
+/* So that what a function leaves unset is no node of the graph. */
+static inline void eddy__forget_outputs(eddy_output *outputs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        outputs[i] = (eddy_output){EDDY_NO_NODE, 0};
+}
+
 /* Fails unless the values are in the graph. */
 eddy_status eddy__want_values(const eddy_graph *graph,
                               const eddy_output *values, size_t n,

@@ -67,6 +67,9 @@ static eddy_status check_shapes(const eddy_graph *graph,
     const eddy__assumed nothing = {.n = 0};
 
     for (size_t i = 0; spec->shape_invariants && i < spec->n_variables; i++)
+        EDDY_TRY(eddy__want_valid_shape("shape_invariants",
+                                        &spec->shape_invariants[i], err));
+    for (size_t i = 0; spec->shape_invariants && i < spec->n_variables; i++)
         EDDY_TRY(check_invariant(graph, &nothing, i, &spec->shape_invariants[i],
                                  spec->initial[i], err));
     return EDDY_OK;

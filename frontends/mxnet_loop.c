@@ -144,6 +144,7 @@ static eddy_status build_body(eddy_graph *graph, void *user,
         inputs[i] = eddy__sequence_read(&w, &l->items[i], now[0]);
     EDDY_TRY(w.status);
     memcpy(inputs + l->n_inputs, now + first, l->n_states * sizeof *now);
+    eddy__forget_outputs(results, l->n_outputs + l->n_states);
     EDDY_TRY(l->body(graph, l->user, inputs, l->n_inputs + l->n_states, results,
                      err));
     if (eddy_construct_depth(graph) != depth)
@@ -240,9 +241,12 @@ eddy_status eddy__mxnet_write(eddy__writer *w, eddy__mxnet_loop *l,
                               eddy_output *out_steps)
 {
     eddy__arena arena = {.allocator = w->graph->arena.allocator};
-    const eddy_status status =
-        build_loop(w, l, &arena, out_outputs, out_states, out_steps);
+    eddy_status status;
 
+    for (size_t i = 0; l->output_items && i < l->n_outputs; i++)
+        EDDY_TRY(eddy__want_valid_shape("output_items",
+                                        &l->output_items[i].shape, w->err));
+    status = build_loop(w, l, &arena, out_outputs, out_states, out_steps);
     eddy__arena_destroy(&arena);
     return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "frontends/mxnet_now_loop.h"
 
+#include "frames/builder.h"
 #include "runtime/base/status.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/shape.h"
@@ -281,6 +282,9 @@ eddy_status eddy__mxnet_now_run(eddy__mxnet_now *l, eddy_tensor **out_outputs,
     const size_t n_results = l->n_outputs + l->n_states;
     eddy_status status;
 
+    for (size_t i = 0; l->output_items && i < l->n_outputs; i++)
+        EDDY_TRY(eddy__want_valid_shape("output_items",
+                                        &l->output_items[i].shape, l->err));
     l->args = eddy__allocate_zeroed(a, n_args, sizeof(eddy_tensor *));
     l->results = eddy__allocate_zeroed(a, n_results, sizeof(eddy_tensor *));
     l->rows = eddy__allocate_zeroed(a, l->n_outputs, sizeof *l->rows);

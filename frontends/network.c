@@ -155,6 +155,7 @@ eddy_status eddy_cntk_declare(eddy_cntk *network, const char *name,
 
     if (!network || !out_value)
         return fail_argument(err, "eddy_cntk_declare");
+    EDDY_TRY(eddy__want_valid_shape("a declared value", &cell.item, err));
     return add_cell(network, &cell, &unresolved, out_value, err);
 }
 

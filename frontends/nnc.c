@@ -15,6 +15,7 @@
  */
 #include "eddy/nnc.h"
 
+#include "frames/builder.h"
 #include "frontends/attempt.h"
 #include "frontends/writer.h"
 #include "runtime/base/status.h"
@@ -83,6 +84,7 @@ static eddy_status build_before(eddy_graph *graph, const loop *l,
     eddy_output *internals = now + PARAMETERS + spec->n_parameters;
 
     memcpy(l->inputs, now + COUNT, n_inputs * sizeof *now);
+    eddy__forget_outputs(l->given, n_results + l->n_asked);
     EDDY_TRY(build_part(graph, l, spec->before, n_inputs, l->given, err));
     EDDY_TRY(eddy__want_values(graph, l->given, n_results + l->n_asked, err));
     l->asked[0] = now[COUNT];
@@ -203,8 +205,7 @@ static eddy_status run_loop(eddy_graph *graph, loop *l,
     eddy_status status;
 
     l->inputs = eddy__arena_allocate(&arena, n, sizeof *l->inputs);
-    l->given =
-        eddy__arena_allocate_zeroed(&arena, n + l->n_asked, sizeof *l->given);
+    l->given = eddy__arena_allocate(&arena, n + l->n_asked, sizeof *l->given);
     l->asked = eddy__arena_allocate(&arena, 1 + l->n_asked, sizeof *l->asked);
     if (!values || !shapes || !l->inputs || !l->given || !l->asked) {
         eddy__arena_destroy(&arena);

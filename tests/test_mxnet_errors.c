@@ -131,7 +131,7 @@ static eddy_status give_nothing(eddy_graph *graph, void *user,
     (void)inputs;
     (void)n;
     (void)err;
-    out[0] = out[1] = (eddy_output){EDDY_NO_NODE, 0};
+    (void)out;
     return EDDY_OK;
 }
 
@@ -235,6 +235,17 @@ START_TEST(states_keep_what_they_are)
 }
 END_TEST
 
+/* They are not by chance the first node's. */
+START_TEST(outputs_that_are_not_set_are_refused)
+{
+    recipe body = adding(sum_results);
+    eddy_mxnet_foreach_spec spec = good_foreach(&body);
+
+    spec.body = give_nothing;
+    want_foreach(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_UNKNOWN_INPUT);
+}
+END_TEST
+
 START_TEST(outputs_are_what_was_promised)
 {
     const eddy_mxnet_item items[] = {{EDDY_INT64, {.rank = -1}},
@@ -246,6 +257,10 @@ START_TEST(outputs_are_what_was_promised)
     want_foreach(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE);
     spec.output_items = items + 1;
     want_foreach(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    spec.output_items = &(eddy_mxnet_item){EDDY_FLOAT32, {.rank = 1000}};
+    want_foreach(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_RANK);
+    spec.output_items = &(eddy_mxnet_item){EDDY_FLOAT32, {1, {-5}}};
+    want_foreach(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_DIM);
 }
 END_TEST
 
@@ -534,6 +549,8 @@ START_TEST(no_steps_give_no_outputs_of_nothing)
     want_now(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_UNINITIALIZED, NULL);
     spec.output_items = items + 1;
     want_now(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_UNINITIALIZED, NULL);
+    spec.output_items = &(eddy_mxnet_item){EDDY_FLOAT32, {.rank = -7}};
+    want_now(&spec, EDDY_INVALID_ARGUMENT, EDDY_E_RANK, NULL);
     spec.output_items = items;
     want_ok(eddy_mxnet_foreach_now(now, &spec, &output, &state, &p.err));
     ck_assert_int_eq(eddy_tensor_shape(output)->rank, 2);
@@ -653,6 +670,7 @@ TCase *mxnet_errors_tests(void)
     tcase_add_test(tc, what_a_foreach_is_of);
     tcase_add_loop_test(tc, what_a_step_gives, 0, 4);
     tcase_add_test(tc, states_keep_what_they_are);
+    tcase_add_test(tc, outputs_that_are_not_set_are_refused);
     tcase_add_test(tc, outputs_are_what_was_promised);
     tcase_add_test(tc, what_a_while_loop_is_of);
     tcase_add_loop_test(tc, what_a_predicate_is, 0, 2);

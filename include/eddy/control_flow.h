@@ -214,7 +214,9 @@ EDDY_API size_t eddy_construct_depth(const eddy_graph *graph);
 /* ---- the same with functions ---- */
 
 /*
- * Builds a part of a construct from its `n` inputs (none for a branch).  A
+ * Builds a part of a construct from its `n` inputs; a branch of eddy_cond,
+ * eddy_case and eddy_switch_case has none: NULL, and `n` is the number of its
+ * results.  A
  * status other than OK ends the whole construct with it: what has been built is
  * taken back, as eddy_construct_abort does.  What it begins it must end.
  */
