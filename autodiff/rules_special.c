@@ -49,6 +49,43 @@ eddy_status eddy__grad_lgamma(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* Polygamma has no float16. */
+eddy_status eddy__grad_digamma(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 0);
+    const eddy_dtype wide = dtype == EDDY_FLOAT16 ? EDDY_FLOAT32 : dtype;
+    const eddy_output x = eddy__rule_cast(g, X(0), dtype, wide);
+    const eddy_output slope =
+        OP("Polygamma", eddy__rule_scalar(g, wide, 1.0), x);
+
+    DX(0, OP("Mul", DY(0), eddy__rule_cast(g, slope, wide, dtype)));
+    return EDDY_OK;
+}
+
+/* n, x: n counts derivatives, so there is none by it. */
+eddy_status eddy__grad_polygamma(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX_BROADCAST(
+            1, 0,
+            OP("Mul", DY(0),
+               OP("Polygamma", OP("AddV2", X(0), NUMBER(0, 1.0)), X(1))));
+    return EDDY_OK;
+}
+
+/* x, q -> -x zeta(x + 1, q) by q; as in TensorFlow, none by x. */
+eddy_status eddy__grad_zeta(eddy_gradient *g)
+{
+    if (WANTS(1)) {
+        const eddy_output x = X(0);
+        const eddy_output next =
+            OP("Zeta", OP("AddV2", x, NUMBER(0, 1.0)), X(1));
+
+        DX_BROADCAST(1, 0, OP("Mul", DY(0), OP("Mul", OP("Neg", x), next)));
+    }
+    return EDDY_OK;
+}
+
 /* dy scale exp(factor y^2), of the inverse of an integral over a bell. */
 static void inverse_of_bell(eddy_gradient *g, double scale, double factor)
 {

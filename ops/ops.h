@@ -70,7 +70,8 @@
     X(unique)                                                                  \
     X(variable)                                                                \
     X(variable_scatter)                                                        \
-    X(variable_scatter_nd)
+    X(variable_scatter_nd)                                                     \
+    X(zeta)
 
 #define X(family) extern const eddy__op_table eddy__##family##_ops;
 EDDY__OP_FAMILY_MAP(X)

@@ -495,6 +495,9 @@ static const char *const programs[] = {
     "d SpaceToDepth c block_size=2 data_format='NHWC'\ny Mul d d\n",
     "s int32[4]=1,1,2,3\na Reshape x s\nm int32[4]=1,4,1,1\nt Tile a m\n"
     "b DepthToSpace t block_size=2 data_format='NCHW'\ny Mul b b\n",
+    "y Digamma x\n",
+    "n float64[3]=1,2,3\ny Polygamma n x\n",
+    "n float64[3]=2,3,1.5\ny Zeta n x\n",
 };
 
 START_TEST(rules_agree_with_differences)
