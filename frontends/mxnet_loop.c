@@ -73,6 +73,7 @@ static eddy_status build_condition(eddy_graph *graph, void *user,
     if (l->condition) {
         EDDY_TRY(l->condition(graph, l->user, now + n_before(l), l->n_states,
                               &own, err));
+        EDDY_TRY(eddy__want_values(graph, &own, 1, err));
         own = eddy__mxnet_predicate(&w, own);
     }
     *out = own;

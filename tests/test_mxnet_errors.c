@@ -341,6 +341,27 @@ START_TEST(what_a_while_loop_is_of)
 }
 END_TEST
 
+static eddy_status give_no_output(eddy_graph *graph, void *user,
+                                  const eddy_output *inputs, size_t n,
+                                  eddy_output *out, eddy_error *err)
+{
+    (void)graph;
+    (void)user;
+    (void)n;
+    (void)err;
+    *out = (eddy_output){inputs[0].node, 77};
+    return EDDY_OK;
+}
+
+START_TEST(a_condition_gives_a_value)
+{
+    eddy_mxnet_while_spec spec = good_while();
+
+    spec.condition = give_no_output;
+    want_while(&spec, EDDY_E_OUTPUT_INDEX);
+}
+END_TEST
+
 START_TEST(what_a_predicate_is)
 {
     const eddy_output *const outer[] = {&x, &text};
@@ -673,6 +694,7 @@ TCase *mxnet_errors_tests(void)
     tcase_add_test(tc, outputs_that_are_not_set_are_refused);
     tcase_add_test(tc, outputs_are_what_was_promised);
     tcase_add_test(tc, what_a_while_loop_is_of);
+    tcase_add_test(tc, a_condition_gives_a_value);
     tcase_add_loop_test(tc, what_a_predicate_is, 0, 2);
     tcase_add_test(tc, a_negative_maximum_fails_the_run);
     tcase_add_test(tc, what_a_cond_refuses);
