@@ -16,6 +16,7 @@
     X(binary)                                                                  \
     X(bitcast)                                                                 \
     X(blocks)                                                                  \
+    X(bound)                                                                   \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \
     X(clip)                                                                    \

@@ -225,6 +225,123 @@ static eddy_status run_unique(eddy_kernel *k)
     return status;
 }
 
+/* ---- ListDiff ---- */
+
+/* Keeps in `kept` which of `n` elements from `first` are among none before. */
+static int64_t keep_others(lookup *l, int64_t first, int64_t n, int64_t *kept)
+{
+    int64_t others = 0;
+    int64_t known;
+
+    for (int64_t i = 0; i < first; i++)
+        (void)find(l, i);
+    known = l->n;
+    for (int64_t i = 0; i < n; i++)
+        if (find(l, first + i) >= known)
+            kept[others++] = i;
+    return others;
+}
+
+static eddy_status put_others(eddy_kernel *k, const lookup *l,
+                              const unsigned char *x, const int64_t *kept,
+                              int64_t n)
+{
+    const eddy_dtype index = (eddy_dtype)k->node->out_dtypes[1];
+    const eddy_shape shape = eddy__shape_vector(n);
+    unsigned char *out, *at;
+
+    EDDY_TRY(eddy__output_elements(k, 1, index, &shape, &at));
+    EDDY_TRY(eddy__output_elements(k, 0, l->dtype, &shape, &out));
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(out + (size_t)i * l->size, x + (size_t)kept[i] * l->size,
+               l->size);
+        if (index == EDDY_INT32)
+            ((int32_t *)(void *)at)[i] = (int32_t)kept[i];
+        else
+            ((int64_t *)(void *)at)[i] = kept[i];
+    }
+    return eddy__elements_done(k, 0);
+}
+
+/* Both inputs' elements, y's first, in one tensor of bytes; NULL without
+   memory. */
+static eddy_tensor *join_elements(eddy_kernel *k, int64_t x, int64_t y,
+                                  size_t size)
+{
+    const eddy_shape bytes = eddy__shape_vector((x + y) * (int64_t)size);
+    eddy_tensor *both = eddy__tensor_create(k->heap, k->account, k->allocator,
+                                            EDDY_UINT8, &bytes);
+
+    if (!both)
+        return NULL;
+    if (y > 0)
+        memcpy(both->data, eddy__in_elements(k, 1), (size_t)y * size);
+    if (x > 0)
+        memcpy((unsigned char *)both->data + (size_t)y * size,
+               eddy__in_elements(k, 0), (size_t)x * size);
+    return both;
+}
+
+static eddy_status diff(eddy_kernel *k, lookup *l, int64_t x, int64_t y)
+{
+    const eddy_shape of_kept = eddy__shape_vector(x);
+    eddy_tensor *table = create_table(k, l, x + y);
+    eddy_tensor *kept = eddy__tensor_create(k->heap, k->account, k->allocator,
+                                            EDDY_INT64, &of_kept);
+    eddy_status status;
+
+    if (table && kept)
+        status = put_others(k, l, eddy__in_elements(k, 0), kept->data,
+                            keep_others(l, y, x, kept->data));
+    else
+        status =
+            eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                        "no memory for a table of %" PRId64 " elements", x + y);
+    if (table)
+        eddy__tensor_recycle(k->heap, table);
+    if (kept)
+        eddy__tensor_recycle(k->heap, kept);
+    return status;
+}
+
+static eddy_status run_diff(eddy_kernel *k)
+{
+    const eddy_shape *x = eddy__in_shape(k, 0), *y = eddy__in_shape(k, 1);
+    const eddy_dtype index = (eddy_dtype)k->node->out_dtypes[1];
+    lookup l = {.dtype = eddy__in_dtype(k, 0)};
+    eddy_tensor *both;
+    eddy_status status;
+
+    if (x->rank != 1 || y->rank != 1 ||
+        (index == EDDY_INT32 && x->dims[0] > INT32_MAX))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "x and y must be vectors, x's length must fit in "
+                           "%s, but they have shapes %s and %s",
+                           eddy_dtype_name(index), eddy__shape_print(x).text,
+                           eddy__shape_print(y).text);
+    l.size = eddy__element_size(l.dtype);
+    both = join_elements(k, x->dims[0], y->dims[0], l.size);
+    if (!both)
+        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                           "no memory for %" PRId64 " elements",
+                           x->dims[0] + y->dims[0]);
+    l.elements = both->data;
+    status = diff(k, &l, x->dims[0], y->dims[0]);
+    eddy__tensor_recycle(k->heap, both);
+    return status;
+}
+
+static eddy_status infer_diff(eddy_infer *infer)
+{
+    const eddy_shape some = eddy__shape_of_rank(1);
+
+    eddy_infer_set_output(infer, 0, &some);
+    eddy_infer_set_output(infer, 1, &some);
+    return EDDY_OK;
+}
+
+/* ---- Unique, UniqueWithCounts: shapes ---- */
+
 static eddy_status infer_unique(eddy_infer *infer)
 {
     const eddy_shape *of = eddy_infer_input(infer, 0);
@@ -238,6 +355,11 @@ static eddy_status infer_unique(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
+    {sizeof(eddy_op_spec), "ListDiff", "x: T, y: T", "out: T, idx: out_idx",
+     "T: type, out_idx: index = int32", infer_diff, run_diff,
+     eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
+     "The elements of a vector that are not in another, and where they are.",
+     "TensorFlow ListDiff", NULL},
     {sizeof(eddy_op_spec), "Unique", "x: T", "y: T, idx: out_idx",
      "T: type, out_idx: index = int32", infer_unique, run_unique,
      eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,

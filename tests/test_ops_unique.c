@@ -114,6 +114,42 @@ START_TEST(unique_takes_vectors)
 }
 END_TEST
 
+/* _i is a dtype; bool has not three elements. */
+START_TEST(the_elements_of_one_list_and_not_another)
+{
+    const int64_t five = 5, three = 3;
+    eddy_dtype dtype = layout_dtype(_i < 11 ? _i : _i + 1);
+    eddy_tensor *x =
+        layout_tensor(&h, dtype, 1, &five, LAYOUT_NUMBERS(3, 0, 2, 3, 1));
+    eddy_tensor *y =
+        layout_tensor(&h, dtype, 1, &three, LAYOUT_NUMBERS(1, 0, 0));
+
+    layout_run(&h, "ListDiff", LAYOUT_INPUTS(x, y), NULL, 0);
+    layout_want(&h, 0, dtype, 1, &three, LAYOUT_NUMBERS(3, 2, 3));
+    layout_want(&h, 1, EDDY_INT32, 1, &three, LAYOUT_NUMBERS(0, 2, 3));
+}
+END_TEST
+
+START_TEST(list_diff_takes_empty_lists_and_no_matrices)
+{
+    const eddy_dtype long_type = EDDY_INT64;
+    const eddy_attr attr = eddy_attr_type("out_idx", &long_type);
+    const int64_t none = 0, two = 2, dims[] = {1, 2};
+    eddy_tensor *empty = layout_ints(&h, 0, NULL);
+    eddy_tensor *some = layout_ints(&h, 2, LAYOUT_NUMBERS(4, 5));
+
+    layout_run(&h, "ListDiff", LAYOUT_INPUTS(some, empty), &attr, 1);
+    layout_want(&h, 0, EDDY_INT32, 1, &two, LAYOUT_NUMBERS(4, 5));
+    layout_want(&h, 1, EDDY_INT64, 1, &two, LAYOUT_NUMBERS(0, 1));
+    layout_run(&h, "ListDiff", LAYOUT_INPUTS(empty, some), NULL, 0);
+    layout_want(&h, 0, EDDY_INT32, 1, &none, NULL);
+    harness_want_error(&h,
+                       harness_run(&h, "ListDiff", some,
+                                   layout_range(&h, EDDY_INT32, 0, 2, dims)),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_RANK);
+}
+END_TEST
+
 TCase *ops_unique_tests(void)
 {
     TCase *tests = tcase_create("ops_unique");
@@ -125,5 +161,8 @@ TCase *ops_unique_tests(void)
     tcase_add_loop_test(tests, zeros_are_equal_and_nans_are_not, 0, 4);
     tcase_add_test(tests, many_elements_keep_their_order);
     tcase_add_test(tests, unique_takes_vectors);
+    tcase_add_loop_test(tests, the_elements_of_one_list_and_not_another, 0,
+                        LAYOUT_DTYPES - 1);
+    tcase_add_test(tests, list_diff_takes_empty_lists_and_no_matrices);
     return tests;
 }
