@@ -203,7 +203,7 @@ static eddy_status run_to_batch(eddy_kernel *k)
     const eddy_shape *space = eddy__in_shape(k, 0);
     eddy_shape batch;
     sides s = {.space = space, .batch = &batch, .to_batch = true};
-    blocks b;
+    blocks b = {.n = 0};
 
     EDDY_TRY(read_block(k, &b));
     EDDY_TRY(read_edges(k, "paddings", &b));
@@ -216,7 +216,7 @@ static eddy_status run_to_space(eddy_kernel *k)
     const eddy_shape *batch = eddy__in_shape(k, 0);
     eddy_shape space;
     sides s = {.space = &space, .batch = batch, .to_batch = false};
-    blocks b;
+    blocks b = {.n = 0};
 
     EDDY_TRY(read_block(k, &b));
     EDDY_TRY(read_edges(k, "crops", &b));
@@ -285,7 +285,7 @@ static eddy_status infer_blocks(eddy_infer *infer, bool to_batch)
                             __builtin_mul_overflow(product, block, &product)))
             product = -1;
     }
-    if (product < 0 || (to_batch && __builtin_mul_overflow(product, of->dims[0],
+    if (product < 1 || (to_batch && __builtin_mul_overflow(product, of->dims[0],
                                                            &shape.dims[0])))
         shape.dims[0] = -1;
     else if (!to_batch)
