@@ -17,36 +17,6 @@
 /* Elements of an x: each takes tangent variables of its own. */
 #define MOST_ELEMENTS 16
 
-static eddy_output add_const(eddy__walk *w, eddy_dtype dtype,
-                             const eddy_shape *shape, const void *element,
-                             int64_t at)
-{
-    const size_t size = eddy_dtype_size(dtype);
-    eddy_output out = EDDY__NO_OUTPUT;
-    eddy_tensor *tensor;
-    unsigned char *data;
-
-    if (w->status != EDDY_OK)
-        return out;
-    w->status =
-        eddy_tensor_create(w->graph->ctx, dtype, shape, &tensor, w->err);
-    if (w->status != EDDY_OK)
-        return out;
-    data = eddy_tensor_mutable_data(tensor);
-    memset(data, 0, eddy_tensor_bytes(tensor));
-    memcpy(data + (size_t)at * size, element, size);
-    out = eddy__emit_const(w, tensor);
-    eddy_tensor_release(tensor);
-    return out;
-}
-
-static eddy_output const_int(eddy__walk *w, int32_t value, int32_t rank)
-{
-    const eddy_shape shape = {.rank = rank, .dims = {1}};
-
-    return add_const(w, EDDY_INT32, &shape, &value, 0);
-}
-
 /* ---- directions ---- */
 
 /* One in an element of x and zero elsewhere, where x is. */
@@ -59,13 +29,16 @@ static eddy_output direction(eddy__walk *w, eddy_output x, int64_t element)
     const void *one = dtype == EDDY_FLOAT64   ? (const void *)&one_double
                       : dtype == EDDY_FLOAT32 ? (const void *)&one_float
                                               : (const void *)&one_half;
+    const size_t size = eddy_dtype_size(dtype);
     const uint32_t home = w->home;
     const eddy_node anchor = w->anchor;
+    unsigned char elements[MOST_ELEMENTS * sizeof(double)] = {0};
     eddy_output out;
 
+    memcpy(elements + (size_t)element * size, one, size);
     w->home = eddy__frame_of(w, x);
     w->anchor = x.node;
-    out = add_const(w, dtype, eddy__static_shape(w, x), one, element);
+    out = eddy__emit_elements(w, dtype, eddy__static_shape(w, x), elements);
     w->home = home;
     w->anchor = anchor;
     return out;
@@ -91,13 +64,16 @@ static void move(eddy__walk *w, const eddy_output *ys, size_t n_ys,
 /* The sum of all elements of a y's tangent, each times its gradient. */
 static eddy_output weigh(eddy__walk *w, size_t i, eddy_output tangent)
 {
+    static const int32_t minus_one = -1;
+    const eddy_shape one = {.rank = 1, .dims = {1}};
     const eddy_output *grad_ys = w->options ? w->options->grad_ys : NULL;
     eddy_output v = tangent;
 
     if (grad_ys && eddy__is_output(grad_ys[i]))
         v = eddy__emit_op(w, "Mul", v, grad_ys[i]);
-    v = eddy__emit_op(w, "Reshape", v, const_int(w, -1, 1));
-    return eddy__emit_op(w, "Sum", v, const_int(w, 0, 0));
+    v = eddy__emit_op(w, "Reshape", v,
+                      eddy__emit_elements(w, EDDY_INT32, &one, &minus_one));
+    return eddy__emit_op(w, "Sum", v, eddy__emit_int(w, 0));
 }
 
 /* What y `i` makes of all elements, of x's shape, live in every branch. */

@@ -92,3 +92,21 @@ eddy_status recipe_run(eddy_immediate *now, void *user,
         eddy_tensor_release(done[i]);
     return status;
 }
+
+eddy_status recipe_build_condition(eddy_graph *graph, void *user,
+                                   const eddy_output *inputs, size_t n,
+                                   eddy_output *out_results, eddy_error *err)
+{
+    recipe_pair *pair = user;
+
+    return recipe_build(graph, &pair->condition, inputs, n, out_results, err);
+}
+
+eddy_status recipe_build_body(eddy_graph *graph, void *user,
+                              const eddy_output *inputs, size_t n,
+                              eddy_output *out_results, eddy_error *err)
+{
+    recipe_pair *pair = user;
+
+    return recipe_build(graph, &pair->body, inputs, n, out_results, err);
+}

@@ -43,7 +43,20 @@ eddy_status recipe_build(eddy_graph *graph, void *user,
                          const eddy_output *inputs, size_t n,
                          eddy_output *out_results, eddy_error *err);
 
-/* An eddy_immediate_fn, of the same. */
+/* Two of them: the condition and the body of a loop, or two branches. */
+typedef struct recipe_pair {
+    recipe condition, body;
+} recipe_pair;
+
+/* eddy_part_fns whose user is a recipe_pair. */
+eddy_status recipe_build_condition(eddy_graph *graph, void *user,
+                                   const eddy_output *inputs, size_t n,
+                                   eddy_output *out_results, eddy_error *err);
+eddy_status recipe_build_body(eddy_graph *graph, void *user,
+                              const eddy_output *inputs, size_t n,
+                              eddy_output *out_results, eddy_error *err);
+
+/* An eddy_immediate_fn, of a recipe. */
 eddy_status recipe_run(eddy_immediate *now, void *user,
                        eddy_tensor *const *inputs, size_t n,
                        eddy_tensor **out_results, eddy_error *err);

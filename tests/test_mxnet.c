@@ -229,30 +229,7 @@ static const recipe_op triangle_ops[] = {{"AddV2", IN(0), IN(1)},
                                          {"AddV2", IN(0), OUTER(1)}};
 static const int triangle_results[] = {OP(0), OP(1), OP(0)};
 
-/* A body with a condition of its own. */
-typedef struct both {
-    recipe condition, body;
-} both;
-
-static eddy_status build_condition(eddy_graph *graph, void *user,
-                                   const eddy_output *inputs, size_t n,
-                                   eddy_output *out, eddy_error *err)
-{
-    both *parts = user;
-
-    return recipe_build(graph, &parts->condition, inputs, n, out, err);
-}
-
-static eddy_status build_body(eddy_graph *graph, void *user,
-                              const eddy_output *inputs, size_t n,
-                              eddy_output *out, eddy_error *err)
-{
-    both *parts = user;
-
-    return recipe_build(graph, &parts->body, inputs, n, out, err);
-}
-
-static eddy_mxnet_while_spec while_spec(both *parts,
+static eddy_mxnet_while_spec while_spec(recipe_pair *parts,
                                         const eddy_output *variables, size_t n)
 {
     return (eddy_mxnet_while_spec){
@@ -260,8 +237,8 @@ static eddy_mxnet_while_spec while_spec(both *parts,
         .variables = variables,
         .n_variables = n,
         .n_outputs = parts->body.n_results - n,
-        .condition = build_condition,
-        .body = build_body,
+        .condition = recipe_build_condition,
+        .body = recipe_build_body,
         .user = parts,
     };
 }
@@ -269,8 +246,8 @@ static eddy_mxnet_while_spec while_spec(both *parts,
 /* The documentation's example; the limit is fed, at most _i steps. */
 static void check_triangle(eddy_mxnet_while_spec spec, int64_t most)
 {
-    both parts = {RECIPE(below_ops, below_results),
-                  RECIPE(triangle_ops, triangle_results)};
+    recipe_pair parts = {RECIPE(below_ops, below_results),
+                         RECIPE(triangle_ops, triangle_results)};
     const eddy_output outer[] = {construct_feed(&p, "limit", EDDY_INT64),
                                  program_int(&p, 1)};
     const eddy_output first[] = {program_int(&p, 0), program_int(&p, 1)};
@@ -338,7 +315,8 @@ START_TEST(a_maximum_may_be_very_large)
     const eddy_output most = program_int(&p, large);
     static const recipe_op ops[] = {{"AddV2", IN(0), OUTER(1)}};
     static const int results[] = {OP(0)};
-    both parts = {RECIPE(below_ops, below_results), RECIPE(ops, results)};
+    recipe_pair parts = {RECIPE(below_ops, below_results),
+                         RECIPE(ops, results)};
     const eddy_output outer[] = {program_int(&p, 9), program_int(&p, 1)};
     const eddy_output zero = program_int(&p, 0);
     eddy_mxnet_while_spec spec = while_spec(&parts, &zero, 1);
@@ -417,7 +395,7 @@ static const recipe_op square_ops[] = {{"Square", IN(0), RECIPE_NONE}};
 static const recipe_op negate_ops[] = {{"Neg", OUTER(0), RECIPE_NONE}};
 static const int first_result[] = {OP(0)};
 
-static eddy_output cond(eddy_output predicate, both *parts,
+static eddy_output cond(eddy_output predicate, recipe_pair *parts,
                         const eddy_output *inputs, size_t n)
 {
     const eddy_mxnet_cond_spec spec = {
@@ -426,8 +404,8 @@ static eddy_output cond(eddy_output predicate, both *parts,
         .inputs = inputs,
         .n_inputs = n,
         .n_outputs = 1,
-        .then = build_condition,
-        .otherwise = build_body,
+        .then = recipe_build_condition,
+        .otherwise = recipe_build_body,
         .user = parts,
     };
     eddy_output out = {0, 0};
@@ -440,8 +418,8 @@ static const eddy_dtype predicates[] = {EDDY_INT64, EDDY_INT32};
 
 START_TEST(a_cond_goes_by_a_number)
 {
-    both parts = {RECIPE(square_ops, first_result),
-                  RECIPE(negate_ops, first_result)};
+    recipe_pair parts = {RECIPE(square_ops, first_result),
+                         RECIPE(negate_ops, first_result)};
     const eddy_output x = program_int(&p, 7);
     const eddy_output choice = construct_feed(&p, "choice", predicates[_i]);
     eddy_output y;
@@ -457,8 +435,8 @@ END_TEST
 /* As MXNet's scalars are: of shape [1]; here that is only known in a run. */
 START_TEST(a_predicate_may_be_a_vector_of_one)
 {
-    both parts = {RECIPE(square_ops, first_result),
-                  RECIPE(negate_ops, first_result)};
+    recipe_pair parts = {RECIPE(square_ops, first_result),
+                         RECIPE(negate_ops, first_result)};
     const eddy_output x = program_int(&p, 7);
     const eddy_output choice = _i ? feed("choice", EDDY_FLOAT32)
                                   : ramp(EDDY_FLOAT32, shape_of(1, 1, 0), 0.5);

@@ -348,44 +348,27 @@ static const recipe_op triangle_ops[] = {{"AddV2", IN(0), IN(1)},
                                          {"AddV2", IN(0), OUTER(1)}};
 static const int triangle_results[] = {OP(0), OP(1), OP(0)};
 
-typedef struct both {
-    recipe condition, body;
-} both;
-
-static eddy_status build_condition(eddy_graph *graph, void *user,
-                                   const eddy_output *inputs, size_t n,
-                                   eddy_output *out, eddy_error *err)
-{
-    return recipe_build(graph, &((both *)user)->condition, inputs, n, out, err);
-}
-
-static eddy_status build_body(eddy_graph *graph, void *user,
-                              const eddy_output *inputs, size_t n,
-                              eddy_output *out, eddy_error *err)
-{
-    return recipe_build(graph, &((both *)user)->body, inputs, n, out, err);
-}
-
 static eddy_status run_condition(eddy_immediate *at, void *user,
                                  eddy_tensor *const *inputs, size_t n,
                                  eddy_tensor **out, eddy_error *err)
 {
-    return recipe_run(at, &((both *)user)->condition, inputs, n, out, err);
+    return recipe_run(at, &((recipe_pair *)user)->condition, inputs, n, out,
+                      err);
 }
 
 static eddy_status run_body(eddy_immediate *at, void *user,
                             eddy_tensor *const *inputs, size_t n,
                             eddy_tensor **out, eddy_error *err)
 {
-    return recipe_run(at, &((both *)user)->body, inputs, n, out, err);
+    return recipe_run(at, &((recipe_pair *)user)->body, inputs, n, out, err);
 }
 
 /* Up to `limit` steps by the condition and `most` by the maximum. */
 static void try_triangle(int64_t limit, int64_t most, eddy_tensor *from)
 {
     static const eddy_mxnet_item item = {EDDY_INT64, {.rank = 0}};
-    both parts = {RECIPE(below_ops, below_results),
-                  RECIPE(triangle_ops, triangle_results)};
+    recipe_pair parts = {RECIPE(below_ops, below_results),
+                         RECIPE(triangle_ops, triangle_results)};
     eddy_tensor *const outer[] = {integer(limit), integer(1)};
     eddy_tensor *const first[] = {integer(0), integer(1)};
     eddy_output outer_outputs[2], variables[2], results[4], maximum;
@@ -408,8 +391,8 @@ static void try_triangle(int64_t limit, int64_t most, eddy_tensor *from)
         .variables = variables,
         .n_variables = 2,
         .n_outputs = 1,
-        .condition = build_condition,
-        .body = build_body,
+        .condition = recipe_build_condition,
+        .body = recipe_build_body,
         .user = &parts,
         .max_iterations = from ? 0 : most,
         .max_iterations_from = from ? &maximum : NULL,
@@ -462,8 +445,8 @@ static const int first_result[] = {OP(0)};
 
 static eddy_tensor *choose(eddy_tensor *predicate, eddy_tensor *x)
 {
-    both parts = {RECIPE(square_ops, first_result),
-                  RECIPE(negate_ops, first_result)};
+    recipe_pair parts = {RECIPE(square_ops, first_result),
+                         RECIPE(negate_ops, first_result)};
     eddy_output outputs[2], result;
     eddy_tensor *const inputs[] = {predicate, x};
     eddy_tensor *got;
@@ -488,8 +471,8 @@ static eddy_tensor *choose(eddy_tensor *predicate, eddy_tensor *x)
                                 .inputs = outputs + 1,
                                 .n_inputs = 1,
                                 .n_outputs = 1,
-                                .then = build_condition,
-                                .otherwise = build_body,
+                                .then = recipe_build_condition,
+                                .otherwise = recipe_build_body,
                                 .user = &parts,
                             },
                             &result, &p.err));

@@ -158,24 +158,6 @@ static const recipe_op grow_ops[] = {{"AddV2", IN(0), OUTER(1)},
                                      {"Mul", OP(2), OP(2)}};
 static const int grow_results[] = {OP(3), OP(0), OP(2)};
 
-typedef struct both {
-    recipe condition, body;
-} both;
-
-static eddy_status build_condition(eddy_graph *graph, void *user,
-                                   const eddy_output *inputs, size_t n,
-                                   eddy_output *out, eddy_error *err)
-{
-    return recipe_build(graph, &((both *)user)->condition, inputs, n, out, err);
-}
-
-static eddy_status build_body(eddy_graph *graph, void *user,
-                              const eddy_output *inputs, size_t n,
-                              eddy_output *out, eddy_error *err)
-{
-    return recipe_build(graph, &((both *)user)->body, inputs, n, out, err);
-}
-
 /* h before, w, the weights of the rows, the limit; `most` rows. */
 typedef struct growth {
     trial_feed feeds[5];
@@ -186,16 +168,16 @@ static eddy_status build_growth(growth *g, int64_t most, eddy_error *err)
 {
     const eddy_output outer[] = {g->feeds[3].at, program_int(&p, 1),
                                  g->feeds[1].at};
-    both parts = {RECIPE(below_ops, below_results),
-                  RECIPE(grow_ops, grow_results)};
+    recipe_pair parts = {RECIPE(below_ops, below_results),
+                         RECIPE(grow_ops, grow_results)};
     const eddy_output first[] = {program_int(&p, 0), g->feeds[0].at};
     const eddy_mxnet_while_spec spec = {
         .size = sizeof spec,
         .variables = first,
         .n_variables = 2,
         .n_outputs = 1,
-        .condition = build_condition,
-        .body = build_body,
+        .condition = recipe_build_condition,
+        .body = recipe_build_body,
         .user = &parts,
         .max_iterations = most,
         .max_iterations_from = most > 0 ? NULL : &g->feeds[4].at,
@@ -285,14 +267,14 @@ START_TEST(a_cond_is_saved_and_differentiated)
         scalar(3), scalar(4),
         trial_placeholder(&p, EDDY_INT32, &scalar_shape, &choice, true)};
     const eddy_output outer[] = {feeds[0].at, feeds[1].at};
-    both parts = {RECIPE(square_ops, first_result),
-                  RECIPE(negate_ops, first_result)};
+    recipe_pair parts = {RECIPE(square_ops, first_result),
+                         RECIPE(negate_ops, first_result)};
     const eddy_mxnet_cond_spec spec = {
         .size = sizeof spec,
         .predicate = feeds[2].at,
         .n_outputs = 1,
-        .then = build_condition,
-        .otherwise = build_body,
+        .then = recipe_build_condition,
+        .otherwise = recipe_build_body,
         .user = &parts,
     };
     eddy_output y;
@@ -517,14 +499,14 @@ START_TEST(rows_of_what_grows_are_mapped)
     const trial_feed feeds[] = {
         trial_placeholder(&p, EDDY_FLOAT64, &TRIAL_SHAPE(2, 1), NULL, true)};
     const eddy_output limit = program_int(&p, 2);
-    both parts = {RECIPE(below_ops, below_results),
-                  RECIPE(below_ops, below_results)};
+    recipe_pair parts = {RECIPE(below_ops, below_results),
+                         RECIPE(below_ops, below_results)};
     const eddy_output first[] = {program_int(&p, 0), feeds[0].at};
     const eddy_mxnet_while_spec spec = {
         .size = sizeof spec,
         .variables = first,
         .n_variables = 2,
-        .condition = build_condition,
+        .condition = recipe_build_condition,
         .body = grow_step,
         .user = &parts,
     };
@@ -565,8 +547,8 @@ static eddy_status build_a_foreach(program *at, eddy_error *err)
 
 static eddy_status build_a_while(program *at, eddy_error *err)
 {
-    both parts = {RECIPE(below_ops, below_results),
-                  RECIPE(grow_ops, grow_results)};
+    recipe_pair parts = {RECIPE(below_ops, below_results),
+                         RECIPE(grow_ops, grow_results)};
     const eddy_output outer[] = {some[2], some[2], some[1]};
     const eddy_output first[] = {some[2], some[1]};
     const eddy_mxnet_while_spec spec = {
@@ -574,8 +556,8 @@ static eddy_status build_a_while(program *at, eddy_error *err)
         .variables = first,
         .n_variables = 2,
         .n_outputs = 1,
-        .condition = build_condition,
-        .body = build_body,
+        .condition = recipe_build_condition,
+        .body = recipe_build_body,
         .user = &parts,
         .max_iterations_from = &some[2],
     };
@@ -588,14 +570,14 @@ static eddy_status build_a_while(program *at, eddy_error *err)
 
 static eddy_status build_a_cond(program *at, eddy_error *err)
 {
-    both parts = {RECIPE(square_ops, first_result),
-                  RECIPE(negate_ops, first_result)};
+    recipe_pair parts = {RECIPE(square_ops, first_result),
+                         RECIPE(negate_ops, first_result)};
     const eddy_mxnet_cond_spec spec = {
         .size = sizeof spec,
         .predicate = some[0],
         .n_outputs = 1,
-        .then = build_condition,
-        .otherwise = build_body,
+        .then = recipe_build_condition,
+        .otherwise = recipe_build_body,
         .user = &parts,
     };
     eddy_output y;
