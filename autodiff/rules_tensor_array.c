@@ -5,6 +5,8 @@
  */
 #include "autodiff/rule.h"
 
+#include "runtime/core/shape.h"
+
 #include <string.h>
 
 /* The array of gradients: port 0 is its handle, port 1 the flow behind it. */
@@ -61,24 +63,11 @@ eddy_status eddy__grad_ta_gather(eddy_gradient *g)
     return EDDY_OK;
 }
 
-/* What is known of the shape of the items that input `i` holds as rows. */
-static eddy_shape item_shape(const eddy_gradient *g, uint32_t i)
-{
-    eddy_shape shape = *eddy_gradient_input_shape(g, i);
-
-    if (shape.rank < 1)
-        return (eddy_shape){.rank = -1};
-    shape.rank--;
-    for (int32_t d = 0; d < shape.rank; d++)
-        shape.dims[d] = shape.dims[d + 1];
-    return shape;
-}
-
 /* handle, indices, value, flow -> flow */
 eddy_status eddy__grad_ta_scatter(eddy_gradient *g)
 {
     /* The shape is what a gather of no items goes by. */
-    const eddy_shape item = item_shape(g, 2);
+    const eddy_shape item = eddy__shape_rest(eddy_gradient_input_shape(g, 2));
     const eddy_attr attrs[] = {dtype_attr(g, "T"),
                                eddy_attr_shape("element_shape", &item)};
 

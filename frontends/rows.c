@@ -1,17 +1,16 @@
 #include "frontends/rows.h"
 
+#include "runtime/core/shape.h"
+
 #include <assert.h>
 #include <string.h>
 
 eddy_tensor *eddy__row_of(eddy_tensor *tensor, int64_t i)
 {
-    eddy_shape shape = tensor->shape;
+    const eddy_shape shape = eddy__shape_rest(&tensor->shape);
     int64_t count = 1;
 
-    assert(shape.rank > 0);
-    shape.rank--;
-    for (int32_t d = 0; d < shape.rank; d++)
-        shape.dims[d] = tensor->shape.dims[d + 1];
+    assert(shape.rank >= 0);
     for (int32_t d = 0; d < shape.rank; d++)
         count *= shape.dims[d];
     return eddy__tensor_slice(NULL, NULL, tensor, i * count, &shape);

@@ -3,6 +3,7 @@
 #include "frames/builder.h"
 #include "runtime/base/status.h"
 #include "runtime/core/attr.h"
+#include "runtime/core/shape.h"
 
 #include <string.h>
 
@@ -147,14 +148,9 @@ static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
 
 eddy_shape eddy__item_shape_of(const eddy__writer *w, eddy_output value)
 {
-    eddy_shape shape = eddy__shape_of(w, value);
+    const eddy_shape shape = eddy__shape_of(w, value);
 
-    if (shape.rank < 1)
-        return (eddy_shape){.rank = -1};
-    shape.rank--;
-    for (int32_t d = 0; d < shape.rank; d++)
-        shape.dims[d] = shape.dims[d + 1];
-    return shape;
+    return eddy__shape_rest(&shape);
 }
 
 static eddy__sequence write_slices(eddy__writer *w, eddy_output value,

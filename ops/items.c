@@ -40,15 +40,6 @@ eddy_status eddy__prepend_dim(eddy_kernel *k, int64_t dim,
                        EDDY_MAX_RANK);
 }
 
-eddy_shape eddy__shape_rest(const eddy_shape *shape)
-{
-    eddy_shape rest = {.rank = shape->rank < 0 ? -1 : shape->rank - 1};
-
-    for (int32_t d = 0; d < rest.rank; d++)
-        rest.dims[d] = shape->dims[d + 1];
-    return rest;
-}
-
 static eddy__value tensor_item(eddy_tensor *tensor)
 {
     eddy__value item = {.kind = EDDY__TENSOR, .dtype = tensor->dtype};

@@ -18,10 +18,6 @@ bool eddy__shape_prepend(int64_t dim, const eddy_shape *shape, eddy_shape *out);
 eddy_status eddy__prepend_dim(eddy_kernel *k, int64_t dim,
                               const eddy_shape *shape, eddy_shape *out);
 
-/* `shape` without its first dimension; unknown stays unknown.  Requires: it is
- * not that of a scalar. */
-eddy_shape eddy__shape_rest(const eddy_shape *shape);
-
 /*
  * An item made of the elements of tensor `from` from `first` on, as many as
  * `shape` has: a view of the tensor, unless copying is cheaper.

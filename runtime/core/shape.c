@@ -72,6 +72,15 @@ eddy_shape eddy__shape_join(const eddy_shape *a, const eddy_shape *b)
     return either;
 }
 
+eddy_shape eddy__shape_rest(const eddy_shape *shape)
+{
+    eddy_shape rest = {.rank = shape->rank < 0 ? -1 : shape->rank - 1};
+
+    for (int32_t d = 0; d < rest.rank; d++)
+        rest.dims[d] = shape->dims[d + 1];
+    return rest;
+}
+
 bool eddy__shape_count(const eddy_shape *shape, size_t size, int64_t *out_count)
 {
     int64_t product = 1, bytes;

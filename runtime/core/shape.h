@@ -35,6 +35,12 @@ bool eddy__shape_merge(const eddy_shape *a, const eddy_shape *b,
 eddy_shape eddy__shape_join(const eddy_shape *a, const eddy_shape *b);
 
 /*
+ * `shape` without its first dimension: that of an item.  Unknown stays unknown,
+ * and a scalar, which has no items, gives unknown.
+ */
+eddy_shape eddy__shape_rest(const eddy_shape *shape);
+
+/*
  * Elements of a known shape; false if the product of its dimensions other than
  * 0 does not fit, or the bytes at `size` an element do not.
  */
