@@ -78,7 +78,7 @@ ONEDNN ?= $(if $(shell echo '\#include <dnnl.h>' | \
 	$(CC) -E -x c - >/dev/null 2>&1 && echo yes),1,0)
 ifeq ($(ONEDNN),1)
 DEFINES += -DEDDY_ONEDNN=1
-# Its threads are OpenMP's, whose number ops/onednn.c sets.
+# Its threads are OpenMP's, whose number ops/linalg/onednn.c sets.
 ONEDNN_LIBS := -ldnnl -lgomp
 endif
 # Builds with sanitizers hold each value against what its plan assumed.
@@ -91,12 +91,16 @@ LINK = $(CC) -pthread $(SAN) $(LDFLAGS)
 libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) \
 	$(ONEDNN_LIBS) -lm
 
-LIB_SRC := $(sort $(wildcard runtime/*/*.c ops/*.c frames/*.c frontends/*.c \
-	autodiff/*.c interop/*.c))
-PROTO := $(sort $(wildcard interop/*.proto))
+# A layer of the library has folders at most two deep.
+LAYERS := core frames ops autodiff frontends interop runtime
+LIB_SRC := $(sort $(foreach layer,$(LAYERS),$(wildcard $(layer)/*.c \
+	$(layer)/*/*.c $(layer)/*/*/*.c)))
+PROTO := $(sort $(wildcard interop/*/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
-TEST_SRC := $(sort $(wildcard tests/*.c))
-SUITES := $(patsubst tests/test_%.c,%,$(filter tests/test_%,$(TEST_SRC)))
+# tests/campaign and tests/conformance are apart.
+TEST_SRC := $(sort $(wildcard tests/*.c) $(filter-out tests/campaign/%,\
+	$(wildcard tests/*/*.c)))
+SUITES := $(patsubst test_%.c,%,$(filter test_%,$(notdir $(TEST_SRC))))
 BENCH_SRC := $(sort $(wildcard benchmarks/bench_*.c))
 BENCH_AID := $(filter-out $(BENCH_SRC),$(sort $(wildcard benchmarks/*.c)))
 EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
@@ -105,8 +109,8 @@ FUZZ_SRC := $(sort $(wildcard tests/campaign/fuzz_*.c))
 CAMPAIGN_PROGRAM := tests/campaign/fault.c tests/campaign/stress.c
 CAMPAIGN_AID := $(filter-out $(FUZZ_SRC) $(CAMPAIGN_PROGRAM),\
 	$(sort $(wildcard tests/campaign/*.c)))
-CODE_DIRS := include include/eddy runtime/* ops frames frontends autodiff \
-	interop tools tests tests/campaign benchmarks examples scripts
+CODE_DIRS := $(foreach layer,$(LAYERS),$(layer) $(layer)/* $(layer)/*/*) \
+	include include/eddy tools tests tests/* benchmarks examples scripts
 HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
 
 # Files for processors that have more than the baseline; whoever calls them has
@@ -243,7 +247,7 @@ $(FUZZERS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 	    $(call libs,$(TOOL_REQUIRES)) -o $@
 
 $(CAMPAIGNS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
-		$(call objects,$(CAMPAIGN_AID) tests/counting_allocator.c) \
+		$(call objects,$(CAMPAIGN_AID) tests/aid/counting_allocator.c) \
 		$(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
 

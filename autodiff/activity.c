@@ -8,8 +8,8 @@
  */
 #include "autodiff/walk.h"
 
-#include "frames/builder.h"
-#include "runtime/base/status.h"
+#include "core/base/status.h"
+#include "frames/build/builder.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
  */
 #include "autodiff/walk.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/name.h"
+#include "core/base/status.h"
+#include "core/graph/name.h"
 
 #include <stdio.h>
 #include <string.h>

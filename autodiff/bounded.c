@@ -1,7 +1,7 @@
 #include "autodiff/bounded.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/context.h"
+#include "core/base/status.h"
+#include "core/context.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #ifndef EDDY_AUTODIFF_BOUNDED_H
 #define EDDY_AUTODIFF_BOUNDED_H
 
+#include "core/graph/graph.h"
 #include "eddy/gradients.h"
-#include "runtime/core/graph.h"
 
 typedef struct eddy__bounded {
     eddy_graph *graph;

@@ -1,7 +1,7 @@
 /* Gradients of Switch and Merge, and of what writes and reads a tape. */
 #include "autodiff/walk.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  */
 #include "autodiff/walk.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/context.h"
+#include "core/base/status.h"
+#include "core/context.h"
 
 #include <string.h>
 

@@ -2,13 +2,13 @@
  * Gradients that are asked for in the body of a loop which is still open, with
  * respect to what is outside of it.  They count what x did in the trips before,
  * and how a trip leads to the next is known only when the loop ends.  So an
- * Identity stands for each until then; frames/builder_deferred.c has them asked
- * for once more.
+ * Identity stands for each until then; frames/build/builder_deferred.c has them
+ * asked for once more.
  */
 #include "autodiff/walk.h"
 
-#include "frames/builder.h"
-#include "runtime/base/status.h"
+#include "core/base/status.h"
+#include "frames/build/builder.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Adding nodes to the graph that is being differentiated. */
 #include "autodiff/walk.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/name.h"
+#include "core/base/status.h"
+#include "core/graph/name.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "autodiff/forward.h"
 
 #include "autodiff/bounded.h"
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 /* ---- what is asked ---- */
 

@@ -1,8 +1,8 @@
 /* Tangents of the primitives, of stacks and of arrays: the same ones again. */
 #include "autodiff/forward.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/name.h"
+#include "core/base/status.h"
+#include "core/graph/name.h"
 
 #include <stdio.h>
 #include <string.h>

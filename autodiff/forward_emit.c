@@ -1,7 +1,7 @@
 /* Adding tangents, each where the value is that it belongs to. */
 #include "autodiff/forward.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 void eddy__set_tangent(eddy__forward *f, eddy_output v, eddy_output tangent)
 {

@@ -1,7 +1,7 @@
 /* Tangents of ops that are linear, in all of some inputs or in each of two. */
 #include "autodiff/forward.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <string.h>
 

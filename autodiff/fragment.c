@@ -8,7 +8,7 @@
  */
 #include "autodiff/forward.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What the gradient of an op may ask and do: eddy/gradients.h. */
 #include "autodiff/forward.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "autodiff/walk.h"
 
-#include "frames/builder.h"
+#include "frames/build/builder.h"
 
 bool eddy__note_levels(const eddy__walk *w, eddy_output y)
 {

@@ -9,7 +9,7 @@
  */
 #include "autodiff/walk.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef EDDY_AUTODIFF_OUTPUT_MAP_H
 #define EDDY_AUTODIFF_OUTPUT_MAP_H
 
+#include "core/base/memory.h"
 #include "eddy/graph.h"
-#include "runtime/base/memory.h"
 
 typedef struct eddy__output_entry {
     eddy_output key, value; /* key.node EDDY_NO_NODE: empty */

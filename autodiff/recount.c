@@ -4,7 +4,7 @@
  */
 #include "autodiff/walk.h"
 
-#include "frames/trip_counter.h"
+#include "frames/analysis/trip_counter.h"
 
 #include <string.h>
 

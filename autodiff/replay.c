@@ -19,9 +19,9 @@
  */
 #include "autodiff/walk.h"
 
-#include "frames/node_copy.h"
-#include "runtime/base/status.h"
-#include "runtime/core/name.h"
+#include "core/base/status.h"
+#include "core/graph/name.h"
+#include "frames/unroll/node_copy.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "autodiff/rule.h"
 
 #include "autodiff/walk.h"
-#include "runtime/base/status.h"
-#include "runtime/core/tensor.h"
+#include "core/base/status.h"
+#include "core/value/tensor.h"
 
 #include <stdlib.h>
 #include <string.h>

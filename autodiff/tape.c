@@ -1,6 +1,6 @@
 #include "autodiff/tape.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #ifndef EDDY_AUTODIFF_TAPE_H
 #define EDDY_AUTODIFF_TAPE_H
 
-#include "frames/analysis.h"
-#include "frames/flow.h"
+#include "frames/analysis/analysis.h"
+#include "frames/analysis/flow.h"
 
 struct eddy__scope;
 

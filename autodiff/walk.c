@@ -9,9 +9,9 @@
 #include "autodiff/walk.h"
 
 #include "autodiff/bounded.h"
-#include "frames/builder.h"
-#include "runtime/base/status.h"
-#include "runtime/core/shape.h"
+#include "core/base/status.h"
+#include "core/value/shape.h"
+#include "frames/build/builder.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -23,8 +23,8 @@
 #include "autodiff/output_map.h"
 #include "autodiff/tape.h"
 #include "eddy/gradients.h"
-#include "frames/branches.h"
-#include "frames/infer.h"
+#include "frames/analysis/branches.h"
+#include "frames/analysis/infer.h"
 
 #define EDDY__NO_OUTPUT ((eddy_output){.node = EDDY_NO_NODE})
 
@@ -233,8 +233,8 @@ typedef struct eddy__waits {
 
 /*
  * Finds the Merges of open loops and the values that are deferred (see
- * frames/builder.h) on which some y depends.  Frames that are cut count for the
- * trip of the ys alone.  Uses the bits of `state`.
+ * frames/build/builder.h) on which some y depends.  Frames that are cut count
+ * for the trip of the ys alone.  Uses the bits of `state`.
  */
 eddy_status eddy__find_waits(eddy__walk *w, const eddy_output *ys, size_t n_ys,
                              const uint8_t *is_cut, eddy__waits *out_waits);

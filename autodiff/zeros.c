@@ -6,7 +6,7 @@
  */
 #include "autodiff/walk.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 static bool is_small(const eddy_shape *shape)
 {

@@ -2,10 +2,10 @@
  * The ops of control flow.  Executors run them by their role; LoopCond has a
  * kernel beside, for where its input is not known to be a scalar.
  */
-#include "frames/analysis.h"
-#include "runtime/base/status.h"
-#include "runtime/core/infer.h"
-#include "runtime/core/kernel.h"
+#include "core/base/status.h"
+#include "core/graph/infer.h"
+#include "core/kernel.h"
+#include "frames/analysis/analysis.h"
 
 static eddy_status want_scalar(eddy_infer *infer, uint32_t input,
                                eddy_detail detail, const char *what)

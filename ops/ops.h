@@ -2,9 +2,9 @@
 #ifndef EDDY_OPS_OPS_H
 #define EDDY_OPS_OPS_H
 
-#include "runtime/core/registry.h"
+#include "core/graph/registry.h"
 
-/* X(family): ops/<family>.c holds the table eddy__<family>_ops. */
+/* X(family): <family>.c in a folder of ops/ holds the table eddy__<family>_ops. */
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
     X(addn)                                                                    \
     X(argmax)                                                                  \
@@ -91,7 +91,7 @@ EDDY__OP_FAMILY_MAP(X)
 
 /*
  * Sets the number of threads of the BLAS library, which is global to the
- * process (ops/gemm.c).
+ * process (ops/linalg/gemm.c).
  */
 void eddy__gemm_set_threads(uint32_t n);
 

@@ -4,20 +4,20 @@
 # row names.  Folders without a row (tests, benchmarks) are free.
 cd "$(dirname "$0")/.." || exit 2
 
-find include runtime ops frames frontends autodiff interop tools examples \
+find include core ops frames frontends autodiff interop runtime tools examples \
     -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.inc' \) \
     -print 2>/dev/null | sort | xargs awk '
 BEGIN {
     may["include"]       = ""
-    may["runtime/base"]  = ""
-    may["runtime/core"]  = "runtime/base"
-    may["ops"]           = "runtime/base runtime/core"
-    may["frames"]        = "runtime/base runtime/core"
-    may["frontends"]     = "runtime/base runtime/core frames"
-    may["autodiff"]      = "runtime/base runtime/core frames"
-    may["runtime/plan"]  = "runtime/base runtime/core frames"
-    may["runtime/exec"]  = "runtime/base runtime/core frames runtime/plan"
-    may["interop"]       = "runtime/base runtime/core frames"
+    may["core"]          = ""
+    may["ops"]           = "core"
+    may["frames"]        = "core"
+    may["frontends"]     = "core frames"
+    may["autodiff"]      = "core frames"
+    may["interop"]       = "core frames"
+    may["runtime/plan"]  = "core frames"
+    may["runtime/exec"]  = "core frames runtime/plan"
+    may["runtime/eager"] = "core frames frontends"
     may["tools"]         = ""
     may["examples"]      = ""
 
@@ -27,7 +27,7 @@ BEGIN {
 
     # A library stays in the folders that wrap it; folders without a row are
     # free here too.
-    wrapper["uv.h"]           = "runtime/base runtime/exec"
+    wrapper["uv.h"]           = "core runtime/exec"
     wrapper["cblas.h"]        = "ops"
     wrapper["openblas_config.h"] = "ops"
     wrapper["dnnl.h"]         = "ops"

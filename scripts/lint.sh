@@ -48,7 +48,7 @@ sources()
     fi
 }
 
-LIBRARY="runtime ops frames frontends autodiff interop"
+LIBRARY="core frames ops autodiff frontends interop runtime"
 
 echo "lint: layers"
 scripts/layers.sh || fail layers

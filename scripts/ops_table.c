@@ -8,8 +8,8 @@
  * page is up to date.
  */
 #include "autodiff/coverage.h"
-#include "frames/analysis.h"
-#include "frames/functional.h"
+#include "frames/analysis/analysis.h"
+#include "frames/lower/functional.h"
 #include "ops/ops.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@
  */
 #include "runtime/exec/check.h"
 
-#include "runtime/core/dtype.h"
+#include "core/value/dtype.h"
 
 #include <stdio.h>
 #include <string.h>

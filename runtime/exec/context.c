@@ -1,9 +1,9 @@
 /* Making a context: allocator, logger, every table of ops, and workers. */
-#include "runtime/core/context.h"
-#include "frames/analysis.h"
-#include "frames/functional.h"
+#include "core/context.h"
+#include "core/base/status.h"
+#include "frames/analysis/analysis.h"
+#include "frames/lower/functional.h"
 #include "ops/ops.h"
-#include "runtime/base/status.h"
 #include "runtime/exec/pool.h"
 
 #include <string.h>

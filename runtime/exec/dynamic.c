@@ -10,7 +10,7 @@
 #include "runtime/exec/same.h"
 #include "runtime/exec/token.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -450,7 +450,7 @@ static const char *find_fault(const eddy__kernel_node *node, uint32_t i,
 
     if (value->kind == EDDY__NONE)
         return "not set";
-    /* An alias is a handle or a value (frames/references.h). */
+    /* An alias is a handle or a value (frames/lower/references.h). */
     if (value->dtype != node->out_dtypes[i] &&
         node->out_dtypes[i] != EDDY_INVALID)
         return "set a wrong dtype for";

@@ -4,8 +4,8 @@
  */
 #include "runtime/exec/pool.h"
 
-#include "runtime/base/memory.h"
-#include "runtime/base/status.h"
+#include "core/base/memory.h"
+#include "core/base/status.h"
 #include "runtime/exec/drive.h"
 #include "runtime/exec/run.h"
 

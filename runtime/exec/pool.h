@@ -7,8 +7,8 @@
 #ifndef EDDY_EXEC_POOL_H
 #define EDDY_EXEC_POOL_H
 
+#include "core/base/thread.h"
 #include "eddy/context.h"
-#include "runtime/base/thread.h"
 
 #include <stdatomic.h>
 

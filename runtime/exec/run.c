@@ -1,21 +1,21 @@
-/*
+/*-
  * Runs from outside: binding, starting, waiting, cancelling, and who drives.
  *
  * State, under `mu`:
- *     IDLE -> READY        start
- *     READY -> DRIVEN      a worker does the job, or without workers a caller
- *                          of poll or wait takes it
- *     DRIVEN -> READY      the slice is over (poll, or others wait for a
- * worker) DRIVEN -> WAITING    nothing is ready, tasks are under way WAITING ->
- * READY     a task came in, or the run is to stop DRIVEN -> IDLE       the
- * execution is over and its result is in place Only who moved the run to DRIVEN
- * touches the driver's state.
+ *     IDLE -> READY      start
+ *     READY -> DRIVEN    a worker does the job, or without workers a caller of
+ *                        poll or wait takes it
+ *     DRIVEN -> READY    the slice is over (poll, or others wait for a worker)
+ *     DRIVEN -> WAITING  nothing is ready, tasks are under way
+ *     WAITING -> READY   a task came in, or the run is to stop
+ *     DRIVEN -> IDLE     the execution is over and its result is in place
+ * Only who moved the run to DRIVEN touches the driver's state.
  */
 #include "runtime/exec/drive.h"
 
-#include "runtime/base/float_mode.h"
-#include "runtime/base/status.h"
-#include "runtime/core/variable.h"
+#include "core/base/float_mode.h"
+#include "core/base/status.h"
+#include "core/value/variable.h"
 
 #include <string.h>
 

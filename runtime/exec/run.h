@@ -12,9 +12,9 @@
 #ifndef EDDY_EXEC_RUN_H
 #define EDDY_EXEC_RUN_H
 
+#include "core/base/thread.h"
+#include "core/context.h"
 #include "eddy/run.h"
-#include "runtime/base/thread.h"
-#include "runtime/core/context.h"
 #include "runtime/exec/pool.h"
 #include "runtime/exec/session.h"
 #include "runtime/plan/plan.h"

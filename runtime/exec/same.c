@@ -1,7 +1,7 @@
 #include "runtime/exec/same.h"
 
-#include "runtime/core/dtype.h"
-#include "runtime/core/shape.h"
+#include "core/value/dtype.h"
+#include "core/value/shape.h"
 
 #include <string.h>
 

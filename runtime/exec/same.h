@@ -2,7 +2,7 @@
 #ifndef EDDY_EXEC_SAME_H
 #define EDDY_EXEC_SAME_H
 
-#include "runtime/core/value.h"
+#include "core/value/value.h"
 
 /*
  * Have they one dtype, one shape and the same bits?  Lists and handles are the

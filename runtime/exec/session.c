@@ -1,10 +1,10 @@
 /* Sessions: counted, and held by the runs in them; and their variables. */
 #include "runtime/exec/session.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/context.h"
-#include "runtime/core/shape.h"
-#include "runtime/core/variable.h"
+#include "core/base/status.h"
+#include "core/context.h"
+#include "core/value/shape.h"
+#include "core/value/variable.h"
 
 eddy_status eddy_session_create(eddy_context *ctx, eddy_session **out_session,
                                 eddy_error *err)

@@ -2,8 +2,8 @@
 #ifndef EDDY_EXEC_SESSION_H
 #define EDDY_EXEC_SESSION_H
 
+#include "core/value/resource.h"
 #include "eddy/session.h"
-#include "runtime/core/resource.h"
 
 struct eddy_session {
     eddy_context *ctx;

@@ -9,8 +9,8 @@
  */
 #include "runtime/exec/token.h"
 
-#include "runtime/base/float_mode.h"
-#include "runtime/base/status.h"
+#include "core/base/float_mode.h"
+#include "core/base/status.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Where and why: the frame path of an iteration, and who killed a fetch. */
 #include "runtime/exec/run.h"
 
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * last value of the variable which the tensor belongs to.  One of a frame that
  * never iterates has just one value and may be fetched.
  */
-#include "frames/exits.h"
-#include "runtime/base/status.h"
+#include "core/base/status.h"
+#include "frames/analysis/exits.h"
 #include "runtime/plan/plan.h"
 
 static eddy_status refuse_fetch(const eddy__plan_build *b, size_t i,

@@ -1,7 +1,7 @@
 #include "runtime/plan/fuse.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/shape.h"
+#include "core/base/status.h"
+#include "core/value/shape.h"
 
 #include <string.h>
 

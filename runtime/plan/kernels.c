@@ -1,9 +1,9 @@
 /* The last pass of laying out: each step's kernel, flags and constants. */
 #include "runtime/plan/layout.h"
 
-#include "runtime/base/status.h"
-#include "runtime/core/attr.h"
-#include "runtime/core/dtype.h"
+#include "core/base/status.h"
+#include "core/graph/attr.h"
+#include "core/value/dtype.h"
 
 #include <string.h>
 

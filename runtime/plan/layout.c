@@ -4,8 +4,8 @@
  */
 #include "runtime/plan/plan.h"
 
-#include "frames/merge_order.h"
-#include "runtime/base/status.h"
+#include "core/base/status.h"
+#include "frames/analysis/merge_order.h"
 #include "runtime/plan/layout.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef EDDY_PLAN_LAYOUT_H
 #define EDDY_PLAN_LAYOUT_H
 
-#include "runtime/core/infer.h"
+#include "core/graph/infer.h"
 #include "runtime/plan/plan.h"
 
 /* An output of a step. */

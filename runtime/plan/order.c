@@ -1,5 +1,5 @@
 /* Plan order: topological, with the back edges left out. */
-#include "runtime/base/status.h"
+#include "core/base/status.h"
 #include "runtime/plan/layout.h"
 
 #include <string.h>

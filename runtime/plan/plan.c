@@ -1,12 +1,12 @@
 /* Making a plan: prune, lower, check, infer, lay out; and asking it things. */
 #include "runtime/plan/plan.h"
 
-#include "frames/fed_controls.h"
-#include "frames/lower.h"
-#include "frames/references.h"
-#include "runtime/base/status.h"
-#include "runtime/core/context.h"
-#include "runtime/core/nearest.h"
+#include "core/base/status.h"
+#include "core/context.h"
+#include "core/graph/nearest.h"
+#include "frames/analysis/fed_controls.h"
+#include "frames/lower/lower.h"
+#include "frames/lower/references.h"
 #include "runtime/plan/fuse.h"
 
 #include <stdio.h>

@@ -11,12 +11,12 @@
 #ifndef EDDY_PLAN_PLAN_H
 #define EDDY_PLAN_PLAN_H
 
+#include "core/graph/graph.h"
+#include "core/kernel.h"
 #include "eddy/plan.h"
-#include "frames/analysis.h"
-#include "frames/infer.h"
+#include "frames/analysis/analysis.h"
+#include "frames/analysis/infer.h"
 #include "frames/liveness.h"
-#include "runtime/core/graph.h"
-#include "runtime/core/kernel.h"
 
 typedef enum eddy__step_kind {
     EDDY__STEP_SCALAR, /* a kernel of eddy's own, scalars in and out */
@@ -67,7 +67,8 @@ typedef enum eddy__step_flags {
 
 #define EDDY__CONTROL_PORT UINT32_MAX
 
-/* With the port of a Merge: a token there is dropped (frames/merge_order.h). */
+/* With the port of a Merge: a token there is dropped
+ * (frames/analysis/merge_order.h). */
 #define EDDY__LATE_PORT ((uint32_t)1 << 31)
 
 /* The port of the only edge into an ordinary step: no counter is needed. */
@@ -121,7 +122,7 @@ typedef struct eddy__plan_frame {
     uint32_t n_exits;
     uint32_t *exits; /* n_exits: by their number */
     uint32_t n_nexts;
-    uint32_t n_marks; /* runtime/core/infer.h */
+    uint32_t n_marks; /* core/graph/infer.h */
     /* Slots of pre-applied Enters and dissolved constants: the first ones. */
     uint32_t n_invariants;
     /* Steps that only pre-applied Enters feed: they start every iteration. */

@@ -1,6 +1,6 @@
 /* Which nodes the fetches and targets need: a walk against the edges. */
-#include "runtime/base/status.h"
-#include "runtime/core/context.h"
+#include "core/base/status.h"
+#include "core/context.h"
 #include "runtime/plan/plan.h"
 
 typedef struct walk {

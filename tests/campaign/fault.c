@@ -10,8 +10,8 @@
  * may be held.  A stride above 1 takes every N-th k, from one that the seed
  * says.  The last line is `N passed, N failed`, a directory each.
  */
+#include "tests/aid/counting_allocator.h"
 #include "tests/campaign/request.h"
-#include "tests/counting_allocator.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "tests/campaign/mutate.h"
 
-#include "interop/graphdef.pb-c.h"
+#include "interop/graphdef/graphdef.pb-c.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,122 @@
+/*
+ * Open addressing with linear probing, at most three quarters full; entries are
+ * never removed, so a probe ends at the first empty one.
+ */
+#include "core/base/map.h"
+
+#include <string.h>
+
+#define FIRST_CAPACITY 16
+
+/* FNV-1a, its halves folded: short names differ in the upper half too. */
+static uint32_t hash_text(const char *key, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < length; i++) {
+        hash ^= (unsigned char)key[i];
+        hash *= UINT64_C(1099511628211);
+    }
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* The texts may hold NULs in `key`, never in an entry. */
+static bool is_key(const eddy__map_entry *entry, uint32_t hash, const char *key,
+                   size_t length)
+{
+    return entry->hash == hash && strlen(entry->key) == length &&
+           (length == 0 || memcmp(entry->key, key, length) == 0);
+}
+
+/* The entry of `key`, or the empty one where it would go. */
+static eddy__map_entry *seek(eddy__map_entry *entries, size_t capacity,
+                             uint32_t hash, const char *key, size_t length)
+{
+    size_t i = hash & (capacity - 1);
+
+    while (entries[i].key && !is_key(&entries[i], hash, key, length))
+        i = (i + 1) & (capacity - 1);
+    return &entries[i];
+}
+
+uint32_t eddy__map_find(const eddy__map *map, const char *key, size_t length)
+{
+    const eddy__map_entry *entry;
+
+    if (map->size == 0)
+        return EDDY__NOT_FOUND;
+    entry =
+        seek(map->entries, map->capacity, hash_text(key, length), key, length);
+    return entry->key ? entry->value : EDDY__NOT_FOUND;
+}
+
+static bool rehash(eddy__map *map, size_t capacity)
+{
+    eddy__map_entry *entries =
+        eddy__allocate_zeroed(map->allocator, capacity, sizeof *entries);
+
+    if (!entries)
+        return false;
+    for (size_t i = 0; i < map->capacity; i++) {
+        const eddy__map_entry *old = &map->entries[i];
+        size_t j = old->hash & (capacity - 1);
+
+        if (!old->key)
+            continue;
+        while (entries[j].key)
+            j = (j + 1) & (capacity - 1);
+        entries[j] = *old;
+    }
+    eddy__free(map->allocator, map->entries, map->capacity,
+               sizeof *map->entries);
+    map->entries = entries;
+    map->capacity = capacity;
+    return true;
+}
+
+/* Room for one more; hashes have 32 bits, so more entries would not spread. */
+static bool reserve_one(eddy__map *map)
+{
+    if (map->capacity == 0)
+        return rehash(map, FIRST_CAPACITY);
+    if (map->size < map->capacity / 4 * 3)
+        return true;
+    return map->capacity <= UINT32_MAX / 2 && rehash(map, map->capacity * 2);
+}
+
+bool eddy__map_set(eddy__map *map, const char *key, uint32_t value)
+{
+    const size_t length = strlen(key);
+    const uint32_t hash = hash_text(key, length);
+    eddy__map_entry *entry;
+
+    if (map->size > 0) {
+        entry = seek(map->entries, map->capacity, hash, key, length);
+        if (entry->key) {
+            entry->value = value;
+            return true;
+        }
+    }
+    if (!reserve_one(map))
+        return false;
+    entry = seek(map->entries, map->capacity, hash, key, length);
+    *entry = (eddy__map_entry){.key = key, .hash = hash, .value = value};
+    map->size++;
+    return true;
+}
+
+void eddy__map_clear(eddy__map *map)
+{
+    if (map->size > 0)
+        memset(map->entries, 0, map->capacity * sizeof *map->entries);
+    map->size = 0;
+}
+
+void eddy__map_deinit(eddy__map *map)
+{
+    eddy__free(map->allocator, map->entries, map->capacity,
+               sizeof *map->entries);
+    map->entries = NULL;
+    map->capacity = 0;
+    map->size = 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * The branch in which each node runs, from the primitives alone.
+ *
+ * The branches of a frame are a tree: one is a side of a predicate inside
+ * another, and 0, which all frames share, is that of what no Switch but those
+ * of loops rules.  The sides of a predicate have numbers one after the other.
+ * A node's branch says when it is live, unless the node is marked as not exact:
+ * where Switches and Merges are not nested as a program's are, a node may
+ * depend on two branches of which neither is within the other, or a Merge may
+ * be live in some sides of a predicate and not in others.  A node then counts
+ * as of the branch that was found first, and a Merge as of the one around all
+ * that come to it.
+ */
+#ifndef EDDY_FRAMES_BRANCHES_H
+#define EDDY_FRAMES_BRANCHES_H
+
+#include "frames/analysis/analysis.h"
+#include "frames/analysis/flow.h"
+
+/*
+ * Fills in `analysis->branches`, and `branch` of the frames, in time about
+ * linear in the edges.
+ */
+eddy_status eddy__find_branches(const eddy__flow *flow, eddy_analysis *analysis,
+                                eddy__arena *scratch, eddy_error *err);
+
+/* The branch in which `output` is live, of the frame where it lives. */
+uint32_t eddy__branches_output(const eddy__branches *b, const eddy__flow *flow,
+                               const eddy_analysis *analysis,
+                               eddy_output output);
+
+/* Is `inner` the branch `outer` or in it? */
+bool eddy__branch_is_within(const eddy__branches *b, uint32_t inner,
+                            uint32_t outer);
+
+/* The branch of that depth that `x` is in, or `x` if it is not as deep. */
+uint32_t eddy__branch_at_depth(const eddy__branches *b, uint32_t x,
+                               uint32_t depth);
+
+/* The innermost branch that both are in. */
+uint32_t eddy__branch_around(const eddy__branches *b, uint32_t x, uint32_t y);
+
+/* Is it a Switch of a branch, not of a loop? */
+bool eddy__is_branch_switch(const eddy__flow *flow, eddy_node node);
+
+/* Is it a Merge that an Enter or a NextIteration feeds? */
+bool eddy__is_loop_merge(const eddy__flow *flow, eddy_node node);
+
+#endif

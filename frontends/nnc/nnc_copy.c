@@ -1,0 +1,221 @@
+#include "frontends/nnc/nnc_copy.h"
+
+#include "core/base/status.h"
+#include "frames/build/builder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+eddy_output eddy__nnc_look_up(const eddy__nnc_copier *c, eddy_output old)
+{
+    const eddy_nnc_split_spec *spec = c->r->spec;
+
+    if (eddy__nnc_is(c->r, old.node, EDDY__NNC_INSIDE))
+        return c->seen[c->first_output[old.node] + old.index];
+    if (spec->counter && eddy__nnc_equal(*spec->counter, old))
+        return c->count;
+    for (size_t i = 0; i < spec->n_carried; i++)
+        if (eddy__nnc_equal(spec->carried[i].to, old))
+            return c->parameters[i];
+    return (eddy_output){c->made[old.node], old.index};
+}
+
+/* ---- nodes outside ---- */
+
+static bool is_back(const eddy__nnc_copier *c, eddy_node node, uint32_t input)
+{
+    return eddy__is_back_edge(
+        &c->r->flow, eddy__nnc_old(c, node)->inputs[input].node, node, true);
+}
+
+/* A copy as it was, with open inputs. */
+static eddy_status add_outside(eddy__nnc_copier *c, eddy_node node)
+{
+    const eddy__node *from = eddy__nnc_old(c, node);
+    const eddy__add_options options = {
+        .strict = true,
+        .opaque = !from->op,
+        .forward_edges = true,
+        .device = from->device,
+    };
+    const eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = from->op_name,
+        .name = from->name,
+        .inputs = c->inputs,
+        .n_inputs = from->n_inputs,
+        .attrs = from->attrs,
+        .n_attrs = from->n_attrs,
+    };
+
+    for (uint32_t i = 0; i < from->n_inputs; i++)
+        c->inputs[i] = (eddy_output){EDDY_NO_NODE, 0};
+    return eddy__graph_add(c->to, &spec, &options, &c->made[node], c->err);
+}
+
+static eddy_status connect_outside(eddy__nnc_copier *c, eddy_node node)
+{
+    const eddy__node *from = eddy__nnc_old(c, node);
+
+    for (uint32_t i = 0; i < from->n_inputs; i++) {
+        const eddy_output input = {c->made[from->inputs[i].node],
+                                   from->inputs[i].index};
+
+        EDDY_TRY(eddy__graph_connect(c->to, c->made[node], i, input, c->err));
+    }
+    for (uint32_t i = 0; i < from->n_controls; i++)
+        EDDY_TRY(eddy__graph_add_control(c->to, c->made[node],
+                                         c->made[from->controls[i]], c->err));
+    return EDDY_OK;
+}
+
+eddy_status eddy__nnc_copy_outside(eddy__nnc_copier *c, bool is_below)
+{
+    const size_t n = c->r->graph->n_nodes;
+
+    for (eddy_node v = 0; v < n; v++)
+        if (!eddy__nnc_is(c->r, v, EDDY__NNC_INSIDE) &&
+            eddy__nnc_is(c->r, v, EDDY__NNC_BELOW) == is_below)
+            EDDY_TRY(add_outside(c, v));
+    for (eddy_node v = 0; v < n; v++)
+        if (!eddy__nnc_is(c->r, v, EDDY__NNC_INSIDE) &&
+            eddy__nnc_is(c->r, v, EDDY__NNC_BELOW) == is_below)
+            EDDY_TRY(connect_outside(c, v));
+    return EDDY_OK;
+}
+
+/* ---- nodes inside ---- */
+
+/* The first is there; what a back edge brings comes when the part is copied. */
+static void take_inputs(eddy__nnc_copier *c, eddy_node node)
+{
+    const eddy__node *from = eddy__nnc_old(c, node);
+    uint32_t forward = 0;
+
+    while (forward < from->n_inputs && is_back(c, node, forward))
+        forward++;
+    for (uint32_t i = 0; i < from->n_inputs; i++)
+        c->inputs[i] = eddy__nnc_look_up(
+            c, from->inputs[is_back(c, node, i) ? forward : i]);
+}
+
+/*
+ * The part after needs no control edge from the part before: the condition
+ * waits for those.
+ */
+static size_t take_controls(eddy__nnc_copier *c, eddy_node node)
+{
+    const eddy__node *from = eddy__nnc_old(c, node);
+    const bool is_before = eddy__nnc_is(c->r, node, EDDY__NNC_BEFORE);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < from->n_controls; i++) {
+        const eddy_node control = from->controls[i];
+
+        if (!eddy__nnc_is(c->r, control, EDDY__NNC_INSIDE) ||
+            eddy__nnc_is(c->r, control, EDDY__NNC_BEFORE) == is_before)
+            c->controls[n++] = c->made[control];
+    }
+    if (is_before && eddy__nnc_is(c->r, node, EDDY__NNC_INCOMING) &&
+        c->trip_end != EDDY_NO_NODE)
+        c->controls[n++] = c->trip_end;
+    return n;
+}
+
+/* A copy of a loop has a frame of its own; no name of one has a NUL byte. */
+static eddy_status name_frame(eddy__nnc_copier *c, const char *scope,
+                              eddy_string *frame)
+{
+    static const char between[] = "/inner/";
+    const size_t size = strlen(scope) + sizeof between + frame->length;
+    char *text = eddy__arena_allocate(&c->arena, size, 1);
+
+    if (!text)
+        return eddy__fail_memory(c->err);
+    (void)snprintf(text, size, "%s%s%.*s", scope, between, (int)frame->length,
+                   frame->data);
+    *frame = (eddy_string){text, size - 1};
+    return EDDY_OK;
+}
+
+static eddy_status take_attrs(eddy__nnc_copier *c, const eddy__node *from,
+                              const char *scope, eddy_string *frame)
+{
+    for (uint32_t i = 0; i < from->n_attrs; i++) {
+        c->attrs[i] = from->attrs[i];
+        if (eddy__node_role(from) != EDDY__ROLE_ENTER ||
+            strcmp(from->attrs[i].name, "frame_name") != 0)
+            continue;
+        *frame = from->attrs[i].as.strings[0];
+        EDDY_TRY(name_frame(c, scope, frame));
+        c->attrs[i] = eddy_attr_string("frame_name", frame);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status set_device(eddy__nnc_copier *c, const eddy__node *from,
+                              eddy_node node)
+{
+    if (!from->device)
+        return EDDY_OK;
+    c->to->nodes[node].device =
+        eddy__arena_text(&c->to->arena, from->device, strlen(from->device));
+    return c->to->nodes[node].device ? EDDY_OK : eddy__fail_memory(c->err);
+}
+
+/*
+ * Nodes of an inner frame read what is in it alone, so they need nothing of
+ * what the builder does for nodes of the loop that is being built.
+ */
+static eddy_status copy_inside(eddy__nnc_copier *c, eddy_node node,
+                               const char *scope)
+{
+    const eddy__node *from = eddy__nnc_old(c, node);
+    eddy__builder *b = c->to->builder;
+    const eddy__site site = {eddy__builder_level(b), scope, from->name, false};
+    eddy_string frame;
+    eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = from->op_name,
+        .inputs = c->inputs,
+        .n_inputs = from->n_inputs,
+        .controls = c->controls,
+        .attrs = c->attrs,
+        .n_attrs = from->n_attrs,
+    };
+
+    if (!from->op)
+        return eddy__fail_at(c->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, from,
+                             "'%.64s' is inside, and its op is unknown",
+                             from->name);
+    take_inputs(c, node);
+    spec.n_controls = take_controls(c, node);
+    EDDY_TRY(take_attrs(c, from, scope, &frame));
+    if (eddy__nnc_is_in_frame(c->r, node))
+        EDDY_TRY(eddy__place(b, site, &spec, &c->made[node], c->err));
+    else
+        EDDY_TRY(eddy__adopt(b, site, &spec, &c->made[node], c->err));
+    for (uint32_t i = 0; i < from->n_outputs; i++)
+        c->seen[c->first_output[node] + i] = (eddy_output){c->made[node], i};
+    return set_device(c, from, c->made[node]);
+}
+
+eddy_status eddy__nnc_copy_part(eddy__nnc_copier *c, const eddy_node *nodes,
+                                size_t n)
+{
+    const bool is_first = eddy_construct_depth(c->to) == 0;
+    const char *scope = is_first ? c->first : eddy_construct_scope(c->to);
+
+    for (size_t i = 0; i < n; i++)
+        EDDY_TRY(copy_inside(c, nodes[i], scope));
+    for (size_t i = 0; i < n; i++) {
+        const eddy__node *from = eddy__nnc_old(c, nodes[i]);
+
+        for (uint32_t j = 0; j < from->n_inputs; j++)
+            if (is_back(c, nodes[i], j))
+                EDDY_TRY(eddy__graph_connect(
+                    c->to, c->made[nodes[i]], j,
+                    eddy__nnc_look_up(c, from->inputs[j]), c->err));
+    }
+    return EDDY_OK;
+}

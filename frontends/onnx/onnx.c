@@ -1,0 +1,122 @@
+#include "frontends/onnx/onnx.h"
+
+#include "core/base/status.h"
+#include "core/value/shape.h"
+#include "core/value/tensor.h"
+#include "frames/build/builder.h"
+
+eddy_output eddy__onnx_scalar(eddy__writer *w, eddy_output value,
+                              const char *what)
+{
+    static const eddy_shape none = {.rank = 1, .dims = {0}};
+    const eddy_shape shape = eddy__shape_of(w, value);
+    eddy_tensor *tensor = NULL;
+    eddy_output inputs[] = {value, {EDDY_NO_NODE, 0}};
+
+    if (w->status != EDDY_OK || shape.rank == 0)
+        return value;
+    if (shape.rank > 1 ||
+        (shape.rank == 1 && shape.dims[0] >= 0 && shape.dims[0] != 1)) {
+        w->status = eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                                  &w->graph->nodes[value.node],
+                                  "%s has shape %s, a scalar or [1] is wanted",
+                                  what, eddy__shape_print(&shape).text);
+        return value;
+    }
+    w->status =
+        eddy_tensor_create(w->graph->ctx, EDDY_INT32, &none, &tensor, w->err);
+    inputs[1] = eddy__write_const(w, tensor);
+    eddy_tensor_release(tensor);
+    return eddy__write(w, "Reshape", inputs, 2, NULL, 0);
+}
+
+eddy_output eddy__onnx_condition(eddy__writer *w, eddy_output value,
+                                 const char *what)
+{
+    eddy_dtype dtype;
+
+    if (w->status != EDDY_OK)
+        return value;
+    dtype = eddy_graph_output_dtype(w->graph, value);
+    if (dtype == EDDY_BOOL)
+        return eddy__onnx_scalar(w, value, what);
+    w->status =
+        eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
+                      &w->graph->nodes[value.node], "%s is %s, bool is wanted",
+                      what, eddy_dtype_name(dtype));
+    return value;
+}
+
+void eddy__onnx_check(eddy__writer *w, const eddy_output *values,
+                      const eddy_output *like, size_t n)
+{
+    for (size_t i = 0; i < n && w->status == EDDY_OK; i++) {
+        const eddy_dtype found = eddy_graph_output_dtype(w->graph, values[i]);
+        const eddy_dtype wanted = eddy_graph_output_dtype(w->graph, like[i]);
+
+        if (found != wanted)
+            w->status = eddy__fail_at(
+                w->err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+                &w->graph->nodes[values[i].node],
+                "carried value %zu of '%.64s' is %s, and its next value is %s",
+                i, eddy_construct_scope(w->graph), eddy_dtype_name(wanted),
+                eddy_dtype_name(found));
+    }
+}
+
+/* ---- what was put out ---- */
+
+void eddy__onnx_items(eddy__writer *w, const eddy_output *next,
+                      const eddy_output *values, size_t n,
+                      eddy__onnx_item *out_items)
+{
+    const eddy__assumed nothing = {.n = 0};
+
+    for (size_t i = 0; i < n && w->status == EDDY_OK; i++) {
+        eddy__settled_shapes(w->graph, next, &values[i], 1,
+                             &out_items[i].certain);
+        out_items[i].guess = eddy__known_shape(w->graph, &nothing, values[i]);
+    }
+}
+
+/* A constant without elements. */
+static eddy_output write_none(eddy__writer *w, eddy_dtype dtype,
+                              const eddy_shape *item)
+{
+    eddy_shape shape = {.rank = 1};
+    eddy_output out = {EDDY_NO_NODE, 0};
+    eddy_tensor *tensor = NULL;
+
+    for (int32_t d = 0; d < item->rank && shape.rank < EDDY_MAX_RANK; d++)
+        shape.dims[shape.rank++] = item->dims[d] > 0 ? item->dims[d] : 0;
+    if (w->status == EDDY_OK)
+        w->status =
+            eddy_tensor_create(w->graph->ctx, dtype, &shape, &tensor, w->err);
+    out = eddy__write_const(w, tensor);
+    eddy_tensor_release(tensor);
+    return out;
+}
+
+eddy_output eddy__onnx_stack(eddy__writer *w, const eddy__sequence *s,
+                             eddy_output flow, eddy_output n,
+                             const eddy__onnx_item *item)
+{
+    const eddy_shape *certain = &item->certain;
+    eddy_cond_spec spec = {.size = sizeof spec, .name = "stack"};
+    eddy_output result;
+
+    if (eddy__shape_is_known(certain))
+        return eddy__sequence_stack(w, s, flow, n, certain);
+    spec.predicate =
+        eddy__write_binary(w, "Greater", n, eddy__write_int32(w, 0));
+    if (!eddy__write_check(w, w->status) ||
+        !eddy__write_check(w, eddy_cond_begin(w->graph, &spec, w->err)))
+        return spec.predicate;
+    result = eddy__sequence_stack(w, s, flow, n, certain);
+    if (w->status == EDDY_OK)
+        w->status = eddy_cond_else(w->graph, &result, 1, w->err);
+    result = write_none(w, s->dtype, &item->guess);
+    if (w->status == EDDY_OK)
+        w->status = eddy_cond_end(w->graph, &result, 1, &result, w->err);
+    return result;
+}

@@ -1,0 +1,44 @@
+/* What ONNX's loops and branches have in common. */
+#ifndef EDDY_FRONTENDS_ONNX_H
+#define EDDY_FRONTENDS_ONNX_H
+
+#include "frontends/shared/writer.h"
+
+/*
+ * `value`, of shape [] or [1], as a scalar.  Fails with EDDY_E_SHAPE if it is
+ * known to have another shape; `what` is for the message.
+ */
+eddy_output eddy__onnx_scalar(eddy__writer *w, eddy_output value,
+                              const char *what);
+
+/* A condition as a scalar; fails with EDDY_E_PREDICATE if it is no bool. */
+eddy_output eddy__onnx_condition(eddy__writer *w, eddy_output value,
+                                 const char *what);
+
+/* What is known of a scan output's items while the body is built. */
+typedef struct eddy__onnx_item {
+    eddy_shape certain; /* of all of them */
+    eddy_shape guess;   /* in the first iteration; what none look like */
+} eddy__onnx_item;
+
+/* The items of a body that is about to be ended with `next`. */
+void eddy__onnx_items(eddy__writer *w, const eddy_output *next,
+                      const eddy_output *values, size_t n,
+                      eddy__onnx_item *out_items);
+
+/*
+ * As eddy__sequence_stack, but that there is always a result: without items one
+ * with the dimensions of the guess, 0 where they are not known.
+ */
+eddy_output eddy__onnx_stack(eddy__writer *w, const eddy__sequence *s,
+                             eddy_output flow, eddy_output n,
+                             const eddy__onnx_item *item);
+
+/*
+ * Checks the `n` values that a body gives for those that are like `like`, with
+ * EDDY_E_INPUT_DTYPE.
+ */
+void eddy__onnx_check(eddy__writer *w, const eddy_output *values,
+                      const eddy_output *like, size_t n);
+
+#endif

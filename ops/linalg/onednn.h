@@ -1,0 +1,13 @@
+/* Products of matrices by oneDNN, where the build has it and it is faster. */
+#ifndef EDDY_OPS_ONEDNN_H
+#define EDDY_OPS_ONEDNN_H
+
+#include "ops/linalg/gemm.h"
+
+/*
+ * A product of float32 matrices.  False, and nothing is done, where BLAS is the
+ * better choice, which depends on the shape and the processor alone.
+ */
+bool eddy__onednn_multiply(const eddy__product *product);
+
+#endif

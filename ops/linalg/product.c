@@ -1,0 +1,335 @@
+#include "ops/linalg/product.h"
+
+#include "ops/linalg/onednn.h"
+#include "ops/math/elements.h"
+#include "ops/math/elementwise.h"
+
+#define TILE 64 /* columns of the output that are summed at a time */
+
+/* ---- plain loops ---- */
+
+/* How far it is between elements of the operands. */
+typedef struct strides {
+    int64_t row_a, column_a, row_b, column_b;
+} strides;
+
+static strides strides_of(const eddy__product *p)
+{
+    return (strides){
+        .row_a = p->transpose_a ? 1 : eddy__product_row_a(p),
+        .column_a = p->transpose_a ? eddy__product_row_a(p) : 1,
+        .row_b = p->transpose_b ? 1 : eddy__product_row_b(p),
+        .column_b = p->transpose_b ? eddy__product_row_b(p) : 1,
+    };
+}
+
+/* Counts `n` elements of which each is a sum of k products; is it to stop? */
+static inline bool stop(const eddy__product *p, int64_t n)
+{
+    return p->kernel && eddy__spent(p->kernel, n * p->k);
+}
+
+/* Sums along k in order, whatever the shapes; integers wrap. */
+#define MULTIPLY(name, A, B, OUT, sum_type)                                    \
+    static inline sum_type factor_##name(eddy__stored_##B y)                   \
+    {                                                                          \
+        return (sum_type)eddy__load_##B(y);                                    \
+    }                                                                          \
+    static void add_row_##name(sum_type *sum, sum_type x,                      \
+                               const eddy__stored_##B *y, int64_t step,        \
+                               int64_t n)                                      \
+    {                                                                          \
+        if (step == 1)                                                         \
+            EDDY__FOR_EACH(i, n, sum[i] += x * factor_##name(y[i]));           \
+        else                                                                   \
+            for (int64_t i = 0; i < n; i++)                                    \
+                sum[i] += x * factor_##name(y[i * step]);                      \
+    }                                                                          \
+    static void multiply_##name(const eddy__product *p)                        \
+    {                                                                          \
+        const strides s = strides_of(p);                                       \
+        const eddy__stored_##A *a = p->a;                                      \
+        const eddy__stored_##B *b = p->b;                                      \
+        eddy__stored_##OUT *out = p->out;                                      \
+        sum_type sum[TILE];                                                    \
+                                                                               \
+        for (int64_t at = 0; at < p->m * p->n && !stop(p, TILE);) {            \
+            const int64_t row = at / p->n, first = at % p->n;                  \
+            const int64_t left = p->n - first;                                 \
+            const int64_t width = left < TILE ? left : TILE;                   \
+                                                                               \
+            for (int64_t j = 0; j < width; j++)                                \
+                sum[j] = 0;                                                    \
+            for (int64_t i = 0; i < p->k; i++)                                 \
+                add_row_##name(sum,                                            \
+                               (sum_type)eddy__load_##A(                       \
+                                   a[row * s.row_a + i * s.column_a]),         \
+                               b + i * s.row_b + first * s.column_b,           \
+                               s.column_b, width);                             \
+            for (int64_t j = 0; j < width; j++)                                \
+                out[row * eddy__product_row_out(p) + first + j] =              \
+                    EDDY__STORE_##OUT(sum[j]);                                 \
+            at += width;                                                       \
+        }                                                                      \
+    }
+
+MULTIPLY(F16, F16, F16, F16, float)
+MULTIPLY(BF16, BF16, BF16, BF16, float)
+MULTIPLY(F32, F32, F32, F32, float)
+MULTIPLY(F64, F64, F64, F64, double)
+MULTIPLY(I16, I16, I16, I16, uint32_t)
+MULTIPLY(I32, I32, I32, I32, uint32_t)
+MULTIPLY(I64, I64, I64, I64, uint64_t)
+MULTIPLY(U8, U8, U8, U8, uint32_t)
+MULTIPLY(U16, U16, U16, U16, uint32_t)
+MULTIPLY(U32, U32, U32, U32, uint32_t)
+MULTIPLY(U64, U64, U64, U64, uint64_t)
+MULTIPLY(I8_I8, I8, I8, I32, uint32_t)
+MULTIPLY(I8_U8, I8, U8, I32, uint32_t)
+MULTIPLY(U8_I8, U8, I8, I32, uint32_t)
+MULTIPLY(U8_U8, U8, U8, I32, uint32_t)
+
+#define MULTIPLY_COMPLEX(D, conj)                                              \
+    static eddy__stored_##D conjugated_##D(eddy__stored_##D x, bool conjugate) \
+    {                                                                          \
+        return conjugate ? conj(x) : x;                                        \
+    }                                                                          \
+    static void multiply_##D(const eddy__product *p)                           \
+    {                                                                          \
+        const strides s = strides_of(p);                                       \
+        const eddy__stored_##D *a = p->a, *b = p->b;                           \
+        eddy__stored_##D *out = p->out;                                        \
+                                                                               \
+        for (int64_t at = 0; at < p->m * p->n && !stop(p, 1); at++) {          \
+            const int64_t row = at / p->n, column = at % p->n;                 \
+            eddy__stored_##D sum = 0;                                          \
+                                                                               \
+            for (int64_t i = 0; i < p->k; i++)                                 \
+                sum += eddy__complex_mul_##D(                                  \
+                    conjugated_##D(a[row * s.row_a + i * s.column_a],          \
+                                   p->conjugate_a),                            \
+                    conjugated_##D(b[i * s.row_b + column * s.column_b],       \
+                                   p->conjugate_b));                           \
+            out[row * eddy__product_row_out(p) + column] = sum;                \
+        }                                                                      \
+    }
+
+MULTIPLY_COMPLEX(C64, conjf)
+MULTIPLY_COMPLEX(C128, conj)
+
+/* ---- which one ---- */
+
+static void whole_F32(const eddy__product *p)
+{
+    if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
+        multiply_F32(p);
+}
+
+static void whole_F64(const eddy__product *p)
+{
+    if (!eddy__gemm_float64(p))
+        multiply_F64(p);
+}
+
+static void whole_C64(const eddy__product *p)
+{
+    if (!eddy__gemm_complex64(p))
+        multiply_C64(p);
+}
+
+static void whole_C128(const eddy__product *p)
+{
+    if (!eddy__gemm_complex128(p))
+        multiply_C128(p);
+}
+
+/* ---- large products in panels, between which it is asked whether to stop */
+
+/*
+ * Multiplications of numbers in a panel: some ten milliseconds of one thread.
+ * Smaller products go in one piece.  Which panels there are follows from the
+ * shape alone, as all of a product's bits do.
+ */
+#define PANEL_VOLUME ((int64_t)1 << 28)
+#define PANEL_UNIT 64
+
+/* So much of `n` that it and `others` are a panel. */
+static int64_t panel_side(int64_t n, int64_t others)
+{
+    const int64_t side = PANEL_VOLUME / others / PANEL_UNIT * PANEL_UNIT;
+
+    if (side < PANEL_UNIT)
+        return n < PANEL_UNIT ? n : PANEL_UNIT;
+    return n < side ? n : side;
+}
+
+/* Rows and columns about as many, and all of k unless that is very long. */
+static eddy__product panel_of(const eddy__product *p)
+{
+    eddy__product panel = *p;
+    int64_t both = PANEL_VOLUME / p->k, side = PANEL_UNIT;
+
+    while (side * side * 4 <= both)
+        side *= 2;
+    panel.m = p->m < side ? p->m : side;
+    panel.n = panel_side(p->n, panel.m * p->k);
+    panel.m = panel_side(p->m, panel.n * p->k);
+    panel.k = panel_side(p->k, panel.m * panel.n);
+    panel.row_a = eddy__product_row_a(p);
+    panel.row_b = eddy__product_row_b(p);
+    panel.row_out = eddy__product_row_out(p);
+    return panel;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The panel's product for these rows, columns, and part of the sums. */
+static void multiply_panel(const eddy__product *all, eddy__product panel,
+                           const int64_t at[3], size_t size,
+                           eddy__multiply_fn whole)
+{
+    const int64_t row = at[0], column = at[1], inner = at[2];
+    const int64_t a = panel.transpose_a ? inner * panel.row_a + row
+                                        : row * panel.row_a + inner;
+    const int64_t b = panel.transpose_b ? column * panel.row_b + inner
+                                        : inner * panel.row_b + column;
+
+    panel.m = least(panel.m, all->m - row);
+    panel.n = least(panel.n, all->n - column);
+    panel.k = least(panel.k, all->k - inner);
+    panel.adds = all->adds || inner > 0;
+    panel.a = (const unsigned char *)all->a + (size_t)a * size;
+    panel.b = (const unsigned char *)all->b + (size_t)b * size;
+    panel.out = (unsigned char *)all->out +
+                (size_t)(row * panel.row_out + column) * size;
+    whole(&panel);
+}
+
+static void by_panels(const eddy__product *p, size_t size,
+                      eddy__multiply_fn whole)
+{
+    const double volume = (double)p->m * (double)p->n * (double)p->k;
+    eddy__product panel;
+    int64_t at[3];
+
+    if (!p->kernel || volume <= (double)PANEL_VOLUME) {
+        whole(p);
+        return;
+    }
+    panel = panel_of(p);
+    for (at[0] = 0; at[0] < p->m; at[0] += panel.m)
+        for (at[1] = 0; at[1] < p->n; at[1] += panel.n)
+            for (at[2] = 0; at[2] < p->k; at[2] += panel.k) {
+                if (eddy__spent(p->kernel, EDDY__PATIENCE))
+                    return;
+                multiply_panel(p, panel, at, size, whole);
+            }
+}
+
+static void library_F32(const eddy__product *p)
+{
+    by_panels(p, sizeof(float), whole_F32);
+}
+
+static void library_F64(const eddy__product *p)
+{
+    by_panels(p, sizeof(double), whole_F64);
+}
+
+static void library_C64(const eddy__product *p)
+{
+    by_panels(p, sizeof(eddy__complex64), whole_C64);
+}
+
+static void library_C128(const eddy__product *p)
+{
+    by_panels(p, sizeof(eddy__complex128), whole_C128);
+}
+
+eddy__multiply_fn eddy__multiply_of(eddy_dtype dtype)
+{
+    static const eddy__multiply_fn fns[EDDY_DTYPE_COUNT] = {
+        [EDDY_FLOAT16] = multiply_F16,    [EDDY_FLOAT32] = library_F32,
+        [EDDY_FLOAT64] = library_F64,     [EDDY_INT16] = multiply_I16,
+        [EDDY_INT32] = multiply_I32,      [EDDY_INT64] = multiply_I64,
+        [EDDY_UINT8] = multiply_U8,       [EDDY_UINT16] = multiply_U16,
+        [EDDY_UINT32] = multiply_U32,     [EDDY_UINT64] = multiply_U64,
+        [EDDY_COMPLEX64] = library_C64,   [EDDY_BFLOAT16] = multiply_BF16,
+        [EDDY_COMPLEX128] = library_C128,
+    };
+
+    return fns[dtype];
+}
+
+eddy__multiply_fn eddy__multiply_bytes_of(eddy_dtype a, eddy_dtype b)
+{
+    if (a == EDDY_INT8)
+        return b == EDDY_INT8    ? multiply_I8_I8
+               : b == EDDY_UINT8 ? multiply_I8_U8
+                                 : NULL;
+    if (a == EDDY_UINT8)
+        return b == EDDY_INT8    ? multiply_U8_I8
+               : b == EDDY_UINT8 ? multiply_U8_U8
+                                 : NULL;
+    return NULL;
+}
+
+/* ---- batches ---- */
+
+/*
+ * Rows of `a` that follow each other over the innermost dimension of the
+ * batch, with one `b` for all, are one taller matrix.
+ */
+static void merge_rows(eddy__products *all)
+{
+    while (all->rank > 0) {
+        const int32_t last = all->rank - 1;
+
+        if (all->one.transpose_a || all->step_b[last] != 0 ||
+            all->step_a[last] != all->one.m * all->one.k)
+            return;
+        all->one.m *= all->dims[last];
+        all->rank = last;
+    }
+}
+
+void eddy__multiply_all(const eddy__products *products)
+{
+    eddy__products all = *products;
+    eddy__product one;
+    const unsigned char *a, *b;
+    int64_t count = 1, at[EDDY_MAX_RANK] = {0};
+
+    merge_rows(&all);
+    one = all.one;
+    for (int32_t d = 0; d < all.rank; d++)
+        count *= all.dims[d];
+    if (count == 0 || one.m == 0 || one.n == 0)
+        return;
+    if (one.k == 0) {
+        eddy__zero_bytes(one.kernel, one.out,
+                         (size_t)(count * one.m * one.n) * all.size_out);
+        return;
+    }
+    a = one.a;
+    b = one.b;
+    for (int64_t i = 0; i < count && !stop(&one, one.m * one.n); i++) {
+        one.a = a;
+        one.b = b;
+        all.multiply(&one);
+        one.out =
+            (unsigned char *)one.out + (size_t)(one.m * one.n) * all.size_out;
+        for (int32_t d = all.rank - 1; d >= 0; d--) {
+            a += all.step_a[d] * (int64_t)all.size_a;
+            b += all.step_b[d] * (int64_t)all.size_b;
+            if (++at[d] < all.dims[d])
+                break;
+            a -= all.dims[d] * all.step_a[d] * (int64_t)all.size_a;
+            b -= all.dims[d] * all.step_b[d] * (int64_t)all.size_b;
+            at[d] = 0;
+        }
+    }
+}

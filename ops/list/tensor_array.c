@@ -1,0 +1,694 @@
+/* TensorArrayV3: making, writing and reading items one by one, gradients. */
+#include "ops/list/tensor_array.h"
+
+#include "ops/math/addn.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What has happened to an item. */
+#define WRITTEN 1u
+#define READ 2u
+#define CLEARED 4u
+
+/* The least that is made room for. */
+#define MIN_CAPACITY 16
+
+/* An array of up to so many items gets room for all of them at once. */
+#define DIRECT 4096
+
+/* ---- the resource ---- */
+
+static eddy__array *array_of(eddy__resource *resource)
+{
+    return (eddy__array *)(void *)resource;
+}
+
+static void drop_items(eddy__array *a, eddy__heap *heap)
+{
+    for (int32_t i = 0; i < a->n_items; i++)
+        eddy__value_clear(heap, &a->items[i]);
+    if (a->items)
+        eddy__heap_recycle(heap, a->items, a->items_size);
+    if (a->shapes)
+        eddy__heap_recycle(heap, a->shapes, a->shapes_size);
+    a->items = NULL;
+    a->states = NULL;
+    a->shapes = NULL;
+    a->n_items = a->capacity = 0;
+}
+
+static void clear_array(eddy__resource *resource, eddy__heap *heap)
+{
+    eddy__array *a = array_of(resource);
+
+    drop_items(a, heap);
+    while (a->gradients) {
+        eddy__array *gradient = a->gradients;
+
+        a->gradients = gradient->next;
+        eddy__resource_release(&gradient->base);
+    }
+}
+
+static const eddy__resource_type arrays = {.name = "a TensorArray",
+                                           .clear = clear_array};
+
+eddy_status eddy__in_array(eddy_kernel *k, eddy__array **out_array)
+{
+    eddy__resource *resource;
+
+    *out_array = NULL;
+    EDDY_TRY(eddy__in_resource(k, 0, &arrays, &resource));
+    *out_array = array_of(resource);
+    if ((*out_array)->is_closed)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_CLOSED,
+                           "TensorArray %s has already been closed",
+                           (*out_array)->name);
+    return EDDY_OK;
+}
+
+eddy_status eddy__array_want_dtype(eddy_kernel *k, const eddy__array *array,
+                                   eddy_dtype dtype, const char *verb)
+{
+    if (array->dtype == dtype)
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                       "the dtype of TensorArray %s is %s, but this op is to "
+                       "%s %s",
+                       array->name, eddy_dtype_name((eddy_dtype)array->dtype),
+                       verb, eddy_dtype_name(dtype));
+}
+
+/* ---- room for items ---- */
+
+static eddy_status fail_room(eddy_kernel *k, const eddy__array *a, int64_t n)
+{
+    if (k->heap->limit_hit)
+        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_BYTES,
+                           "TensorArray %s of %" PRId64 " items goes above the "
+                           "limit of %" PRId64 " bytes",
+                           a->name, n, k->heap->account->limit);
+    return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                       "no memory for the %" PRId64 " items of TensorArray %s",
+                       n, a->name);
+}
+
+/* Moves the shapes to a block for `capacity` of them; the first makes it. */
+static bool move_shapes(eddy__array *a, eddy__heap *heap, int32_t capacity)
+{
+    size_t size;
+    eddy_shape *shapes =
+        eddy__heap_allocate(heap, (size_t)capacity * sizeof *shapes, &size);
+
+    if (!shapes)
+        return false;
+    for (int32_t i = 0; i < a->n_items; i++)
+        shapes[i] = a->shapes ? a->shapes[i] : a->item_shape;
+    if (a->shapes)
+        eddy__heap_recycle(heap, a->shapes, a->shapes_size);
+    a->shapes = shapes;
+    a->shapes_size = size;
+    return true;
+}
+
+/* Room for `capacity` items at least. */
+static bool move_items(eddy__array *a, eddy__heap *heap, int32_t capacity)
+{
+    const size_t each = sizeof *a->items + sizeof *a->states;
+    eddy__value *items;
+    uint8_t *states;
+    size_t size;
+
+    if (a->shapes && !move_shapes(a, heap, capacity))
+        return false;
+    items = eddy__heap_allocate(heap, (size_t)capacity * each, &size);
+    if (!items)
+        return false;
+    states = (uint8_t *)(items + capacity);
+    if (a->n_items > 0) {
+        memcpy(items, a->items, (size_t)a->n_items * sizeof *items);
+        memcpy(states, a->states, (size_t)a->n_items);
+    }
+    if (a->items)
+        eddy__heap_recycle(heap, a->items, a->items_size);
+    a->items = items;
+    a->states = states;
+    a->items_size = size;
+    a->capacity = capacity;
+    return true;
+}
+
+/* How many items to make room for when `needed` do not fit. */
+static int32_t choose_capacity(const eddy__array *a, int32_t needed)
+{
+    int64_t capacity = 2 * (int64_t)a->capacity;
+
+    if (capacity < needed)
+        capacity = needed;
+    if (capacity < MIN_CAPACITY)
+        capacity = MIN_CAPACITY;
+    if (a->size >= needed && (a->size <= DIRECT || a->size <= 2 * capacity))
+        return a->size;
+    return capacity < INT32_MAX ? (int32_t)capacity : INT32_MAX;
+}
+
+/* Makes items up to `index`, which the caller found to be legal. */
+static eddy_status make_items(eddy_kernel *k, eddy__array *a, int64_t index)
+{
+    const int32_t needed = (int32_t)index + 1;
+
+    if (needed <= a->n_items)
+        return EDDY_OK;
+    if (needed > a->capacity &&
+        !move_items(a, k->heap, choose_capacity(a, needed)) &&
+        !move_items(a, k->heap, needed))
+        return fail_room(k, a, needed);
+    memset(&a->items[a->n_items], 0,
+           (size_t)(needed - a->n_items) * sizeof *a->items);
+    memset(&a->states[a->n_items], 0, (size_t)(needed - a->n_items));
+    a->n_items = needed;
+    return EDDY_OK;
+}
+
+/* Says that item `index`, which is to be marked as written, has that shape. */
+static eddy_status set_shape(eddy_kernel *k, eddy__array *a, int64_t index,
+                             const eddy_shape *shape)
+{
+    if (!a->shapes) {
+        if (a->item_shape.rank < 0)
+            a->item_shape = *shape;
+        if (eddy__shape_equal(&a->item_shape, shape))
+            return EDDY_OK;
+        if (!move_shapes(a, k->heap, a->capacity))
+            return fail_room(k, a, a->capacity);
+    }
+    a->shapes[index] = *shape;
+    return EDDY_OK;
+}
+
+/* ---- writing ---- */
+
+static eddy_status check_index(eddy_kernel *k, eddy__array *a, int64_t index)
+{
+    if (index >= 0 && (a->is_dynamic ? index < INT32_MAX : index < a->size))
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                       "TensorArray %s: tried to write to index %" PRId64
+                       ", but the size is %" PRId32 "%s",
+                       a->name, index, a->size,
+                       a->is_dynamic ? "" : " and the array not resizeable");
+}
+
+static eddy_status fail_write(eddy_kernel *k, const eddy__array *a,
+                              int64_t index, const char *why)
+{
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_ITEM_WRITTEN,
+                       "TensorArray %s: could not write to index %" PRId64
+                       " because it has already been %s",
+                       a->name, index, why);
+}
+
+static eddy_status check_sum(eddy_kernel *k, const eddy__array *a,
+                             int64_t index, const eddy_shape *shape)
+{
+    const eddy_shape *has = eddy__array_shape(a, index);
+
+    if (!eddy__shape_equal(has, shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "TensorArray %s: could not add to index %" PRId64
+                           " because it has shape %s but the value has %s",
+                           a->name, index, eddy__shape_print(has).text,
+                           eddy__shape_print(shape).text);
+    if (a->items[index].kind != EDDY__NONE &&
+        !eddy__can_add((eddy_dtype)a->dtype))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                           "TensorArray %s: could not add to index %" PRId64
+                           ": values of dtype %s have no sum",
+                           a->name, index,
+                           eddy_dtype_name((eddy_dtype)a->dtype));
+    return EDDY_OK;
+}
+
+static eddy_status check_shape(eddy_kernel *k, eddy__array *a, int64_t index,
+                               const eddy_shape *shape)
+{
+    if (!eddy__shape_compatible(&a->shape, shape))
+        return eddy__kfail(
+            k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+            "TensorArray %s: could not write to index %" PRId64
+            " because the value has shape %s, which is not compatible with "
+            "the array's element shape %s",
+            a->name, index, eddy__shape_print(shape).text,
+            eddy__shape_print(&a->shape).text);
+    if (a->is_uniform && !eddy__shape_is_known(&a->shape))
+        a->shape = *shape;
+    return EDDY_OK;
+}
+
+eddy_status eddy__array_open(eddy_kernel *k, eddy__array *a, int64_t index,
+                             const eddy_shape *shape)
+{
+    EDDY_TRY(check_index(k, a, index));
+    EDDY_TRY(make_items(k, a, index));
+    if (index >= a->size)
+        a->size = (int32_t)index + 1;
+    EDDY_TRY(check_shape(k, a, index, shape));
+    if (a->states[index] & READ)
+        return fail_write(k, a, index, "read");
+    if (!(a->states[index] & WRITTEN))
+        return set_shape(k, a, index, shape);
+    if (!a->is_summing)
+        return fail_write(k, a, index, "written to");
+    return check_sum(k, a, index, shape);
+}
+
+eddy_status eddy__array_write(eddy_kernel *k, eddy__array *a, int64_t index,
+                              eddy__value *value)
+{
+    eddy__value *item;
+    eddy_status status = eddy__array_open(k, a, index, eddy__item_shape(value));
+
+    item = status == EDDY_OK ? &a->items[index] : NULL;
+    if (item && item->kind == EDDY__NONE) {
+        *item = *value;
+        a->states[index] |= WRITTEN;
+        return EDDY_OK;
+    }
+    if (item)
+        status = eddy__add_to(k, item, value);
+    eddy__value_clear(k->heap, value);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* Makes an unwritten item one of zeros. */
+static eddy_status write_zeros(eddy_kernel *k, eddy__array *a, int64_t index)
+{
+    if (!eddy__shape_is_known(&a->shape))
+        return eddy__kfail(
+            k, EDDY_INVALID_ARGUMENT, EDDY_E_UNINITIALIZED,
+            "TensorArray %s: could not read from index %" PRId64
+            ": it was never written, and for zeros the element shape %s must "
+            "be known",
+            a->name, index, eddy__shape_print(&a->shape).text);
+    EDDY_TRY(make_items(k, a, index));
+    EDDY_TRY(set_shape(k, a, index, &a->shape));
+    a->states[index] |= WRITTEN;
+    return EDDY_OK;
+}
+
+/* As in TensorFlow, only numbers and bool have zeros here. */
+static eddy_status check_zeros(eddy_kernel *k, const eddy__array *a,
+                               int64_t index)
+{
+    int64_t count;
+
+    if (a->dtype != EDDY_STRING ||
+        (eddy__shape_count(eddy__array_shape(a, index), 1, &count) &&
+         count == 0))
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_UNINITIALIZED,
+                       "TensorArray %s: could not read from index %" PRId64
+                       ": it was never written, and strings have no zeros",
+                       a->name, index);
+}
+
+eddy_status eddy__array_read(eddy_kernel *k, eddy__array *a, int64_t index,
+                             const eddy_shape **out_shape)
+{
+    /* A gradient may be asked for more than its forward array once had. */
+    const int32_t end = a->is_gradient ? INT32_MAX : a->size;
+
+    if (index < 0 || index >= end)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                           "TensorArray %s: tried to read from index %" PRId64
+                           ", but the size is %" PRId32,
+                           a->name, index, a->size);
+    if (index >= a->n_items || !(a->states[index] & WRITTEN))
+        EDDY_TRY(write_zeros(k, a, index));
+    if (index >= a->size)
+        a->size = (int32_t)index + 1;
+    if (a->states[index] & CLEARED)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_ITEM_CLEARED,
+                           "TensorArray %s: could not read index %" PRId64
+                           " twice because it was cleared after an earlier "
+                           "read; clear_after_read = false allows it",
+                           a->name, index);
+    if (a->items[index].kind == EDDY__NONE)
+        EDDY_TRY(check_zeros(k, a, index));
+    a->states[index] |= a->clears ? READ | CLEARED : READ;
+    *out_shape = eddy__array_shape(a, index);
+    return EDDY_OK;
+}
+
+/* ---- making arrays ---- */
+
+/* What a TensorArrayV3 says, and with it its name. */
+typedef struct creation {
+    eddy_dtype dtype;
+    eddy_shape shape;
+    bool is_dynamic, clears, is_uniform;
+    char name[];
+} creation;
+
+/* Room for a text behind a state of `size` bytes; NULL as eddy__prepare_state.
+ */
+static void *prepare_text(eddy_infer *infer, size_t size, size_t offset,
+                          const char *text, size_t length)
+{
+    char *state = eddy__prepare_state(infer, size + length + 1);
+
+    if (state && length > 0)
+        memcpy(state + offset, text, length);
+    return state;
+}
+
+static eddy_status prepare_creation(eddy_infer *infer)
+{
+    const char *text = infer->node->name;
+    size_t length = strlen(text);
+    eddy_attr attr;
+    creation *c;
+
+    if (eddy_infer_attr(infer, "tensor_array_name", &attr) &&
+        attr.as.strings[0].length > 0) {
+        text = attr.as.strings[0].data;
+        length = attr.as.strings[0].length;
+    }
+    c = prepare_text(infer, sizeof *c, offsetof(creation, name), text, length);
+    if (!c)
+        return EDDY_RESOURCE_EXHAUSTED;
+    c->dtype = eddy__infer_type(infer, "dtype");
+    c->shape = eddy__shape_unknown();
+    if (eddy_infer_attr(infer, "element_shape", &attr))
+        c->shape = attr.as.shapes[0];
+    c->is_dynamic = eddy__infer_bool(infer, "dynamic_size");
+    c->clears = eddy__infer_bool(infer, "clear_after_read");
+    c->is_uniform = eddy__infer_bool(infer, "identical_element_shapes");
+    return EDDY_OK;
+}
+
+/* The flow of a new array says nothing. */
+static void put_flow(eddy_kernel *k, uint32_t i)
+{
+    eddy__out_scalar(eddy__out(k, i), EDDY_FLOAT32, 0);
+}
+
+static eddy_status run_create(eddy_kernel *k)
+{
+    const creation *c = eddy__state(k);
+    eddy__resource *resource;
+    eddy__array *a;
+    int32_t size = 0;
+
+    EDDY_TRY(eddy__in_int32(k, 0, "the size of a TensorArray", &size));
+    if (size < 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "the size of a TensorArray is %" PRId32
+                           ", it must be at least 0",
+                           size);
+    EDDY_TRY(eddy__output_new_resource(k, 0, &arrays, sizeof *a, &resource));
+    a = array_of(resource);
+    a->name = c->name;
+    a->dtype = (uint8_t)c->dtype;
+    a->is_dynamic = c->is_dynamic;
+    a->clears = c->clears;
+    a->is_uniform = c->is_uniform;
+    a->shape = c->shape;
+    a->item_shape = eddy__shape_unknown();
+    a->size = size;
+    a->split_size = -1;
+    put_flow(k, 1);
+    return EDDY_OK;
+}
+
+/* ---- gradients ---- */
+
+static eddy_status prepare_gradient(eddy_infer *infer)
+{
+    eddy_attr source;
+    bool found = eddy_infer_attr(infer, "source", &source);
+    eddy_string text = {NULL, 0};
+
+    if (found)
+        text = source.as.strings[0];
+    return prepare_text(infer, 0, 0, text.data, text.length)
+               ? EDDY_OK
+               : EDDY_RESOURCE_EXHAUSTED;
+}
+
+/* `prefix` and then `shape`, which may be unknown. */
+static eddy_status join_shapes(eddy_kernel *k, const eddy_shape *prefix,
+                               const eddy_shape *shape, eddy_shape *out)
+{
+    *out = *shape;
+    for (int32_t d = prefix->rank - 1; d >= 0 && out->rank >= 0; d--)
+        EDDY_TRY(eddy__prepend_dim(k, prefix->dims[d], out, out));
+    return EDDY_OK;
+}
+
+/* What was written in `from` is, in its gradient, zeros of that shape. */
+static eddy_status copy_shapes(eddy_kernel *k, eddy__array *a,
+                               const eddy__array *from,
+                               const eddy_shape *prefix)
+{
+    eddy_shape shape;
+
+    if (from->n_items > 0)
+        EDDY_TRY(make_items(k, a, from->n_items - 1));
+    for (int32_t i = 0; i < from->n_items; i++) {
+        if (!(from->states[i] & WRITTEN))
+            continue;
+        EDDY_TRY(join_shapes(k, prefix, eddy__array_shape(from, i), &shape));
+        EDDY_TRY(set_shape(k, a, i, &shape));
+        a->states[i] = WRITTEN;
+    }
+    return EDDY_OK;
+}
+
+/* A new gradient of `from`, which keeps it, in output 0. */
+static eddy_status make_gradient(eddy_kernel *k, eddy__array *from,
+                                 const eddy_shape *prefix)
+{
+    eddy__resource *resource;
+    eddy__array *a;
+
+    EDDY_TRY(eddy__output_new_resource(k, 0, &arrays, sizeof *a, &resource));
+    a = array_of(resource);
+    a->name = from->name;
+    a->dtype = from->dtype;
+    a->is_gradient = a->is_summing = true;
+    /* Who wrote to an index twice reads its gradient twice. */
+    a->clears = !from->is_summing;
+    a->is_uniform = from->is_uniform;
+    a->item_shape = eddy__shape_unknown();
+    a->size = from->size;
+    a->split_size = from->split_size;
+    a->source = eddy__state(k);
+    EDDY_TRY(join_shapes(k, prefix, &from->shape, &a->shape));
+    EDDY_TRY(copy_shapes(k, a, from, prefix));
+    a->next = from->gradients;
+    from->gradients = a;
+    (void)eddy__resource_retain(resource);
+    return EDDY_OK;
+}
+
+static eddy_status find_gradient(eddy_kernel *k, const eddy_shape *prefix)
+{
+    const char *source = eddy__state(k);
+    eddy__array *from, *a;
+
+    EDDY_TRY(eddy__in_array(k, &from));
+    /* Its gradient has the size that it has now. */
+    from->is_dynamic = false;
+    put_flow(k, 1);
+    for (a = from->gradients; a; a = a->next) {
+        if (strcmp(a->source, source) == 0) {
+            eddy__out_resource(k, 0, eddy__resource_retain(&a->base));
+            return EDDY_OK;
+        }
+    }
+    return make_gradient(k, from, prefix);
+}
+
+static eddy_status run_gradient(eddy_kernel *k)
+{
+    const eddy_shape none = eddy__shape_scalar();
+
+    return find_gradient(k, &none);
+}
+
+static eddy_status run_gradient_with_shape(eddy_kernel *k)
+{
+    const eddy_view view = eddy__in_view(k, 2);
+    eddy_shape prefix = {.rank = 0};
+
+    EDDY_TRY(eddy__shape_from_view(k, &view, 0, &prefix));
+    return find_gradient(k, &prefix);
+}
+
+/* ---- kernels on single items ---- */
+
+eddy_status eddy__pass_flow(eddy_kernel *k, uint32_t i)
+{
+    const eddy__value *flow = eddy__in(k, i);
+
+    if (flow->kind != EDDY__SCALAR)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the flow must be a scalar, but it has shape %s",
+                           eddy__shape_print(eddy__in_shape(k, i)).text);
+    eddy__out_scalar(eddy__out(k, 0), EDDY_FLOAT32, flow->as.bits);
+    return EDDY_OK;
+}
+
+static eddy_status run_write(eddy_kernel *k)
+{
+    eddy__value value;
+    eddy__array *a;
+    int32_t index = 0;
+
+    EDDY_TRY(eddy__pass_flow(k, 3));
+    EDDY_TRY(eddy__in_int32(k, 1, "the index", &index));
+    EDDY_TRY(eddy__in_array(k, &a));
+    EDDY_TRY(eddy__array_want_dtype(k, a, eddy__in_dtype(k, 2), "write"));
+    value = eddy__in_take(k, 2);
+    return eddy__array_write(k, a, index, &value);
+}
+
+static eddy_status run_read(eddy_kernel *k)
+{
+    const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
+    const eddy_shape *shape = NULL;
+    eddy__value value, *item;
+    eddy__array *a;
+    int32_t index = 0;
+
+    EDDY_TRY(eddy__in_int32(k, 1, "the index", &index));
+    EDDY_TRY(eddy__in_array(k, &a));
+    EDDY_TRY(eddy__array_want_dtype(k, a, dtype, "read"));
+    EDDY_TRY(eddy__array_read(k, a, index, &shape));
+    item = eddy__array_item(a, index);
+    if (!item) {
+        EDDY_TRY(eddy__zero_item(k, dtype, shape, &value));
+    } else if (a->clears) {
+        value = *item;
+        item->kind = EDDY__NONE;
+    } else {
+        value = eddy__value_copy(item);
+    }
+    eddy__out_value(k, 0, &value);
+    return EDDY_OK;
+}
+
+static eddy_status run_size(eddy_kernel *k)
+{
+    eddy__array *a;
+
+    EDDY_TRY(eddy__in_array(k, &a));
+    eddy__out_scalar(eddy__out(k, 0), EDDY_INT32, (uint32_t)a->size);
+    return EDDY_OK;
+}
+
+/* Closing twice is no error. */
+static eddy_status run_close(eddy_kernel *k)
+{
+    eddy__resource *resource;
+    eddy__array *a;
+
+    EDDY_TRY(eddy__in_resource(k, 0, &arrays, &resource));
+    a = array_of(resource);
+    drop_items(a, k->heap);
+    a->is_closed = true;
+    return EDDY_OK;
+}
+
+/* ---- shapes ---- */
+
+static eddy_status infer_created(eddy_infer *infer)
+{
+    EDDY_TRY(eddy__infer_want_rank(infer, 0, 0));
+    return eddy__infer_scalar(infer);
+}
+
+static eddy_status infer_written(eddy_infer *infer)
+{
+    EDDY_TRY(eddy__infer_want_rank(infer, 1, 0));
+    EDDY_TRY(eddy__infer_want_rank(infer, 3, 0));
+    return eddy__infer_scalar(infer);
+}
+
+/*
+ * Whatever is written is held against the shape that the array was made with,
+ * and zeros are of it; gradients' arrays have other makers.
+ */
+eddy_shape eddy__array_element_shape(const eddy_infer *infer)
+{
+    const eddy__node *maker = eddy__infer_maker(infer, 0);
+    const eddy_attr *shape = NULL;
+
+    if (maker && maker->op && maker->op->kernel == run_create)
+        shape = eddy__node_attr(maker, "element_shape");
+    return shape ? shape->as.shapes[0] : eddy__shape_unknown();
+}
+
+static eddy_status infer_read(eddy_infer *infer)
+{
+    const eddy_shape shape = eddy__array_element_shape(infer);
+
+    EDDY_TRY(eddy__infer_want_rank(infer, 1, 0));
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+static eddy_status infer_with_shape(eddy_infer *infer)
+{
+    EDDY_TRY(eddy__infer_want_rank(infer, 2, 1));
+    return eddy__infer_scalar(infer);
+}
+
+#define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP)
+#define NONE_FLAGS (FLAGS | EDDY_OP_NOT_DIFFERENTIABLE)
+#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            flags, doc, "TensorFlow " name, NULL                               \
+    }
+
+static const eddy_op_spec specs[] = {
+    ROW("TensorArrayV3", "size: int32", "handle: resource, flow: float32",
+        "dtype: type, element_shape: shape = ?, dynamic_size: bool = false, "
+        "clear_after_read: bool = true, identical_element_shapes: bool = "
+        "false, tensor_array_name: string = ''",
+        infer_created, run_create, prepare_creation, NONE_FLAGS,
+        "A new array of `size` items that live as long as the run."),
+    ROW("TensorArrayGradV3", "handle: resource, flow_in: float32",
+        "grad_handle: resource, flow_out: float32", "source: string",
+        eddy__infer_scalar, run_gradient, prepare_gradient, FLAGS,
+        "The array of that source whose items are the gradients of this "
+        "one's."),
+    ROW("TensorArrayGradWithShape",
+        "handle: resource, flow_in: float32, shape_to_prepend: int32",
+        "grad_handle: resource, flow_out: float32", "source: string",
+        infer_with_shape, run_gradient_with_shape, prepare_gradient, FLAGS,
+        "The same with further dimensions before those of each item."),
+    ROW("TensorArrayWriteV3",
+        "handle: resource, index: int32, value: T, flow_in: float32",
+        "flow_out: float32", "T: type", infer_written, run_write, NULL, FLAGS,
+        "Makes `value` the item at `index`."),
+    ROW("TensorArrayReadV3", "handle: resource, index: int32, flow_in: float32",
+        "value: dtype", "dtype: type", infer_read, run_read, NULL, FLAGS,
+        "The item at `index`."),
+    ROW("TensorArraySizeV3", "handle: resource, flow_in: float32",
+        "size: int32", "", eddy__infer_scalar, run_size, NULL, NONE_FLAGS,
+        "The number of items."),
+    ROW("TensorArrayCloseV3", "handle: resource", "", "", NULL, run_close, NULL,
+        NONE_FLAGS, "Drops all items; no op may follow."),
+};
+
+const eddy__op_table eddy__tensor_array_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

@@ -1,0 +1,98 @@
+/*
+ * TensorArrays: items that the nodes of a run write and read by index, behind a
+ * handle.
+ *
+ * An item is written once and may then be read, which by default clears it, so
+ * that reads and writes need no order but that of the flow that they pass on.
+ * In a gradient's array, which belongs to another of the same size, writes to
+ * an index add up, and what was not written is zeros of the shape of the
+ * other's item.  An item that was written and has no value is zeros.
+ *
+ * Memory is made for items as they are written, not for the size.
+ */
+#ifndef EDDY_OPS_TENSOR_ARRAY_H
+#define EDDY_OPS_TENSOR_ARRAY_H
+
+#include "ops/array/items.h"
+
+typedef struct eddy__array eddy__array;
+
+struct eddy__array {
+    eddy__resource base;
+    const char *name; /* of the plan */
+    uint8_t dtype;    /* eddy_dtype of the items */
+    bool is_closed;
+    bool is_dynamic; /* a write may make it larger */
+    bool is_gradient;
+    bool is_summing;  /* writes to an index add up */
+    bool clears;      /* a read clears the item */
+    bool is_uniform;  /* the first write settles the shape */
+    eddy_shape shape; /* what all items must agree with */
+    int32_t size;
+    int32_t split_size; /* of the last Split; -1: none */
+
+    /* Items below `n_items`; those beyond, up to `size`, are as never used. */
+    eddy__value *items; /* with room for `capacity` states behind them */
+    uint8_t *states;
+    int32_t n_items, capacity;
+    size_t items_size; /* of the block */
+    /*
+     * The shape of every written item is `item_shape` (rank -1: none is
+     * written), or else they stand in `shapes`.
+     */
+    eddy_shape item_shape;
+    eddy_shape *shapes;
+    size_t shapes_size;
+
+    eddy__array *gradients; /* a reference to each */
+    eddy__array *next;      /* in that list */
+    const char *source;     /* of a gradient: its key there; of the plan */
+};
+
+/* The array behind input 0, which is open. */
+eddy_status eddy__in_array(eddy_kernel *k, eddy__array **out_array);
+
+/* Fails unless the array's dtype is that of `verb` ("read", "write"). */
+eddy_status eddy__array_want_dtype(eddy_kernel *k, const eddy__array *array,
+                                   eddy_dtype dtype, const char *verb);
+
+/* May item `index` be written with a value of that shape?  Makes room. */
+eddy_status eddy__array_open(eddy_kernel *k, eddy__array *array, int64_t index,
+                             const eddy_shape *shape);
+
+/* Writes item `index`, taking over `value`, also on failure. */
+eddy_status eddy__array_write(eddy_kernel *k, eddy__array *array, int64_t index,
+                              eddy__value *value);
+
+/*
+ * Marks item `index` as read; it stays where it is.  `*out_shape` is borrowed
+ * until the next call.
+ */
+eddy_status eddy__array_read(eddy_kernel *k, eddy__array *array, int64_t index,
+                             const eddy_shape **out_shape);
+
+/* The shape of an item that was written. */
+static inline const eddy_shape *eddy__array_shape(const eddy__array *array,
+                                                  int64_t index)
+{
+    return array->shapes ? &array->shapes[index] : &array->item_shape;
+}
+
+/* Item `index`, which has been read; NULL if it is zeros. */
+static inline eddy__value *eddy__array_item(eddy__array *array, int64_t index)
+{
+    eddy__value *item = &array->items[index];
+
+    return item->kind == EDDY__NONE ? NULL : item;
+}
+
+/*
+ * What the TensorArrayV3 that made the array behind input 0 says of its items,
+ * all of which agree with it; unknown where another node made it.
+ */
+eddy_shape eddy__array_element_shape(const eddy_infer *infer);
+
+/* Makes output 0 the flow of input `i`. */
+eddy_status eddy__pass_flow(eddy_kernel *k, uint32_t i);
+
+#endif

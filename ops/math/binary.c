@@ -1,0 +1,255 @@
+#include "ops/array/broadcast.h"
+#include "ops/math/elements.h"
+#include "ops/math/transcendental.h"
+#include "ops/misc/scratch.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <tgmath.h>
+
+#define EXACT EDDY_OP_NOT_DIFFERENTIABLE
+
+/* ---- what rows use ---- */
+
+/*
+ * Quotients and remainders by -1 are apart, since the machine's divide the
+ * least integer by it with a trap.
+ */
+#define QUOTIENT (y == -1 ? minus_x : x / y)
+#define REST (y == -1 ? 0 : x % y)
+#define FLOOR_QUOTIENT                                                         \
+    (y == -1 ? minus_x : x / y - (x % y != 0 && (x < 0) != (y < 0)))
+
+/* The remainder `rest` of a division by `y`, with the sign of `y`. */
+#define FLOOR_REST(rest, y)                                                    \
+    ((rest) != 0 && ((rest) < 0) != ((y) < 0) ? (rest) + (y) : (rest))
+
+/* How far to shift: what is outside the width counts as its nearest bound. */
+#define LAST_BIT ((int)sizeof(x) * 8 - 1)
+#define SHIFT (y < 0 ? 0 : y > LAST_BIT ? LAST_BIT : (int)y)
+#define SHIFT_UNSIGNED (y > LAST_BIT ? LAST_BIT : (int)y)
+
+#define IS_ZERO(y) ((y) == 0)
+#define IS_NEGATIVE(y) ((y) < 0)
+
+/* A quotient that is its own inverse tangent. */
+#define TINY_RATIO 0x1p-500
+
+/* 0 where `x` is 0, whatever the product is. */
+#define NO_NAN(x, product) ((x) == 0 ? 0 : (product))
+
+/* SLEEF's log1p is infinite too early, and 0 where it loses its low part. */
+#define LOG1P(y, t)                                                            \
+    ((y) > 0x1p500 ? eddy__math_log(y) : fabs(y) < 0x1p-500 ? (y) : (t))
+
+static eddy_status fail_division(eddy_kernel *k, int64_t i)
+{
+    return eddy__kfail(
+        k, EDDY_INVALID_ARGUMENT, EDDY_E_DIVISION_BY_ZERO,
+        "integer division by zero: element %" PRId64 " of the divisor is 0", i);
+}
+
+static eddy_status fail_power(eddy_kernel *k, int64_t i)
+{
+    return eddy__kfail(
+        k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+        "an integer to a negative integer power: element %" PRId64
+        " of the exponent is below 0",
+        i);
+}
+
+/* What expressions on integers that can fail see besides x and y. */
+#define CHECKED_LOCALS(D)                                                      \
+    EDDY__WRAPPED_X(D)                                                         \
+    const eddy__computed_##D minus_x = (eddy__computed_##D)(0 - ux);           \
+    (void)minus_x;
+
+/* ---- kernels ---- */
+
+#define BINARY(name, types, kernels, flags, doc) kernels
+#define ALIAS(name, of, types, flags, doc)
+#define FLOAT_KERNEL(D, name, e)                                               \
+    EDDY__BINARY_WIDE(D, name, D, EDDY__NO_LOCALS, e)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(FLOAT_KERNEL, name, e)
+#define CALLS_KERNEL(D, name, e)                                               \
+    EDDY__BINARY_KERNEL(D, name, D, EDDY__NO_LOCALS, e)
+#define CALLS(name, e) EDDY__EACH_FLOAT(CALLS_KERNEL, name, e)
+#define CALLS_WIDER(name, e)                                                   \
+    CALLS_KERNEL(F32, name, e) CALLS_KERNEL(F64, name, e)
+#define APPLY_ONE EDDY__APPLY_ONE
+#define APPLY_TWO EDDY__APPLY_TWO
+#define MATHS(name, e, function, apply, first, second, after)                  \
+    EDDY__BINARY_SHORT(F16, name, e)                                           \
+    EDDY__BINARY_SHORT(BF16, name, e)                                          \
+    EDDY__BINARY_SHORT(F32, name, e)                                           \
+    EDDY__BINARY_VIA(F64, name, function, apply, first, second, after)
+#define NEAR(name, function, apply, first, second, after)                      \
+    EDDY__BINARY_VIA(F16, name, near_##function, apply, first, second, t)      \
+    EDDY__BINARY_VIA(BF16, name, near_##function, apply, first, second, t)     \
+    EDDY__BINARY_VIA(F32, name, near_##function, apply, first, second, t)      \
+    EDDY__BINARY_VIA(F64, name, function, apply, first, second, after)
+#define SIGNED(name, e)                                                        \
+    EDDY__BINARY_KERNEL(I8, name, I8, EDDY__WRAPPED_XY, e)                     \
+    EDDY__BINARY_KERNEL(I16, name, I16, EDDY__WRAPPED_XY, e)                   \
+    EDDY__BINARY_WIDE(I32, name, I32, EDDY__WRAPPED_XY, e)                     \
+    EDDY__BINARY_WIDE(I64, name, I64, EDDY__WRAPPED_XY, e)
+#define UNSIGNED(name, e)                                                      \
+    EDDY__BINARY_KERNEL(U8, name, U8, EDDY__WRAPPED_XY, e)                     \
+    EDDY__BINARY_KERNEL(U16, name, U16, EDDY__WRAPPED_XY, e)                   \
+    EDDY__BINARY_KERNEL(U32, name, U32, EDDY__WRAPPED_XY, e)                   \
+    EDDY__BINARY_KERNEL(U64, name, U64, EDDY__WRAPPED_XY, e)
+#define COMPLEX_KERNEL(D, name, e)                                             \
+    EDDY__BINARY_KERNEL(D, name, D, EDDY__NO_LOCALS, e)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(COMPLEX_KERNEL, name, e)
+#define CHECKED(D, name, BAD, fail, e)                                         \
+    EDDY__BINARY_CHECKED(D, name, D, CHECKED_LOCALS, BAD, fail, e)
+#define DIVIDED(name, e)                                                       \
+    EDDY__EACH_SIGNED(CHECKED, name, IS_ZERO, fail_division, e)
+#define DIVIDED_UNSIGNED(name, e)                                              \
+    EDDY__EACH_UNSIGNED(CHECKED, name, IS_ZERO, fail_division, e)
+#define RAISED(name, e)                                                        \
+    EDDY__EACH_SIGNED(CHECKED, name, IS_NEGATIVE, fail_power, e)
+#include "ops/math/binary.def"
+#undef BINARY
+#undef FLOATS
+#undef CALLS
+#undef CALLS_WIDER
+#undef MATHS
+#undef NEAR
+#undef SIGNED
+#undef UNSIGNED
+#undef COMPLEX
+#undef DIVIDED
+#undef DIVIDED_UNSIGNED
+#undef RAISED
+
+/* ---- the kernels of each op by dtype ---- */
+
+#define ENTRIES(name, ...)                                                     \
+    static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
+        __VA_ARGS__};                                                          \
+    EDDY__CHOOSER(name)
+#define BINARY(name, types, kernels, flags, doc) ENTRIES(name, kernels)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define CALLS FLOATS
+#define CALLS_WIDER(name, e)                                                   \
+    EDDY__KERNEL_ENTRY(F32, name) EDDY__KERNEL_ENTRY(F64, name)
+#define MATHS(name, e, function, apply, first, second, after) FLOATS(name, e)
+#define NEAR(name, function, apply, first, second, after) FLOATS(name, )
+#define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
+#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(EDDY__KERNEL_ENTRY, name)
+#define DIVIDED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
+#define DIVIDED_UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
+#define RAISED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
+#include "ops/math/binary.def"
+#undef BINARY
+#undef ALIAS
+
+/* ---- strings: Add joins them ---- */
+
+/* Makes output element `i` of two inputs, through `scratch`. */
+static bool join(eddy_tensor *out, int64_t i, const eddy__string *a,
+                 const eddy__string *b, char *scratch)
+{
+    if (a->length > 0)
+        memcpy(scratch, a->data, a->length);
+    if (b->length > 0)
+        memcpy(scratch + a->length, b->data, b->length);
+    return eddy__tensor_set_string(out, i, scratch, a->length + b->length);
+}
+
+static size_t longest(const eddy__string *strings, int64_t n)
+{
+    size_t length = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (strings[i].length > length)
+            length = strings[i].length;
+    return length;
+}
+
+static eddy_status join_all(eddy_kernel *k, const eddy_shape *shape,
+                            char *scratch)
+{
+    const eddy_shape *const inputs[] = {eddy__in_shape(k, 0),
+                                        eddy__in_shape(k, 1)};
+    const eddy__string *a = (const void *)eddy__in_elements(k, 0);
+    const eddy__string *b = (const void *)eddy__in_elements(k, 1);
+    eddy__broadcast walk;
+    void *unused;
+    int64_t i = 0;
+
+    EDDY_TRY(eddy__output(k, 0, EDDY_STRING, shape, &unused));
+    if (eddy__out(k, 0)->as.tensor->count == 0)
+        return EDDY_OK;
+    eddy__broadcast_init(&walk, shape, inputs, 2);
+    do {
+        if (!join(eddy__out(k, 0)->as.tensor, i++, &a[walk.offsets[0]],
+                  &b[walk.offsets[1]], scratch))
+            return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                               "no memory for a string");
+    } while (eddy__broadcast_next(&walk, 0));
+    return EDDY_OK;
+}
+
+static eddy_status run_Add_strings(eddy_kernel *k)
+{
+    const eddy__string *a = (const void *)eddy__in_elements(k, 0);
+    const eddy__string *b = (const void *)eddy__in_elements(k, 1);
+    eddy_tensor *scratch = NULL;
+    eddy_shape shape;
+    eddy_status status;
+
+    if (!eddy__shape_broadcast(eddy__in_shape(k, 0), eddy__in_shape(k, 1),
+                               &shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "shapes %s and %s do not broadcast",
+                           eddy__shape_print(eddy__in_shape(k, 0)).text,
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    EDDY_TRY(eddy__scratch(k, EDDY_UINT8,
+                           (int64_t)(longest(a, eddy__in_count(k, 0)) +
+                                     longest(b, eddy__in_count(k, 1)) + 1),
+                           &scratch));
+    status = join_all(k, &shape, scratch->data);
+    eddy__scratch_free(k, scratch);
+    return status;
+}
+
+static eddy_status prepare_Add(eddy_infer *infer)
+{
+    if (eddy_infer_input_dtype(infer, 0) != EDDY_STRING)
+        return prepare_AddV2(infer);
+    eddy_infer_set_kernel(infer, run_Add_strings);
+    return EDDY_OK;
+}
+
+/* ---- definitions ---- */
+
+#define FLOAT "T: float"
+#define WIDER_FLOAT "T: {float32, float64}"
+#define REAL "T: real"
+#define NUMBER "T: number"
+#define INTEGER "T: integer"
+#define FLOAT_COMPLEX "T: {float, complex}"
+#define MODULO "T: {float, int32, int64}"
+#define SIGNED_NUMBER "T: {float, int8, int16, int32, int64, complex}"
+#define ADDABLE "T: {float, int8, int16, int32, int64, uint8, complex, string}"
+
+static const eddy_op_spec specs[] = {
+#define ROW(name, inputs, output, of, types, flags, doc)                       \
+    {sizeof(eddy_op_spec),  #name, inputs,       output, types,                \
+     eddy__infer_broadcast, NULL,  prepare_##of, flags,  doc,                  \
+     "TensorFlow " #name},
+#define BINARY(name, types, kernels, flags, doc)                               \
+    ROW(name, "x: T, y: T", "z: T", name, types, flags, doc)
+#define ALIAS(name, of, types, flags, doc)                                     \
+    ROW(name, "x: T, y: T", "z: T", of, types, flags, doc)
+#include "ops/math/binary.def"
+};
+
+const eddy__op_table eddy__binary_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

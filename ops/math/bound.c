@@ -1,0 +1,138 @@
+/*
+ * LowerBound and UpperBound: where in each sorted row values belong, before or
+ * behind the elements that equal them.  A NaN is less than nothing: it is
+ * looked for as std::lower_bound and std::upper_bound would.
+ */
+#include "ops/math/elements.h"
+#include "ops/math/numeric.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+
+enum { SORTED, VALUES };
+
+/* How many of `n` sorted elements come before value `i`. */
+typedef int64_t (*search)(const void *sorted, int64_t n, const void *values,
+                          int64_t i);
+
+#define DEFINE_SEARCH(D, name, goes_on)                                        \
+    static int64_t name##_##D(const void *sorted, int64_t n,                   \
+                              const void *values, int64_t i)                   \
+    {                                                                          \
+        const eddy__stored_##D *row = sorted;                                  \
+        const eddy__computed_##D value =                                       \
+            eddy__load_##D(((const eddy__stored_##D *)values)[i]);             \
+        int64_t from = 0;                                                      \
+                                                                               \
+        while (n > 0) {                                                        \
+            const int64_t half = n / 2;                                        \
+            const eddy__computed_##D x = eddy__load_##D(row[from + half]);     \
+                                                                               \
+            if (goes_on) {                                                     \
+                from += half + 1;                                              \
+                n -= half + 1;                                                 \
+            } else {                                                           \
+                n = half;                                                      \
+            }                                                                  \
+        }                                                                      \
+        return from;                                                           \
+    }
+
+#define DEFINE_SEARCHES(name, goes_on)                                         \
+    EDDY__EACH_FLOAT(DEFINE_SEARCH, name, goes_on)                             \
+    EDDY__EACH_SIGNED(DEFINE_SEARCH, name, goes_on)                            \
+    EDDY__EACH_UNSIGNED(DEFINE_SEARCH, name, goes_on)
+
+DEFINE_SEARCHES(lower, x < value)
+DEFINE_SEARCHES(upper, !(value < x))
+
+#define ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
+#define TABLE(name)                                                            \
+    {                                                                          \
+        EDDY__EACH_FLOAT(ENTRY, name)                                          \
+        EDDY__EACH_SIGNED(ENTRY, name) EDDY__EACH_UNSIGNED(ENTRY, name)        \
+    }
+
+static const search lower_searches[EDDY_DTYPE_COUNT] = TABLE(lower);
+static const search upper_searches[EDDY_DTYPE_COUNT] = TABLE(upper);
+
+static eddy_status check_shapes(eddy_kernel *k, eddy_dtype index)
+{
+    const eddy_shape *sorted = eddy__in_shape(k, SORTED);
+    const eddy_shape *values = eddy__in_shape(k, VALUES);
+
+    if (sorted->rank != 2 || values->rank != 2 ||
+        sorted->dims[0] != values->dims[0])
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "sorted_inputs and values must be matrices of as "
+                           "many rows, but have shapes %s and %s",
+                           eddy__shape_print(sorted).text,
+                           eddy__shape_print(values).text);
+    if (index == EDDY_INT32 && sorted->dims[1] > INT32_MAX)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
+                           "%" PRId64 " columns are too many for int32",
+                           sorted->dims[1]);
+    return EDDY_OK;
+}
+
+static eddy_status run_bound(eddy_kernel *k, const search *searches)
+{
+    const eddy_shape *sorted = eddy__in_shape(k, SORTED);
+    const eddy_shape *values = eddy__in_shape(k, VALUES);
+    const eddy_dtype dtype = eddy__in_dtype(k, SORTED);
+    const eddy_dtype index = (eddy_dtype)k->node->out_dtypes[0];
+    const size_t size = eddy_dtype_size(dtype);
+    const unsigned char *row = eddy__in_elements(k, SORTED);
+    unsigned char *out;
+    int64_t count, n;
+
+    EDDY_TRY(check_shapes(k, index));
+    n = sorted->dims[1];
+    EDDY_TRY(eddy__output_elements(k, 0, index, values, &out));
+    count = eddy__in_count(k, VALUES);
+    for (int64_t i = 0; i < count && !eddy__spent(k, 64); i++) {
+        const int64_t at =
+            searches[dtype](row + (size_t)(i / values->dims[1] * n) * size, n,
+                            eddy__in_elements(k, VALUES), i);
+
+        if (index == EDDY_INT32)
+            ((int32_t *)(void *)out)[i] = (int32_t)at;
+        else
+            ((int64_t *)(void *)out)[i] = at;
+    }
+    return EDDY_OK;
+}
+
+static eddy_status run_lower(eddy_kernel *k)
+{
+    return run_bound(k, lower_searches);
+}
+
+static eddy_status run_upper(eddy_kernel *k)
+{
+    return run_bound(k, upper_searches);
+}
+
+static eddy_status infer_bound(eddy_infer *infer)
+{
+    eddy_infer_set_output(infer, 0, eddy_infer_input(infer, VALUES));
+    return EDDY_OK;
+}
+
+#define ROW(name, run, text)                                                   \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, "sorted_inputs: T, values: T",             \
+            "output: out_type", "T: real, out_type: index = int32",            \
+            infer_bound, run, NULL, EDDY_OP_NOT_DIFFERENTIABLE, text,          \
+            "TensorFlow " name, NULL                                           \
+    }
+
+static const eddy_op_spec specs[] = {
+    ROW("LowerBound", run_lower,
+        "Where in the sorted rows values belong, before equal elements."),
+    ROW("UpperBound", run_upper,
+        "Where in the sorted rows values belong, behind equal elements."),
+};
+
+const eddy__op_table eddy__bound_ops = {specs, NULL,
+                                        sizeof specs / sizeof *specs};

@@ -1,0 +1,152 @@
+#include "core/base/status.h"
+#include "ops/math/transcendental.h"
+#include "ops/ops.h"
+
+#include <tgmath.h>
+
+#define LIKE EDDY__LIKE
+#define TIMES eddy__complex_mul
+
+/* ---- kernels ---- */
+
+/* FIRST and SECOND are what a row calls its inputs, AS_FLAT how they meet. */
+#define KERNEL_RUN(name, D, wide_loop)                                         \
+    static eddy_status run_##name##_##D(eddy_kernel *k)                        \
+    {                                                                          \
+        static const eddy__binary binary = {                                   \
+            .loop = loop_##name##_##D,                                         \
+            .wide = (wide_loop),                                               \
+            .out = EDDY__DTYPE_##D,                                            \
+        };                                                                     \
+        const eddy__value *a = eddy__in(k, 0), *b = eddy__in(k, 1);            \
+                                                                               \
+        if (a->kind == EDDY__SCALAR && b->kind == EDDY__SCALAR) {              \
+            eddy__put_##D(                                                     \
+                eddy__out(k, 0),                                               \
+                element_##name##_##D(eddy__get_##D(a), eddy__get_##D(b)));     \
+            return EDDY_OK;                                                    \
+        }                                                                      \
+        return eddy__pair_run(k, &binary, AS_FLAT);                            \
+    }
+
+#define KERNEL(D, name, LOCALS, e)                                             \
+    EDDY__PAIR_ELEMENT(name, D, D, FIRST, SECOND, LOCALS, e)                   \
+    EDDY__BINARY_LOOP(, loop, name, D, D)                                      \
+    KERNEL_RUN(name, D, NULL)
+#define KERNEL_WIDE(D, name, LOCALS, e)                                        \
+    EDDY__PAIR_ELEMENT(name, D, D, FIRST, SECOND, LOCALS, e)                   \
+    EDDY__BINARY_LOOP(, loop, name, D, D)                                      \
+    EDDY__BINARY_LOOP(EDDY__WIDE, wide, name, D, D)                            \
+    KERNEL_RUN(name, D, wide_##name##_##D)
+
+#define WRAPPED_GRADIENT(D) const eddy__wrapped_##D ug = (eddy__wrapped_##D)g;
+
+#define FLOATS(name, e) EDDY__EACH_FLOAT(KERNEL_WIDE, name, EDDY__NO_LOCALS, e)
+#define SHORT_KERNEL(D, name, e)                                               \
+    EDDY__PAIR_SHORT(D, name, FIRST, SECOND, e)                                \
+    KERNEL_RUN(name, D, wide_##name##_##D)
+#define MATHS(name, e, function, before, after)                                \
+    EDDY__EACH_HALF(SHORT_KERNEL, name, e)                                     \
+    SHORT_KERNEL(F32, name, e)                                                 \
+    EDDY__PAIR_VIA(F64, name, FIRST, SECOND, function, EDDY__APPLY_ONE,        \
+                   before, 1, after)                                           \
+    KERNEL_RUN(name, F64, NULL)
+#define SIGNED(name, e) EDDY__EACH_SIGNED(KERNEL, name, WRAPPED_GRADIENT, e)
+#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(KERNEL, name, WRAPPED_GRADIENT, e)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(KERNEL, name, EDDY__NO_LOCALS, e)
+
+#define FIRST y
+#define SECOND dy
+#define AS_FLAT true
+#define OF_RESULT(name, kernels, doc) kernels
+#define OF(name, input, types, kernels, doc)
+#include "ops/math/unary_grad.def"
+#undef OF_RESULT
+#undef OF
+#undef FIRST
+#undef SECOND
+#undef AS_FLAT
+
+#define FIRST g
+#define SECOND x
+#define AS_FLAT false
+#define OF_RESULT(name, kernels, doc)
+#define OF(name, input, types, kernels, doc) kernels
+#include "ops/math/unary_grad.def"
+#undef OF_RESULT
+#undef OF
+#undef FLOATS
+#undef MATHS
+#undef SIGNED
+#undef UNSIGNED
+#undef COMPLEX
+
+/* ---- the kernels of each op by dtype ---- */
+
+#define ENTRIES(name, ...)                                                     \
+    static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
+        __VA_ARGS__};                                                          \
+    EDDY__CHOOSER(name)
+#define OF_RESULT(name, kernels, doc) ENTRIES(name, kernels)
+#define OF(name, input, types, kernels, doc) ENTRIES(name, kernels)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define MATHS(name, e, function, before, after) FLOATS(name, e)
+#define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
+#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(EDDY__KERNEL_ENTRY, name)
+#include "ops/math/unary_grad.def"
+#undef OF_RESULT
+#undef OF
+
+/* ---- definitions ---- */
+
+static eddy_status infer_same(eddy_infer *infer)
+{
+    const eddy_shape *a = eddy_infer_input(infer, 0);
+    const eddy_shape *b = eddy_infer_input(infer, 1);
+    eddy_shape shape;
+
+    if (!eddy__shape_merge(a, b, &shape))
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "shapes %s and %s must be the same",
+                               eddy__shape_print(a).text,
+                               eddy__shape_print(b).text);
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+#define FLOAT "T: float"
+#define REAL "T: real"
+
+static const eddy_op_spec specs[] = {
+#define OF_RESULT(name, kernels, doc)                                          \
+    {sizeof(eddy_op_spec),                                                     \
+     #name,                                                                    \
+     "y: T, dy: T",                                                            \
+     "z: T",                                                                   \
+     "T: {float, complex}",                                                    \
+     eddy__infer_unchanged,                                                    \
+     NULL,                                                                     \
+     prepare_##name,                                                           \
+     0,                                                                        \
+     doc,                                                                      \
+     "TensorFlow " #name},
+#define OF(name, input, types, kernels, doc)                                   \
+    {sizeof(eddy_op_spec),                                                     \
+     #name,                                                                    \
+     "gradients: T, " #input ": T",                                            \
+     "backprops: T",                                                           \
+     types,                                                                    \
+     infer_same,                                                               \
+     NULL,                                                                     \
+     prepare_##name,                                                           \
+     0,                                                                        \
+     doc,                                                                      \
+     "TensorFlow " #name},
+#include "ops/math/unary_grad.def"
+};
+
+const eddy__op_table eddy__unary_grad_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

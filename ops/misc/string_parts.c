@@ -1,0 +1,422 @@
+/*
+ * Ops that take texts apart: Substr, StringSplitV2, and StringToNumber, which
+ * reads them.
+ */
+#include "ops/array/broadcast.h"
+#include "ops/misc/text.h"
+#include "ops/ops.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* ---- Substr ---- */
+
+enum { INPUT, POS, LEN };
+
+/* Where the character after that at `at` begins. */
+static size_t next_character(const eddy__string *s, size_t at)
+{
+    at++;
+    while (at < s->length && ((unsigned char)s->data[at] & 0xc0) == 0x80)
+        at++;
+    return at;
+}
+
+/* `n` characters on from `at`, or fewer if the text ends; tells how many. */
+static size_t go_on(const eddy__string *s, size_t at, uint64_t n,
+                    uint64_t *out_n)
+{
+    for (*out_n = 0; *out_n < n && at < s->length; ++*out_n)
+        at = next_character(s, at);
+    return at;
+}
+
+/* The same backwards. */
+static size_t go_back(const eddy__string *s, uint64_t n, uint64_t *out_n)
+{
+    size_t at = s->length;
+
+    for (*out_n = 0; *out_n < n && at > 0; ++*out_n) {
+        at--;
+        while (at > 0 && ((unsigned char)s->data[at] & 0xc0) == 0x80)
+            at--;
+    }
+    return at;
+}
+
+/* Where character `pos` is; false if the text has none. */
+static bool find_start(const eddy__string *s, int64_t pos, bool is_utf8,
+                       size_t *out_at)
+{
+    const uint64_t n = pos < 0 ? 0 - (uint64_t)pos : (uint64_t)pos;
+    uint64_t found = n;
+
+    if (is_utf8)
+        *out_at = pos < 0 ? go_back(s, n, &found) : go_on(s, 0, n, &found);
+    else if (n <= s->length)
+        *out_at = pos < 0 ? s->length - (size_t)n : (size_t)n;
+    else
+        found = 0;
+    return found == n;
+}
+
+/* As TensorFlow, a negative length is one without end. */
+static size_t find_end(const eddy__string *s, size_t at, int64_t length,
+                       bool is_utf8)
+{
+    uint64_t n = (uint64_t)length;
+
+    if (is_utf8)
+        return go_on(s, at, n, &n);
+    return n < s->length - at ? at + (size_t)n : s->length;
+}
+
+static eddy_status put_part(eddy_kernel *k, eddy_tensor *out, int64_t i,
+                            const eddy__broadcast *b)
+{
+    const bool *is_utf8 = eddy__state(k);
+    const eddy__string *s = &eddy__in_strings(k, INPUT)[b->offsets[INPUT]];
+    const eddy_view pos = eddy__in_view(k, POS), len = eddy__in_view(k, LEN);
+    const int64_t at = eddy__view_index(&pos, b->offsets[POS]);
+    size_t from = 0, to;
+
+    if (!find_start(s, at, *is_utf8, &from))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                           "position %" PRId64 " is not in element %" PRId64
+                           ", of %zu bytes",
+                           at, i, s->length);
+    to = find_end(s, from, eddy__view_index(&len, b->offsets[LEN]), *is_utf8);
+    return to == from ? EDDY_OK
+                      : eddy__set_text(k, out, i, s->data + from, to - from);
+}
+
+static eddy_status run_substr(eddy_kernel *k)
+{
+    const eddy_shape *const shapes[] = {eddy__in_shape(k, INPUT),
+                                        eddy__in_shape(k, POS),
+                                        eddy__in_shape(k, LEN)};
+    eddy__broadcast b;
+    eddy_tensor *out;
+    eddy_shape shape;
+    int64_t i = 0;
+
+    if (!eddy__shape_equal(shapes[POS], shapes[LEN]) ||
+        !eddy__shape_broadcast(shapes[INPUT], shapes[POS], &shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "positions of shape %s and lengths of shape %s "
+                           "don't fit texts of shape %s",
+                           eddy__shape_print(shapes[POS]).text,
+                           eddy__shape_print(shapes[LEN]).text,
+                           eddy__shape_print(shapes[INPUT]).text);
+    EDDY_TRY(eddy__output_strings(k, 0, &shape, &out));
+    if (out->count == 0)
+        return EDDY_OK;
+    eddy__broadcast_init(&b, &shape, shapes, 3);
+    do {
+        EDDY_TRY(put_part(k, out, i++, &b));
+    } while (eddy__broadcast_next(&b, 0));
+    return EDDY_OK;
+}
+
+static eddy_status prepare_substr(eddy_infer *infer)
+{
+    bool *state = eddy__prepare_state(infer, sizeof *state);
+    eddy_attr unit;
+
+    if (!state)
+        return EDDY_RESOURCE_EXHAUSTED;
+    if (!eddy_infer_attr(infer, "unit", &unit))
+        return EDDY_OK;
+    *state = unit.as.strings[0].length == 9 &&
+             memcmp(unit.as.strings[0].data, "UTF8_CHAR", 9) == 0;
+    if (*state || (unit.as.strings[0].length == 4 &&
+                   memcmp(unit.as.strings[0].data, "BYTE", 4) == 0))
+        return EDDY_OK;
+    return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                           "unit must be 'BYTE' or 'UTF8_CHAR'");
+}
+
+/* ---- StringToNumber ---- */
+
+/* The text without white space around it is one whole number. */
+static bool read_float(const eddy__string *s, bool is_single, double *out)
+{
+    const char *end = s->data;
+    size_t length = s->length;
+    char *stop;
+
+    while (length > 0 && is_space(s->data[length - 1]))
+        length--;
+    if (length == 0 || memchr(s->data, '\0', length))
+        return false;
+    *out = is_single ? (double)strtof(s->data, &stop) : strtod(s->data, &stop);
+    return stop > end && stop == s->data + length;
+}
+
+/* Digits with a sign, as their size; TensorFlow takes no '-' if unsigned. */
+static bool read_integer(const eddy__string *s, bool *is_negative,
+                         uint64_t *out)
+{
+    size_t at = 0, length = s->length;
+
+    while (length > 0 && is_space(s->data[length - 1]))
+        length--;
+    while (at < length && is_space(s->data[at]))
+        at++;
+    *is_negative = at < length && s->data[at] == '-';
+    if (at < length && (s->data[at] == '-' || s->data[at] == '+'))
+        at++;
+    if (at == length)
+        return false;
+    for (*out = 0; at < length; at++) {
+        const char c = s->data[at];
+
+        if (c < '0' || c > '9' || __builtin_mul_overflow(*out, 10u, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(c - '0'), out))
+            return false;
+    }
+    return true;
+}
+
+static bool set_integer(const eddy__string *s, eddy_dtype dtype, void *out,
+                        int64_t i)
+{
+    const bool is_wide = dtype == EDDY_INT64 || dtype == EDDY_UINT64;
+    const bool is_signed = dtype == EDDY_INT32 || dtype == EDDY_INT64;
+    uint64_t most = is_wide ? UINT64_MAX : UINT32_MAX;
+    bool is_negative;
+    uint64_t size;
+
+    if (!read_integer(s, &is_negative, &size) || (is_negative && !is_signed))
+        return false;
+    if (is_signed)
+        most = most / 2 + is_negative;
+    if (size > most)
+        return false;
+    if (is_negative)
+        size = 0 - size;
+    if (is_wide)
+        ((uint64_t *)out)[i] = size;
+    else
+        ((uint32_t *)out)[i] = (uint32_t)size;
+    return true;
+}
+
+static bool set_number(const eddy__string *s, eddy_dtype dtype, void *out,
+                       int64_t i)
+{
+    double value;
+
+    if (dtype != EDDY_FLOAT32 && dtype != EDDY_FLOAT64)
+        return set_integer(s, dtype, out, i);
+    if (!read_float(s, dtype == EDDY_FLOAT32, &value))
+        return false;
+    if (dtype == EDDY_FLOAT32)
+        ((float *)out)[i] = (float)value;
+    else
+        ((double *)out)[i] = value;
+    return true;
+}
+
+static eddy_status run_number(eddy_kernel *k)
+{
+    const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
+    const eddy__string *strings = eddy__in_strings(k, 0);
+    const int64_t n = eddy__in_count(k, 0);
+    char text[100];
+    void *out;
+
+    EDDY_TRY(eddy__output(k, 0, dtype, eddy__in_shape(k, 0), &out));
+    for (int64_t i = 0; i < n; i++) {
+        if (set_number(&strings[i], dtype, out, i))
+            continue;
+        eddy__copy_text(text, sizeof text, strings[i].data, strings[i].length);
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "element %" PRId64 ", '%s', is no %s", i, text,
+                           eddy_dtype_name(dtype));
+    }
+    return EDDY_OK;
+}
+
+/* ---- StringSplitV2 ---- */
+
+typedef struct splitting {
+    const eddy__string *text, *separator; /* none: white space */
+    int64_t most;                         /* splits; negative: any number */
+    int64_t n;                            /* parts so far */
+    size_t at;
+    bool is_over;
+} splitting;
+
+static size_t find_separator(const splitting *s)
+{
+    const size_t length = s->separator->length;
+
+    for (size_t at = s->at; at + length <= s->text->length; at++)
+        if (memcmp(s->text->data + at, s->separator->data, length) == 0)
+            return at;
+    return s->text->length;
+}
+
+/* Python's split() without a separator. */
+static bool next_word(splitting *s, size_t *from, size_t *to)
+{
+    const eddy__string *t = s->text;
+
+    /* A text that is not to be split stays as it is. */
+    while (s->most != 0 && s->at < t->length && is_space(t->data[s->at]))
+        s->at++;
+    if (s->at == t->length)
+        return false;
+    *from = s->at;
+    if (s->most >= 0 && s->n == s->most)
+        s->at = t->length;
+    while (s->at < t->length && !is_space(t->data[s->at]))
+        s->at++;
+    *to = s->at;
+    s->n++;
+    return true;
+}
+
+/* The next part of the text; false behind the last. */
+static bool next_part(splitting *s, size_t *from, size_t *to)
+{
+    if (s->separator->length == 0)
+        return next_word(s, from, to);
+    if (s->is_over)
+        return false;
+    *from = s->at;
+    *to = s->most >= 0 && s->n == s->most ? s->text->length : find_separator(s);
+    s->is_over = *to == s->text->length;
+    s->at = *to + s->separator->length;
+    s->n++;
+    return true;
+}
+
+static splitting split(const eddy_kernel *k, int64_t i)
+{
+    const int64_t *most = eddy__state(k);
+
+    return (splitting){.text = &eddy__in_strings(k, 0)[i],
+                       .separator = eddy__in_strings(k, 1),
+                       .most = *most};
+}
+
+static eddy_status put_parts(eddy_kernel *k, int64_t rows, int64_t *indices,
+                             eddy_tensor *values)
+{
+    int64_t n = 0;
+    size_t from, to;
+
+    for (int64_t i = 0; i < rows; i++) {
+        splitting s = split(k, i);
+
+        for (int64_t j = 0; next_part(&s, &from, &to); j++, n++) {
+            indices[2 * n] = i;
+            indices[2 * n + 1] = j;
+            if (to > from)
+                EDDY_TRY(eddy__set_text(k, values, n, s.text->data + from,
+                                        to - from));
+        }
+    }
+    return EDDY_OK;
+}
+
+static eddy_status run_split(eddy_kernel *k)
+{
+    const int64_t rows = eddy__in_count(k, 0);
+    const eddy_shape two = eddy__shape_vector(2);
+    eddy_shape places, parts;
+    int64_t n = 0, widest = 0;
+    void *indices, *shape;
+    eddy_tensor *values;
+    size_t from, to;
+
+    if (eddy__in_shape(k, 0)->rank != 1 || eddy__in_shape(k, 1)->rank != 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the input must be a vector and sep a scalar, but "
+                           "they have shapes %s and %s",
+                           eddy__shape_print(eddy__in_shape(k, 0)).text,
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    for (int64_t i = 0; i < rows; i++) {
+        splitting s = split(k, i);
+
+        while (next_part(&s, &from, &to))
+            ;
+        n += s.n;
+        widest = s.n > widest ? s.n : widest;
+    }
+    places = (eddy_shape){.rank = 2, .dims = {n, 2}};
+    parts = eddy__shape_vector(n);
+    EDDY_TRY(eddy__output(k, 0, EDDY_INT64, &places, &indices));
+    EDDY_TRY(eddy__output_strings(k, 1, &parts, &values));
+    EDDY_TRY(eddy__output(k, 2, EDDY_INT64, &two, &shape));
+    ((int64_t *)shape)[0] = rows;
+    ((int64_t *)shape)[1] = widest;
+    return put_parts(k, rows, indices, values);
+}
+
+static eddy_status prepare_split(eddy_infer *infer)
+{
+    int64_t *most = eddy__prepare_state(infer, sizeof *most);
+
+    if (!most)
+        return EDDY_RESOURCE_EXHAUSTED;
+    *most = eddy__infer_int(infer, "maxsplit");
+    return EDDY_OK;
+}
+
+/* ---- shapes ---- */
+
+static eddy_status infer_substr(eddy_infer *infer)
+{
+    const eddy_shape *of = eddy_infer_input(infer, INPUT);
+    eddy_shape shape;
+
+    if (eddy__shape_merge(eddy_infer_input(infer, POS),
+                          eddy_infer_input(infer, LEN), &shape) &&
+        eddy__shape_broadcast(of, &shape, &shape))
+        eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+static eddy_status infer_split(eddy_infer *infer)
+{
+    const eddy_shape places = {.rank = 2, .dims = {-1, 2}};
+    const eddy_shape some = eddy__shape_of_rank(1);
+    const eddy_shape two = eddy__shape_vector(2);
+
+    eddy_infer_set_output(infer, 0, &places);
+    eddy_infer_set_output(infer, 1, &some);
+    eddy_infer_set_output(infer, 2, &two);
+    return EDDY_OK;
+}
+
+#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            EDDY_OP_NOT_DIFFERENTIABLE, doc, "TensorFlow " name, NULL          \
+    }
+
+static const eddy_op_spec specs[] = {
+    ROW("Substr", "input: string, pos: T, len: T", "output: string",
+        "T: index, unit: string = 'BYTE'", infer_substr, run_substr,
+        prepare_substr, "Parts of texts, by position and length."),
+    ROW("StringToNumber", "string_tensor: string", "output: out_type",
+        "out_type: {float32, float64, int32, int64, uint32, uint64} = float32",
+        eddy__infer_unchanged, run_number, NULL,
+        "The number that each text is."),
+    ROW("StringSplitV2", "input: string, sep: string",
+        "indices: int64, values: string, shape: int64", "maxsplit: int = -1",
+        infer_split, run_split, prepare_split,
+        "The parts of texts between separators, as a sparse matrix."),
+};
+
+const eddy__op_table eddy__string_parts_ops = {specs, NULL,
+                                               sizeof specs / sizeof *specs};

@@ -1,0 +1,224 @@
+/*
+ * BiasAdd, BiasAddV1 and BiasAddGrad: a number for each channel.
+ *
+ * The channels are the last dimension, or in the format NCHW dimension 1.
+ */
+#include "ops/math/elements.h"
+#include "ops/math/elementwise.h"
+#include "ops/nn/window.h"
+#include "ops/ops.h"
+#include "ops/reduce/reduction.h"
+
+#include <inttypes.h>
+
+/* Inputs. */
+enum { VALUE, BIAS };
+
+/* ---- loops ---- */
+
+/* A tensor as `outer` times `channels` times `inner` elements. */
+typedef struct channels {
+    eddy_kernel *kernel; /* which is asked whether to stop */
+    int64_t outer, channels, inner;
+} channels;
+
+typedef void (*add_function)(void *out, const void *value, const void *bias,
+                             const channels *c);
+
+#define ADD(D, wrapped)                                                        \
+    static inline eddy__stored_##D plus_##D(const eddy__computed_##D x,        \
+                                            const eddy__computed_##D y)        \
+    {                                                                          \
+        return EDDY__STORE_##D((wrapped)x + (wrapped)y);                       \
+    }                                                                          \
+    static void add_vector_##D(eddy__stored_##D *out,                          \
+                               const eddy__stored_##D *x,                      \
+                               const eddy__stored_##D *y, int64_t n)           \
+    {                                                                          \
+        EDDY__FOR_EACH(                                                        \
+            i, n,                                                              \
+            out[i] = plus_##D(eddy__load_##D(x[i]), eddy__load_##D(y[i])));    \
+    }                                                                          \
+    static void add_scalar_##D(eddy__stored_##D *out,                          \
+                               const eddy__stored_##D *x,                      \
+                               eddy__computed_##D y, int64_t n)                \
+    {                                                                          \
+        EDDY__FOR_EACH(i, n, out[i] = plus_##D(eddy__load_##D(x[i]), y));      \
+    }                                                                          \
+    static void add_##D(void *to, const void *value, const void *bias,         \
+                        const channels *c)                                     \
+    {                                                                          \
+        eddy__stored_##D *out = to;                                            \
+        const eddy__stored_##D *x = value, *y = bias;                          \
+                                                                               \
+        for (int64_t i = 0; i < c->outer && !eddy__gave_up(c->kernel); i++) {  \
+            if (c->inner == 1) {                                               \
+                (void)eddy__spent(c->kernel, c->channels);                     \
+                add_vector_##D(out, x, y, c->channels);                        \
+                out += c->channels;                                            \
+                x += c->channels;                                              \
+                continue;                                                      \
+            }                                                                  \
+            for (int64_t j = 0;                                                \
+                 j < c->channels && !eddy__spent(c->kernel, c->inner); j++) {  \
+                add_scalar_##D(out, x, eddy__load_##D(y[j]), c->inner);        \
+                out += c->inner;                                               \
+                x += c->inner;                                                 \
+            }                                                                  \
+        }                                                                      \
+    }
+
+#define ADD_COMPUTED(D, ...) ADD(D, eddy__computed_##D)
+#define ADD_WRAPPED(D, ...) ADD(D, eddy__wrapped_##D)
+
+EDDY__EACH_FLOAT(ADD_COMPUTED, )
+EDDY__EACH_SIGNED(ADD_WRAPPED, )
+EDDY__EACH_UNSIGNED(ADD_WRAPPED, )
+EDDY__EACH_COMPLEX(ADD_COMPUTED, )
+
+#define ENTRY(D, ...) [EDDY__DTYPE_##D] = add_##D,
+
+static const add_function adders[EDDY_DTYPE_COUNT] = {
+    EDDY__EACH_FLOAT(ENTRY, ) EDDY__EACH_SIGNED(ENTRY, )
+        EDDY__EACH_UNSIGNED(ENTRY, ) EDDY__EACH_COMPLEX(ENTRY, )};
+
+/* ---- kernels ---- */
+
+/* State: do the channels come first? */
+typedef struct state {
+    bool is_nchw;
+} state;
+
+static eddy_status prepare_format(eddy_infer *infer)
+{
+    state *s = eddy__prepare_state(infer, sizeof *s);
+
+    if (!s)
+        return EDDY_RESOURCE_EXHAUSTED;
+    if (eddy__read_format(infer, &s->is_nchw))
+        return EDDY_OK;
+    return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                           "data_format must be NHWC or NCHW");
+}
+
+static int32_t channel_axis(const eddy_shape *shape, bool is_nchw)
+{
+    return is_nchw ? 1 : shape->rank - 1;
+}
+
+#define NO_CHANNELS                                                            \
+    "a tensor with at least two dimensions is wanted, but it has shape %s"
+#define NO_BIAS                                                                \
+    "a tensor of shape %s with %" PRId64 " channels can't be given a bias of " \
+    "shape %s"
+
+static eddy_status run_add(eddy_kernel *k)
+{
+    const state *s = eddy__state(k);
+    const eddy_shape shape = *eddy__in_shape(k, VALUE);
+    const eddy_shape *bias = eddy__in_shape(k, BIAS);
+    const int32_t axis = channel_axis(&shape, s->is_nchw);
+    const eddy_dtype dtype = eddy__in_dtype(k, VALUE);
+    const void *value = eddy__in_elements(k, VALUE);
+    channels c = {.kernel = k, .outer = 1, .inner = 1};
+    void *out;
+
+    if (shape.rank < 2)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK, NO_CHANNELS,
+                           eddy__shape_print(&shape).text);
+    c.channels = shape.dims[axis];
+    if (bias->rank != 1 || bias->dims[0] != c.channels)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE, NO_BIAS,
+                           eddy__shape_print(&shape).text, c.channels,
+                           eddy__shape_print(bias).text);
+    for (int32_t d = 0; d < axis; d++)
+        c.outer *= shape.dims[d];
+    for (int32_t d = axis + 1; d < shape.rank; d++)
+        c.inner *= shape.dims[d];
+    EDDY_TRY(eddy__output_reusing(k, 0, VALUE, dtype, &shape, &out));
+    if (c.outer > 0 && c.inner > 0)
+        adders[dtype](out, value, eddy__in_elements(k, BIAS), &c);
+    return EDDY_OK;
+}
+
+static eddy_status infer_add(eddy_infer *infer)
+{
+    eddy_shape shape = *eddy_infer_input(infer, VALUE);
+    const eddy_shape *bias = eddy_infer_input(infer, BIAS);
+    int64_t *dim;
+    bool is_nchw;
+
+    if (!eddy__read_format(infer, &is_nchw) || shape.rank < 0)
+        return EDDY_OK;
+    if (shape.rank < 2)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                               NO_CHANNELS, eddy__shape_print(&shape).text);
+    dim = &shape.dims[channel_axis(&shape, is_nchw)];
+    if (bias->rank > 1 || bias->rank == 0 ||
+        (bias->rank == 1 && *dim >= 0 && bias->dims[0] >= 0 &&
+         bias->dims[0] != *dim))
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               NO_BIAS, eddy__shape_print(&shape).text, *dim,
+                               eddy__shape_print(bias).text);
+    if (bias->rank == 1 && *dim < 0)
+        *dim = bias->dims[0];
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+static eddy_status run_gradient(eddy_kernel *k)
+{
+    const state *s = eddy__state(k);
+    const eddy_shape *shape = eddy__in_shape(k, VALUE);
+    const eddy_dtype dtype = eddy__in_dtype(k, VALUE);
+    const int32_t axis = channel_axis(shape, s->is_nchw);
+    eddy_shape vector;
+    void *out;
+
+    if (shape->rank < 2)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK, NO_CHANNELS,
+                           eddy__shape_print(shape).text);
+    vector = eddy__shape_vector(shape->dims[axis]);
+    EDDY_TRY(eddy__output(k, 0, dtype, &vector, &out));
+    if (vector.dims[0] > 0)
+        eddy__reduce(k, eddy__sum_reducer(dtype), shape,
+                     ((1u << shape->rank) - 1) & ~(1u << axis),
+                     eddy__in_elements(k, VALUE), out);
+    return EDDY_OK;
+}
+
+static eddy_status infer_gradient(eddy_infer *infer)
+{
+    const eddy_shape *shape = eddy_infer_input(infer, VALUE);
+    eddy_shape vector = eddy__shape_vector(-1);
+    bool is_nchw;
+
+    if (shape->rank == 0 || shape->rank == 1)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                               NO_CHANNELS, eddy__shape_print(shape).text);
+    if (shape->rank > 0 && eddy__read_format(infer, &is_nchw))
+        vector.dims[0] = shape->dims[channel_axis(shape, is_nchw)];
+    eddy_infer_set_output(infer, 0, &vector);
+    return EDDY_OK;
+}
+
+#define ROW(name, in, attrs, infer, run, doc)                                  \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, "output: T", "T: number" attrs, infer, \
+            run, prepare_format, 0, doc, "TensorFlow " name, NULL              \
+    }
+#define FORMAT ", data_format: string = 'NHWC'"
+
+static const eddy_op_spec specs[] = {
+    ROW("BiasAdd", "value: T, bias: T", FORMAT, infer_add, run_add,
+        "Value plus the bias of each channel."),
+    ROW("BiasAddV1", "value: T, bias: T", "", infer_add, run_add,
+        "Value plus the bias of each entry of the last dimension."),
+    ROW("BiasAddGrad", "out_backprop: T", FORMAT, infer_gradient, run_gradient,
+        "The sum of each channel."),
+};
+
+const eddy__op_table eddy__bias_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

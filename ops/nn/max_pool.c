@@ -1,0 +1,475 @@
+/*
+ * MaxPool and its gradients of first and second order, with and without the
+ * places of the maxima.
+ *
+ * As in TensorFlow the greatest is looked for from the least finite number on
+ * or, where a place is wanted, from the first one on, and only what is greater
+ * replaces it.  So a NaN never wins but at the first place, and there only in
+ * the gradients; of equal ones the first wins.
+ */
+#include "ops/math/elements.h"
+#include "ops/math/elementwise.h"
+#include "ops/nn/pool.h"
+#include "ops/ops.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Inputs of the gradients. */
+enum { ORIGINAL, MAXIMA, GRADIENT, SIZES };
+
+/* Indices of TensorFlow count the elements of an image, or of all of them. */
+typedef struct places {
+    eddy_dtype dtype;
+    bool counts_batch;
+    void *indices;
+} places;
+
+/* The number of a place of an image in the format NHWC. */
+static int64_t number_of(const eddy__pool_window *w, int64_t place,
+                         bool counts_batch)
+{
+    return counts_batch ? place : place - w->in;
+}
+
+static void put_number(const places *to, int64_t i, int64_t number)
+{
+    if (to->dtype == EDDY_INT32)
+        ((int32_t *)to->indices)[i] = (int32_t)number;
+    else
+        ((int64_t *)to->indices)[i] = number;
+}
+
+#define LEAST_F16 (-65504.0f)
+#define LEAST_BF16 (-0x1.fep127f)
+#define LEAST_F32 (-FLT_MAX)
+#define LEAST_F64 (-DBL_MAX)
+#define LEAST_I8 INT8_MIN
+#define LEAST_I16 INT16_MIN
+#define LEAST_I32 INT32_MIN
+#define LEAST_I64 INT64_MIN
+#define LEAST_U8 0
+#define LEAST_U16 0
+#define LEAST_U32 0
+#define LEAST_U64 0
+
+#define PLACE(p, i, j) ((i) * (p)->in.steps[0] + (j) * (p)->in.steps[1])
+
+/* Maxima: of channels side by side, or of one after the other. */
+#define MAXIMUM(D)                                                             \
+    static void raise_##D(eddy__stored_##D *out, const eddy__stored_##D *x,    \
+                          int64_t n)                                           \
+    {                                                                          \
+        EDDY__FOR_EACH(i, n,                                                   \
+                       out[i] = eddy__load_##D(out[i]) < eddy__load_##D(x[i])  \
+                                    ? x[i]                                     \
+                                    : out[i]);                                 \
+    }                                                                          \
+    static void maxima_##D(const eddy__pool *p, const eddy__pool_window *w,    \
+                           const eddy__stored_##D *x, eddy__stored_##D *out)   \
+    {                                                                          \
+        for (int64_t c = 0; c < p->in.channels; c++)                           \
+            out[c] = EDDY__STORE_##D(LEAST_##D);                               \
+        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
+            for (int64_t j = w->first[1]; j < w->end[1]; j++)                  \
+                raise_##D(out, x + PLACE(p, i, j), p->in.channels);            \
+    }                                                                          \
+    static eddy__stored_##D maximum_##D(const eddy__pool *p,                   \
+                                        const eddy__pool_window *w,            \
+                                        const eddy__stored_##D *x)             \
+    {                                                                          \
+        eddy__stored_##D max = EDDY__STORE_##D(LEAST_##D);                     \
+                                                                               \
+        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
+            for (int64_t j = w->first[1]; j < w->end[1]; j++)                  \
+                for (int64_t c = 0; c < p->depth; c++) {                       \
+                    const eddy__stored_##D v =                                 \
+                        x[PLACE(p, i, j) + c * p->in.step_channel];            \
+                                                                               \
+                    if (eddy__load_##D(max) < eddy__load_##D(v))               \
+                        max = v;                                               \
+                }                                                              \
+        return max;                                                            \
+    }                                                                          \
+    static void max_##D(const eddy__pool *p, const eddy__pool_window *w,       \
+                        const void *a, const void *b, void *to)                \
+    {                                                                          \
+        const eddy__stored_##D *x = (const eddy__stored_##D *)a + w->in;       \
+        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
+                                                                               \
+        (void)b;                                                               \
+        if (p->in.step_channel == 1 && p->depth == 1) {                        \
+            maxima_##D(p, w, x, out);                                          \
+            return;                                                            \
+        }                                                                      \
+        for (int64_t c = 0; c < p->out.channels; c++)                          \
+            out[c * p->out.step_channel] =                                     \
+                maximum_##D(p, w, x + c * p->depth * p->in.step_channel);      \
+    }
+
+/*
+ * The gradients, which need to know which place it is; -1 is none.  `b` of the
+ * second order is two pointers, to the maxima and the gradient.
+ */
+#define PLACES(D, wrapped)                                                     \
+    static int64_t place_##D(const eddy__pool *p, const eddy__pool_window *w,  \
+                             const eddy__stored_##D *x, int64_t c)             \
+    {                                                                          \
+        int64_t best = -1;                                                     \
+                                                                               \
+        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
+            for (int64_t j = w->first[1]; j < w->end[1]; j++) {                \
+                const int64_t at =                                             \
+                    w->in + PLACE(p, i, j) + c * p->in.step_channel;           \
+                                                                               \
+                if (best < 0 ||                                                \
+                    eddy__load_##D(x[best]) < eddy__load_##D(x[at]))           \
+                    best = at;                                                 \
+            }                                                                  \
+        return best;                                                           \
+    }                                                                          \
+    static inline void increase_##D(eddy__stored_##D *to, eddy__stored_##D by) \
+    {                                                                          \
+        *to = EDDY__STORE_##D((wrapped)eddy__load_##D(*to) +                   \
+                              (wrapped)eddy__load_##D(by));                    \
+    }                                                                          \
+    static void first_order_##D(const eddy__pool *p,                           \
+                                const eddy__pool_window *w, const void *a,     \
+                                const void *b, void *to)                       \
+    {                                                                          \
+        const eddy__stored_##D *gradient =                                     \
+            (const eddy__stored_##D *)b + w->out;                              \
+                                                                               \
+        for (int64_t c = 0; c < p->in.channels; c++) {                         \
+            const int64_t at = place_##D(p, w, a, c);                          \
+                                                                               \
+            if (at >= 0)                                                       \
+                increase_##D((eddy__stored_##D *)to + at,                      \
+                             gradient[c * p->out.step_channel]);               \
+        }                                                                      \
+    }                                                                          \
+    static void with_places_##D(const eddy__pool *p,                           \
+                                const eddy__pool_window *w, const void *a,     \
+                                const void *b, void *to)                       \
+    {                                                                          \
+        const eddy__stored_##D *x = a;                                         \
+        const places *indices = b;                                             \
+        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
+                                                                               \
+        for (int64_t c = 0; c < p->in.channels; c++) {                         \
+            const int64_t at = place_##D(p, w, a, c);                          \
+                                                                               \
+            out[c] = x[at];                                                    \
+            put_number(indices, w->out + c,                                    \
+                       number_of(w, at, indices->counts_batch));               \
+        }                                                                      \
+    }                                                                          \
+    static void by_places_##D(void *to, const void *from, int64_t i,           \
+                              int64_t at)                                      \
+    {                                                                          \
+        increase_##D((eddy__stored_##D *)to + at,                              \
+                     ((const eddy__stored_##D *)from)[i]);                     \
+    }                                                                          \
+    static eddy__stored_##D at_first_##D(                                      \
+        const eddy__pool *p, const eddy__pool_window *w, int64_t c,            \
+        const eddy__stored_##D *x, eddy__computed_##D max,                     \
+        const eddy__stored_##D *gradient)                                      \
+    {                                                                          \
+        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
+            for (int64_t j = w->first[1]; j < w->end[1]; j++) {                \
+                const int64_t at =                                             \
+                    w->in + PLACE(p, i, j) + c * p->in.step_channel;           \
+                                                                               \
+                if (eddy__load_##D(x[at]) == max)                              \
+                    return gradient[at];                                       \
+            }                                                                  \
+        return 0;                                                              \
+    }                                                                          \
+    static void second_order_##D(const eddy__pool *p,                          \
+                                 const eddy__pool_window *w, const void *a,    \
+                                 const void *b, void *to)                      \
+    {                                                                          \
+        const void *const *from = b;                                           \
+        const eddy__stored_##D *maxima =                                       \
+            (const eddy__stored_##D *)from[0] + w->out;                        \
+        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
+                                                                               \
+        for (int64_t c = 0; c < p->in.channels; c++) {                         \
+            const int64_t at = c * p->out.step_channel;                        \
+                                                                               \
+            out[at] =                                                          \
+                at_first_##D(p, w, c, a, eddy__load_##D(maxima[at]), from[1]); \
+        }                                                                      \
+    }
+
+#define FLOAT_PLACES(D, ...) PLACES(D, eddy__computed_##D)
+#define INTEGER_PLACES(D, ...) PLACES(D, eddy__wrapped_##D)
+#define EACH_MAXIMUM(D, ...) MAXIMUM(D)
+
+EDDY__EACH_FLOAT(EACH_MAXIMUM, )
+EDDY__EACH_SIGNED(EACH_MAXIMUM, )
+EDDY__EACH_UNSIGNED(EACH_MAXIMUM, )
+EDDY__EACH_FLOAT(FLOAT_PLACES, )
+EDDY__EACH_SIGNED(INTEGER_PLACES, )
+EDDY__EACH_UNSIGNED(INTEGER_PLACES, )
+
+/* Adds element `i` of a gradient at a place. */
+typedef void (*add_fn)(void *to, const void *from, int64_t i, int64_t at);
+
+static const struct {
+    eddy__pool_fn max, first_order, second_order, with_places;
+    add_fn by_places;
+} loops[EDDY_DTYPE_COUNT] = {
+#define ENTRY(D, ...)                                                          \
+    [EDDY__DTYPE_##D] = {max_##D, first_order_##D, second_order_##D,           \
+                         with_places_##D, by_places_##D},
+    EDDY__EACH_FLOAT(ENTRY, ) EDDY__EACH_SIGNED(ENTRY, )
+        EDDY__EACH_UNSIGNED(ENTRY, )
+#undef ENTRY
+};
+
+/* ---- kernels ---- */
+
+static eddy_status max_pool(eddy_kernel *k, uint32_t size_input)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, 0);
+    eddy_shape shape;
+    eddy__pool p;
+    void *out;
+
+    EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, 0), size_input, &p));
+    shape = eddy__pool_shape(&p);
+    EDDY_TRY(eddy__output(k, 0, dtype, &shape, &out));
+    if (eddy__out(k, 0)->as.tensor->count == 0)
+        return EDDY_OK;
+    return eddy__pool_visit(k, &p, loops[dtype].max, eddy__in_elements(k, 0),
+                            NULL, out);
+}
+
+static eddy_status run_max(eddy_kernel *k)
+{
+    return max_pool(k, 0);
+}
+
+static eddy_status run_max_v2(eddy_kernel *k)
+{
+    return max_pool(k, 1);
+}
+
+/* Zeros of the shape of the images. */
+static eddy_status output_zeros(eddy_kernel *k, void **out)
+{
+    EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, ORIGINAL),
+                          eddy__in_shape(k, ORIGINAL), out));
+    if (eddy__out(k, 0)->as.tensor->bytes > 0)
+        memset(*out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    return EDDY_OK;
+}
+
+static eddy_status first_order(eddy_kernel *k, uint32_t size_input)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, ORIGINAL);
+    eddy_shape windows;
+    eddy__pool p;
+    void *out;
+
+    EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), size_input, &p));
+    EDDY_TRY(eddy__pool_flat(k, &p));
+    windows = eddy__pool_shape(&p);
+    EDDY_TRY(eddy__want_shape(k, MAXIMA, "orig_output", &windows));
+    EDDY_TRY(eddy__want_shape(k, GRADIENT, "grad", &windows));
+    EDDY_TRY(output_zeros(k, &out));
+    if (eddy__in_count(k, GRADIENT) == 0)
+        return EDDY_OK;
+    return eddy__pool_visit(k, &p, loops[dtype].first_order,
+                            eddy__in_elements(k, ORIGINAL),
+                            eddy__in_elements(k, GRADIENT), out);
+}
+
+static eddy_status run_first_order(eddy_kernel *k)
+{
+    return first_order(k, 0);
+}
+
+static eddy_status run_first_order_v2(eddy_kernel *k)
+{
+    return first_order(k, SIZES);
+}
+
+static eddy_status second_order(eddy_kernel *k, uint32_t size_input)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, ORIGINAL);
+    const void *const from[] = {eddy__in_elements(k, MAXIMA),
+                                eddy__in_elements(k, GRADIENT)};
+    eddy_shape windows;
+    eddy__pool p;
+    void *out;
+
+    EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), size_input, &p));
+    EDDY_TRY(eddy__pool_flat(k, &p));
+    windows = eddy__pool_shape(&p);
+    EDDY_TRY(eddy__want_shape(k, MAXIMA, "orig_output", &windows));
+    EDDY_TRY(
+        eddy__want_shape(k, GRADIENT, "grad", eddy__in_shape(k, ORIGINAL)));
+    EDDY_TRY(eddy__output(k, 0, dtype, &windows, &out));
+    if (eddy__out(k, 0)->as.tensor->count == 0)
+        return EDDY_OK;
+    return eddy__pool_visit(k, &p, loops[dtype].second_order,
+                            eddy__in_elements(k, ORIGINAL), from, out);
+}
+
+static eddy_status run_second_order(eddy_kernel *k)
+{
+    return second_order(k, 0);
+}
+
+static eddy_status run_second_order_v2(eddy_kernel *k)
+{
+    return second_order(k, SIZES);
+}
+
+/* ---- with places ---- */
+
+typedef struct state {
+    eddy__windows windows; /* first, for eddy__pool_of */
+    bool counts_batch;
+} state;
+
+static eddy_status prepare_places(eddy_infer *infer)
+{
+    state *s = eddy__prepare_state(infer, sizeof *s);
+
+    if (!s)
+        return EDDY_RESOURCE_EXHAUSTED;
+    s->counts_batch = eddy__infer_bool(infer, "include_batch_in_index");
+    return eddy__windows_read(infer, &s->windows);
+}
+
+static eddy_status run_with_places(eddy_kernel *k)
+{
+    const state *s = eddy__state(k);
+    const eddy_dtype dtype = eddy__in_dtype(k, 0);
+    places indices = {.dtype = (eddy_dtype)k->node->out_dtypes[1],
+                      .counts_batch = s->counts_batch};
+    eddy_shape shape;
+    eddy__pool p;
+    void *out;
+
+    EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, 0), 0, &p));
+    EDDY_TRY(eddy__pool_flat(k, &p));
+    if (indices.dtype == EDDY_INT32 && eddy__in_count(k, 0) > INT32_MAX)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
+                           "places in images of shape %s do not fit in int32; "
+                           "Targmax could be int64",
+                           eddy__shape_print(eddy__in_shape(k, 0)).text);
+    shape = eddy__pool_shape(&p);
+    EDDY_TRY(eddy__output(k, 0, dtype, &shape, &out));
+    EDDY_TRY(eddy__output(k, 1, indices.dtype, &shape, &indices.indices));
+    if (eddy__out(k, 0)->as.tensor->count == 0)
+        return EDDY_OK;
+    return eddy__pool_visit(k, &p, loops[dtype].with_places,
+                            eddy__in_elements(k, 0), &indices, out);
+}
+
+static eddy_status run_by_places(eddy_kernel *k)
+{
+    const state *s = eddy__state(k);
+    const add_fn add = loops[eddy__in_dtype(k, ORIGINAL)].by_places;
+    const eddy_view at = eddy__in_view(k, GRADIENT);
+    const int64_t count = eddy__in_count(k, ORIGINAL);
+    eddy_shape windows;
+    int64_t per_image;
+    eddy__pool p;
+    void *out;
+
+    EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), 0, &p));
+    EDDY_TRY(eddy__pool_flat(k, &p));
+    windows = eddy__pool_shape(&p);
+    EDDY_TRY(eddy__want_shape(k, MAXIMA, "grad", &windows));
+    EDDY_TRY(eddy__want_shape(k, GRADIENT, "argmax", &windows));
+    EDDY_TRY(output_zeros(k, &out));
+    per_image = at.count > p.in.n ? at.count / p.in.n : 1;
+    for (int64_t i = 0; i < at.count; i++) {
+        const int64_t start =
+            s->counts_batch ? 0 : i / per_image * p.in.step_image;
+        const int64_t number = eddy__index_at(&at, i);
+
+        if (number < 0 || number >= count - start)
+            return eddy__kfail(
+                k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                "argmax%s = %" PRId64 " is no place in images of shape %s",
+                eddy__position(&windows, i).text, number,
+                eddy__shape_print(eddy__in_shape(k, ORIGINAL)).text);
+        add(out, eddy__in_elements(k, MAXIMA), i, start + number);
+    }
+    return EDDY_OK;
+}
+
+/* ---- for a plan ---- */
+
+static eddy_status infer_second_order(eddy_infer *infer)
+{
+    eddy_infer_set_output(infer, 0, eddy_infer_input(infer, MAXIMA));
+    return EDDY_OK;
+}
+
+/* What the windows are is an input. */
+static eddy_status infer_max_v2(eddy_infer *infer)
+{
+    const eddy_shape any = eddy__shape_of_rank(4);
+
+    eddy_infer_set_output(infer, 0, &any);
+    return EDDY_OK;
+}
+
+#define WINDOWS "ksize: list(int) >= 4, strides: list(int) >= 4, "
+#define EXPLICIT "explicit_paddings: list(int) = [], "
+#define PADDING "padding: string, "
+#define FORMAT "data_format: string = 'NHWC', "
+#define PLACES_OF                                                              \
+    WINDOWS PADDING "include_batch_in_index: bool = false, T: real, "
+#define POOLED "T: {float, int32, int64, uint8, int16, int8, uint16} = float32"
+#define GRADIENTS "orig_input: T, orig_output: T, grad: T"
+
+#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
+            EDDY_OP_HEAVY, doc, "TensorFlow " name, NULL                       \
+    }
+
+static const eddy_op_spec specs[] = {
+    ROW("MaxPool", "input: T", "output: T",
+        WINDOWS PADDING EXPLICIT FORMAT POOLED, eddy__pool_infer, run_max,
+        eddy__pool_prepare, "The greatest of each window over images."),
+    ROW("MaxPoolV2", "input: T, ksize: int32, strides: int32", "output: T",
+        PADDING FORMAT POOLED, infer_max_v2, run_max_v2, eddy__pool_prepare,
+        "MaxPool with windows that are inputs."),
+    ROW("MaxPoolGrad", GRADIENTS, "output: T",
+        WINDOWS PADDING EXPLICIT FORMAT "T: real = float32",
+        eddy__infer_unchanged, run_first_order, eddy__pool_prepare,
+        "The gradient of MaxPool by its images."),
+    ROW("MaxPoolGradV2", GRADIENTS ", ksize: int32, strides: int32",
+        "output: T", PADDING FORMAT "T: real = float32", eddy__infer_unchanged,
+        run_first_order_v2, eddy__pool_prepare,
+        "The gradient of MaxPoolV2 by its images."),
+    ROW("MaxPoolGradGrad", GRADIENTS, "output: T",
+        WINDOWS PADDING FORMAT "T: real", infer_second_order, run_second_order,
+        eddy__pool_prepare, "What grad has where MaxPool found each maximum."),
+    ROW("MaxPoolGradGradV2", GRADIENTS ", ksize: int32, strides: int32",
+        "output: T", PADDING FORMAT "T: real", infer_second_order,
+        run_second_order_v2, eddy__pool_prepare,
+        "What grad has where MaxPoolV2 found each maximum."),
+    ROW("MaxPoolWithArgmax", "input: T", "output: T, argmax: Targmax",
+        PLACES_OF "Targmax: index = int64", eddy__pool_infer, run_with_places,
+        prepare_places, "MaxPool, and where each maximum is."),
+    ROW("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax",
+        "output: T", PLACES_OF "Targmax: index", eddy__infer_unchanged,
+        run_by_places, prepare_places,
+        "The gradient of MaxPoolWithArgmax by its images."),
+};
+
+const eddy__op_table eddy__max_pool_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};

@@ -1,0 +1,318 @@
+/*
+ * Steps of optimizers: a variable and its slots (moments, accumulators) change
+ * together, by a gradient.  All of them are locked, in the order of their
+ * addresses, for as long as that takes.
+ */
+#include "ops/math/numeric.h"
+#include "ops/ops.h"
+#include "ops/state/variable.h"
+
+#include <tgmath.h>
+
+#define MOST_VARIABLES 3
+#define MOST_SCALARS 6
+
+/* What a loop over elements sees; scalars in the order of the inputs. */
+typedef struct step {
+    void *to[MOST_VARIABLES];
+    const void *from[MOST_VARIABLES];
+    const void *scalars[MOST_SCALARS];
+    const void *gradient;
+    int64_t n;
+    bool nesterov;
+} step;
+
+typedef void (*step_loop)(const step *s);
+
+/* Where an optimizer's inputs are, and its loops. */
+typedef struct optimizer {
+    uint32_t n_variables;                /* the first inputs */
+    uint32_t gradient;                   /* input; the others are scalars */
+    const char *names[4 + MOST_SCALARS]; /* of the inputs, for messages */
+    step_loop loops[EDDY_DTYPE_COUNT];
+} optimizer;
+
+typedef struct options {
+    bool nesterov;
+} options;
+
+/* ---- locks ---- */
+
+static void sort(eddy__variable **variables, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        eddy__variable *v = variables[i];
+        uint32_t j = i;
+
+        for (; j > 0 && (uintptr_t)variables[j - 1] > (uintptr_t)v; j--)
+            variables[j] = variables[j - 1];
+        variables[j] = v;
+    }
+}
+
+/* The same variable may be given twice, and is then locked once. */
+static void lock_all(eddy__variable **sorted, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i] != sorted[i - 1])
+            uv_mutex_lock(&sorted[i]->mu);
+}
+
+static void unlock_all(eddy__variable **sorted, uint32_t n)
+{
+    for (uint32_t i = n; i-- > 0;)
+        if (i == 0 || sorted[i] != sorted[i - 1])
+            uv_mutex_unlock(&sorted[i]->mu);
+}
+
+/* ---- a step ---- */
+
+static eddy_status check_scalars(eddy_kernel *k, const optimizer *o, step *s)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = o->n_variables; i < k->node->n_in; i++) {
+        if (i == o->gradient)
+            continue;
+        if (eddy__in_shape(k, i)->rank > 0)
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "%s must be a scalar, but it has shape %s",
+                               o->names[i],
+                               eddy__shape_print(eddy__in_shape(k, i)).text);
+        s->scalars[n++] = eddy__in_elements(k, i);
+    }
+    return EDDY_OK;
+}
+
+/* The gradient and the slots are shaped as the variable is. */
+static eddy_status check_shapes(eddy_kernel *k, const optimizer *o,
+                                const eddy__update *u)
+{
+    const eddy_shape *gradient = eddy__in_shape(k, o->gradient);
+
+    for (uint32_t i = 1; i <= o->n_variables; i++) {
+        const eddy_shape *other = i < o->n_variables ? u[i].shape : gradient;
+
+        if (!eddy__shape_equal(other, u[0].shape))
+            return eddy__kfail(
+                k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                "%s has shape %s, but the variable '%s' has shape %s",
+                o->names[i < o->n_variables ? i : o->gradient],
+                eddy__shape_print(other).text, u[0].variable->name,
+                eddy__shape_print(u[0].shape).text);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status make_all(eddy_kernel *k, const optimizer *o, eddy__update *u,
+                            step *s)
+{
+    for (uint32_t i = 0; i < o->n_variables; i++) {
+        EDDY_TRY(eddy__update_make(k, &u[i], false));
+        s->to[i] = u[i].to;
+        s->from[i] = u[i].from;
+    }
+    return EDDY_OK;
+}
+
+/* With everything locked. */
+static eddy_status change(eddy_kernel *k, const optimizer *o, eddy__update *u,
+                          eddy__variable **variables)
+{
+    const options *opts = eddy__state(k);
+    const eddy_dtype dtype = (eddy_dtype)k->node->in_dtypes[o->gradient];
+    step s = {.nesterov = opts->nesterov};
+
+    for (uint32_t i = 0; i < o->n_variables; i++)
+        EDDY_TRY(eddy__update_open(
+            k, variables[i], dtype,
+            eddy__is_reference_op(k) ? EDDY_FAILED_PRECONDITION : EDDY_INTERNAL,
+            &u[i]));
+    EDDY_TRY(check_scalars(k, o, &s));
+    EDDY_TRY(check_shapes(k, o, u));
+    s.gradient = eddy__in_elements(k, o->gradient);
+    s.n = u[0].count;
+    EDDY_TRY(make_all(k, o, u, &s));
+    o->loops[dtype](&s);
+    for (uint32_t i = 0; i < o->n_variables; i++)
+        eddy__update_close(&u[i]);
+    return EDDY_OK;
+}
+
+static eddy_status run_step(eddy_kernel *k, const optimizer *o)
+{
+    eddy__variable *variables[MOST_VARIABLES] = {NULL};
+    eddy__variable *sorted[MOST_VARIABLES];
+    eddy__update updates[MOST_VARIABLES] = {{.count = 0}};
+    eddy_status status;
+
+    for (uint32_t i = 0; i < o->n_variables; i++) {
+        EDDY_TRY(eddy__in_variable(k, i, &variables[i]));
+        sorted[i] = variables[i];
+    }
+    sort(sorted, o->n_variables);
+    lock_all(sorted, o->n_variables);
+    status = change(k, o, updates, variables);
+    unlock_all(sorted, o->n_variables);
+    for (uint32_t i = 0; i < o->n_variables; i++) {
+        eddy__update_abandon(k, &updates[i]);
+        eddy__value_clear(k->heap, &updates[i].old);
+    }
+    if (status == EDDY_OK && eddy__is_reference_op(k))
+        eddy__output_forward(k, 0, 0);
+    return status;
+}
+
+/* ---- loops ---- */
+
+/*
+ * A scalar of the step, or element `i` of one of its arrays, as it is computed
+ * with.
+ */
+#define SCALAR(D, i) eddy__load_##D(*(const eddy__stored_##D *)s->scalars[i])
+#define FROM(D, v) eddy__load_##D(((const eddy__stored_##D *)s->from[v])[i])
+#define GRADIENT(D) eddy__load_##D(((const eddy__stored_##D *)s->gradient)[i])
+#define PUT(D, v, e) (((eddy__stored_##D *)s->to[v])[i] = EDDY__STORE_##D(e))
+
+#define DESCENT(D, name)                                                       \
+    static void name##_##D(const step *s)                                      \
+    {                                                                          \
+        const eddy__computed_##D alpha = SCALAR(D, 0);                         \
+                                                                               \
+        for (int64_t i = 0; i < s->n; i++)                                     \
+            PUT(D, 0, FROM(D, 0) - alpha * GRADIENT(D));                       \
+    }
+
+#define MOMENTUM(D, name)                                                      \
+    static void name##_##D(const step *s)                                      \
+    {                                                                          \
+        const eddy__computed_##D rate = SCALAR(D, 0);                          \
+        const eddy__computed_##D momentum = SCALAR(D, 1);                      \
+                                                                               \
+        for (int64_t i = 0; i < s->n; i++) {                                   \
+            const eddy__computed_##D g = GRADIENT(D), x = FROM(D, 0);          \
+            const eddy__computed_##D sum = FROM(D, 1) * momentum + g;          \
+                                                                               \
+            PUT(D, 1, sum);                                                    \
+            PUT(D, 0,                                                          \
+                s->nesterov ? x - (g * rate + sum * momentum * rate)           \
+                            : x - sum * rate);                                 \
+        }                                                                      \
+    }
+
+/* beta1_power, beta2_power, lr, beta1, beta2, epsilon */
+#define ADAM(D, name)                                                          \
+    static void name##_##D(const step *s)                                      \
+    {                                                                          \
+        const eddy__computed_##D one = 1, beta1 = SCALAR(D, 3);                \
+        const eddy__computed_##D beta2 = SCALAR(D, 4), epsilon = SCALAR(D, 5); \
+        const eddy__computed_##D alpha =                                       \
+            SCALAR(D, 2) * sqrt(one - SCALAR(D, 1)) / (one - SCALAR(D, 0));    \
+                                                                               \
+        for (int64_t i = 0; i < s->n; i++) {                                   \
+            const eddy__computed_##D g = GRADIENT(D), x = FROM(D, 0);          \
+            const eddy__computed_##D m0 = FROM(D, 1), v0 = FROM(D, 2);         \
+            const eddy__computed_##D m = m0 + (g - m0) * (one - beta1);        \
+            const eddy__computed_##D v = v0 + (g * g - v0) * (one - beta2);    \
+            const eddy__computed_##D top =                                     \
+                s->nesterov ? g * (one - beta1) + beta1 * m : m;               \
+                                                                               \
+            PUT(D, 1, m);                                                      \
+            PUT(D, 2, v);                                                      \
+            PUT(D, 0, x - top * alpha / (sqrt(v) + epsilon));                  \
+        }                                                                      \
+    }
+
+EDDY__EACH_FLOAT(DESCENT, descent)
+EDDY__EACH_FLOAT(MOMENTUM, momentum)
+EDDY__EACH_FLOAT(ADAM, adam)
+
+#define LOOP_ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
+
+static const optimizer descent = {
+    .n_variables = 1,
+    .gradient = 2,
+    .names = {"var", "alpha", "delta"},
+    .loops = {EDDY__EACH_FLOAT(LOOP_ENTRY, descent)}};
+
+static const optimizer momentum = {
+    .n_variables = 2,
+    .gradient = 3,
+    .names = {"var", "accum", "lr", "grad", "momentum"},
+    .loops = {EDDY__EACH_FLOAT(LOOP_ENTRY, momentum)}};
+
+static const optimizer adam = {.n_variables = 3,
+                               .gradient = 9,
+                               .names = {"var", "m", "v", "beta1_power",
+                                         "beta2_power", "lr", "beta1", "beta2",
+                                         "epsilon", "grad"},
+                               .loops = {EDDY__EACH_FLOAT(LOOP_ENTRY, adam)}};
+
+/* ---- definitions ---- */
+
+static eddy_status prepare(eddy_infer *infer)
+{
+    const eddy_dtype dtype = eddy__infer_type(infer, "T");
+    options *state;
+    eddy_attr nesterov;
+
+    if (!eddy__dtype_in(dtype, EDDY__FLOATS))
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
+                               "there is no kernel for %s",
+                               eddy_dtype_name(dtype));
+    state = eddy__prepare_state(infer, sizeof *state);
+    if (!state)
+        return EDDY_RESOURCE_EXHAUSTED;
+    state->nesterov = eddy_infer_attr(infer, "use_nesterov", &nesterov) &&
+                      nesterov.as.bools[0];
+    return EDDY_OK;
+}
+
+static eddy_status run_descent(eddy_kernel *k)
+{
+    return run_step(k, &descent);
+}
+
+static eddy_status run_momentum(eddy_kernel *k)
+{
+    return run_step(k, &momentum);
+}
+
+static eddy_status run_adam(eddy_kernel *k)
+{
+    return run_step(k, &adam);
+}
+
+#define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
+
+#define ROW(name, in, out, attrs, run, doc)                                    \
+    {                                                                          \
+        sizeof(eddy_op_spec), name, in, out, attrs, NULL, run, prepare, FLAGS, \
+            doc, "TensorFlow " name                                            \
+    }
+
+#define LOCKS "T: number, use_locking: bool = false"
+#define NESTEROV LOCKS ", use_nesterov: bool = false"
+
+/* The op on a handle, then the op on a reference. */
+#define OPTIMIZER(name, variables, references, in, attrs, run, doc)            \
+    ROW("ResourceApply" name, variables ", " in, NULL, attrs, run, doc),       \
+        ROW("Apply" name, references ", " in, "out: ref T", attrs, run, doc)
+
+static const eddy_op_spec specs[] = {
+    OPTIMIZER("GradientDescent", "var: resource", "var: ref T",
+              "alpha: T, delta: T", LOCKS, run_descent,
+              "Subtracts alpha * delta from a variable."),
+    OPTIMIZER("Momentum", "var: resource, accum: resource",
+              "var: ref T, accum: ref T", "lr: T, grad: T, momentum: T",
+              NESTEROV, run_momentum, "A step down a gradient with momentum."),
+    OPTIMIZER("Adam", "var: resource, m: resource, v: resource",
+              "var: ref T, m: ref T, v: ref T",
+              "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "
+              "epsilon: T, grad: T",
+              NESTEROV, run_adam,
+              "A step of Adam, with both moments of the gradient."),
+};
+
+const eddy__op_table eddy__optimizer_ops = {specs, NULL,
+                                            sizeof specs / sizeof *specs};

@@ -1,0 +1,450 @@
+#include "ops/reduce/reduction.h"
+
+#include "ops/math/elements.h"
+#include "ops/math/elementwise.h"
+
+#include <inttypes.h>
+
+/* Inputs. */
+enum { INPUT, AXES };
+
+/* Elements of a run, or rows, that are folded without joining. */
+#define RUN_CHUNK 8192
+#define ROW_CHUNK 1024
+#define TILE 64        /* short runs that are reduced at a time */
+#define MOST_TILE 1024 /* columns that are */
+#define PILE_BYTES ((size_t)24 * 1024)
+
+/* ---- axes and shapes ---- */
+
+typedef struct state {
+    const eddy__reducer *reducer;
+    bool keeps_dims;
+} state;
+
+typedef enum problem { FINE, OUT_OF_RANGE, TWICE } problem;
+
+/* Adds an axis to the set of them. */
+static problem add_axis(int64_t axis, int32_t rank, unsigned *axes)
+{
+    unsigned bit;
+
+    if (axis < -(int64_t)rank || axis >= rank)
+        return OUT_OF_RANGE;
+    bit = 1u << (axis < 0 ? axis + rank : axis);
+    if (*axes & bit)
+        return TWICE;
+    *axes |= bit;
+    return FINE;
+}
+
+#define OUT_OF_RANGE_TEXT                                                      \
+    "axis %" PRId64 " is not in [-%d, %d) of an input of shape %s"
+#define TWICE_TEXT "axis %" PRId64 " of an input of shape %s is given twice"
+
+static eddy_status read_axes(eddy_kernel *k, const eddy_shape *shape,
+                             unsigned *axes)
+{
+    const eddy_view view = eddy__in_view(k, AXES);
+
+    *axes = 0;
+    for (int64_t i = 0; i < view.count; i++) {
+        const int64_t axis = eddy__view_index(&view, i);
+
+        switch (add_axis(axis, shape->rank, axes)) {
+        case OUT_OF_RANGE:
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                               OUT_OF_RANGE_TEXT, axis, (int)shape->rank,
+                               (int)shape->rank, eddy__shape_print(shape).text);
+        case TWICE:
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                               TWICE_TEXT, axis, eddy__shape_print(shape).text);
+        case FINE:
+            break;
+        }
+    }
+    return EDDY_OK;
+}
+
+static eddy_shape reduced_shape(const eddy_shape *shape, unsigned axes,
+                                bool keeps_dims)
+{
+    eddy_shape out = {.rank = 0};
+
+    for (int32_t d = 0; d < shape->rank; d++) {
+        if (!(axes >> d & 1))
+            out.dims[out.rank++] = shape->dims[d];
+        else if (keeps_dims)
+            out.dims[out.rank++] = 1;
+    }
+    return out;
+}
+
+/* ---- the input as few dimensions, in turn kept and reduced ---- */
+
+/* Steps over some of the dimensions. */
+typedef struct walk {
+    int32_t rank;
+    int64_t dims[EDDY_MAX_RANK], strides[EDDY_MAX_RANK], at[EDDY_MAX_RANK];
+    int64_t offset;
+} walk;
+
+/*
+ * The last dimension is apart: it is either reduced run by run, or kept, and
+ * then the last reduced dimension goes as `n_rows` rows of it.
+ */
+typedef struct plan {
+    eddy_kernel *kernel; /* which is asked whether to stop */
+    const eddy__reducer *reducer;
+    int way; /* of its loops */
+    bool last_is_reduced;
+    int64_t last;
+    int64_t n_rows, row_stride;
+    walk kept, reduced;
+    int64_t count; /* elements that meet in one */
+} plan;
+
+static void walk_add(walk *w, int64_t dim, int64_t stride)
+{
+    w->dims[w->rank] = dim;
+    w->strides[w->rank++] = stride;
+}
+
+/* The dimensions were added from the last to the first. */
+static bool walk_next(walk *w)
+{
+    for (int32_t d = 0; d < w->rank; d++) {
+        w->offset += w->strides[d];
+        if (++w->at[d] < w->dims[d])
+            return true;
+        w->offset -= w->dims[d] * w->strides[d];
+        w->at[d] = 0;
+    }
+    return false;
+}
+
+/* Takes the dimensions from the last on, joining neighbours of a kind. */
+static plan make_plan(const eddy_shape *shape, unsigned axes)
+{
+    plan p = {
+        .way = EDDY__HAS_WIDE() ? 1 : 0, .last = 1, .n_rows = 1, .count = 1};
+    int64_t stride = 1;
+    bool has_last = false, has_rows = false;
+
+    for (int32_t d = shape->rank - 1; d >= 0;) {
+        const bool is_reduced = (axes >> d & 1) != 0;
+        int64_t dim = 1;
+
+        for (; d >= 0 && ((axes >> d & 1) == is_reduced || shape->dims[d] == 1);
+             d--)
+            dim *= shape->dims[d];
+        if (is_reduced)
+            p.count *= dim;
+        if (dim == 1)
+            continue;
+        if (!has_last) {
+            p.last = dim;
+            p.last_is_reduced = is_reduced;
+            has_last = true;
+        } else if (is_reduced && !p.last_is_reduced && !has_rows) {
+            p.n_rows = dim;
+            p.row_stride = stride;
+            has_rows = true;
+        } else {
+            walk_add(is_reduced ? &p.reduced : &p.kept, dim, stride);
+        }
+        stride *= dim;
+    }
+    return p;
+}
+
+/* ---- pairs of pairs ---- */
+
+/*
+ * Chunks that wait for others of the same size, at most one a size, and on top
+ * the one that is being folded.
+ */
+typedef struct pile {
+    const eddy__reducer *reducer;
+    int64_t width;     /* accumulators a level */
+    int64_t chunk;     /* elements or rows in one */
+    uint64_t n_chunks; /* done */
+    int64_t taken;     /* elements or rows folded into the top */
+    size_t top;
+    uint64_t levels[PILE_BYTES / sizeof(uint64_t)];
+} pile;
+
+_Static_assert(_Alignof(double _Complex) <= _Alignof(uint64_t),
+               "levels hold every accumulator");
+
+/* How many accumulators a level can have when `count` elements meet in each. */
+static int64_t pile_width(const plan *p)
+{
+    size_t n_levels = 1;
+    int64_t width;
+
+    for (int64_t chunks = p->count / ROW_CHUNK; chunks > 0; chunks /= 2)
+        n_levels++;
+    width = (int64_t)(PILE_BYTES / (n_levels * p->reducer->sum_size));
+    return width < MOST_TILE ? width : MOST_TILE;
+}
+
+static void *pile_level(pile *p, size_t level)
+{
+    return (unsigned char *)p->levels +
+           level * (size_t)p->width * p->reducer->sum_size;
+}
+
+static void pile_init(pile *p, const plan *of, int64_t width)
+{
+    p->reducer = of->reducer;
+    p->width = width;
+    p->chunk = of->last_is_reduced ? RUN_CHUNK : ROW_CHUNK;
+    p->n_chunks = 0;
+    p->taken = 0;
+    p->top = 0;
+    p->reducer->start(p->levels, width);
+}
+
+static void pile_join(pile *p)
+{
+    p->reducer->join(pile_level(p, p->top - 1), pile_level(p, p->top),
+                     p->width);
+    p->top--;
+}
+
+/* `n` more have been folded into the top. */
+static void pile_take(pile *p, int64_t n)
+{
+    p->taken += n;
+    if (p->taken < p->chunk)
+        return;
+    for (uint64_t rest = p->n_chunks; rest & 1; rest >>= 1)
+        pile_join(p);
+    p->n_chunks++;
+    p->taken = 0;
+    p->top++;
+    p->reducer->start(pile_level(p, p->top), p->width);
+}
+
+/* How many may be folded before pile_take is to be told. */
+static int64_t pile_room(const pile *p, int64_t n)
+{
+    return n < p->chunk - p->taken ? n : p->chunk - p->taken;
+}
+
+static void pile_finish(pile *p, void *out, int64_t count)
+{
+    while (p->top > 0)
+        pile_join(p);
+    p->reducer->finish(out, p->levels, p->width, count);
+}
+
+/* ---- reducing ---- */
+
+static void fold_run(const plan *p, pile *into, const unsigned char *in)
+{
+    for (int64_t at = 0; at < p->last && !eddy__gave_up(p->kernel);) {
+        const int64_t n = pile_room(into, p->last - at);
+
+        p->reducer->fold_runs[p->way](pile_level(into, into->top), 1,
+                                      in + (size_t)at * p->reducer->in_size, n);
+        at += n;
+        pile_take(into, n);
+        (void)eddy__spent(p->kernel, n);
+    }
+}
+
+static void fold_rows(const plan *p, pile *into, const unsigned char *in)
+{
+    const size_t row = (size_t)p->row_stride * p->reducer->in_size;
+
+    for (int64_t at = 0; at < p->n_rows && !eddy__gave_up(p->kernel);) {
+        const int64_t n = pile_room(into, p->n_rows - at);
+
+        p->reducer->fold_rows[p->way](pile_level(into, into->top), into->width,
+                                      in + (size_t)at * row, n, p->row_stride);
+        at += n;
+        pile_take(into, n);
+        (void)eddy__spent(p->kernel, n * into->width);
+    }
+}
+
+/* All that meets in `width` neighbouring elements of the output. */
+static void reduce_columns(plan *p, pile *into, const unsigned char *in,
+                           int64_t width, void *out)
+{
+    const size_t size = p->reducer->in_size;
+
+    pile_init(into, p, width);
+    if (p->count > 0) {
+        do {
+            const unsigned char *at = in + (size_t)p->reduced.offset * size;
+
+            if (p->last_is_reduced)
+                fold_run(p, into, at);
+            else
+                fold_rows(p, into, at);
+        } while (!eddy__gave_up(p->kernel) && walk_next(&p->reduced));
+    }
+    pile_finish(into, out, p->count);
+}
+
+/* Rows that are short and reduced whole, many at a time. */
+static void reduce_rows(const plan *p, const unsigned char *in,
+                        unsigned char *out)
+{
+    const eddy__reducer *reducer = p->reducer;
+    int64_t left = p->kept.rank > 0 ? p->kept.dims[0] : 1;
+    uint64_t accumulators[TILE * (EDDY__ACCUMULATOR_MAX / sizeof(uint64_t))];
+
+    while (left > 0 && !eddy__spent(p->kernel, TILE * p->last)) {
+        const int64_t n = left < TILE ? left : TILE;
+
+        reducer->start(accumulators, n);
+        reducer->fold_runs[p->way](accumulators, n, in, p->last);
+        reducer->finish(out, accumulators, n, p->count);
+        in += (size_t)(n * p->last) * reducer->in_size;
+        out += (size_t)n * reducer->out_size;
+        left -= n;
+    }
+}
+
+static void reduce(plan *p, const unsigned char *in, unsigned char *out)
+{
+    const int64_t n_columns = p->last_is_reduced ? 1 : p->last;
+    const eddy__reducer *reducer = p->reducer;
+    const int64_t width = pile_width(p);
+    pile into;
+
+    if (p->last_is_reduced && p->reduced.rank == 0 && p->last <= RUN_CHUNK) {
+        reduce_rows(p, in, out);
+        return;
+    }
+    do {
+        const unsigned char *at =
+            in + (size_t)p->kept.offset * reducer->in_size;
+
+        for (int64_t column = 0;
+             column < n_columns && !eddy__gave_up(p->kernel); column += width) {
+            const int64_t left = n_columns - column;
+
+            reduce_columns(p, &into, at + (size_t)column * reducer->in_size,
+                           left < width ? left : width,
+                           out + (size_t)column * reducer->out_size);
+        }
+        out += (size_t)n_columns * reducer->out_size;
+    } while (!eddy__gave_up(p->kernel) && walk_next(&p->kept));
+}
+
+void eddy__reduce(eddy_kernel *k, const eddy__reducer *reducer,
+                  const eddy_shape *shape, unsigned axes, const void *in,
+                  void *out)
+{
+    plan p = make_plan(shape, axes);
+
+    p.kernel = k;
+    p.reducer = reducer;
+    reduce(&p, in, out);
+}
+
+static eddy_status run_reduction(eddy_kernel *k)
+{
+    const state *s = eddy__state(k);
+    const eddy_shape *shape = eddy__in_shape(k, INPUT);
+    const unsigned char *in = eddy__in_elements(k, INPUT);
+    eddy_shape out_shape;
+    unsigned axes;
+    plan p;
+    int64_t n;
+    void *out;
+
+    EDDY_TRY(read_axes(k, shape, &axes));
+    out_shape = reduced_shape(shape, axes, s->keeps_dims);
+    p = make_plan(shape, axes);
+    p.kernel = k;
+    p.reducer = s->reducer;
+    if (p.count == 1 && s->reducer->keeps_one)
+        return eddy__output_reshaped(k, 0, INPUT, &out_shape);
+    EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, INPUT), &out_shape, &out));
+    if (eddy__shape_count(&out_shape, 1, &n) && n > 0)
+        reduce(&p, in, out);
+    return EDDY_OK;
+}
+
+/* ---- for a plan ---- */
+
+static eddy_status infer_axes(eddy_infer *infer, const eddy_shape *shape,
+                              unsigned *axes)
+{
+    int64_t axis;
+
+    *axes = 0;
+    for (int64_t i = 0; eddy__infer_constant_int(infer, AXES, i, &axis); i++) {
+        switch (add_axis(axis, shape->rank, axes)) {
+        case OUT_OF_RANGE:
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                                   OUT_OF_RANGE_TEXT, axis, (int)shape->rank,
+                                   (int)shape->rank,
+                                   eddy__shape_print(shape).text);
+        case TWICE:
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                                   TWICE_TEXT, axis,
+                                   eddy__shape_print(shape).text);
+        case FINE:
+            break;
+        }
+    }
+    return EDDY_OK;
+}
+
+/*
+ * What the number of axes says, when it is not known which they are. TensorFlow
+ * takes them in a tensor of any rank.
+ */
+static eddy_shape guess_shape(const eddy_shape *shape, const eddy_shape *axes,
+                              bool keeps_dims)
+{
+    int64_t n = axes->rank == 0 ? 1 : axes->rank == 1 ? axes->dims[0] : -1;
+
+    if (shape->rank < 0)
+        return eddy__shape_unknown();
+    if (n == 0)
+        return *shape;
+    if (keeps_dims)
+        return eddy__shape_of_rank(shape->rank);
+    if (n < 0 || n > shape->rank)
+        return eddy__shape_unknown();
+    return eddy__shape_of_rank((int32_t)(shape->rank - n));
+}
+
+eddy_status eddy__reduction_infer(eddy_infer *infer)
+{
+    const eddy_shape *shape = eddy_infer_input(infer, INPUT);
+    const eddy_shape *axes_shape = eddy_infer_input(infer, AXES);
+    const bool keeps_dims = eddy__infer_bool(infer, "keep_dims");
+    eddy_shape out;
+    unsigned axes;
+
+    if (!eddy_infer_constant(infer, AXES) || shape->rank < 0) {
+        out = guess_shape(shape, axes_shape, keeps_dims);
+    } else {
+        EDDY_TRY(infer_axes(infer, shape, &axes));
+        out = reduced_shape(shape, axes, keeps_dims);
+    }
+    eddy_infer_set_output(infer, 0, &out);
+    return EDDY_OK;
+}
+
+eddy_status eddy__reduction_prepare(eddy_infer *infer,
+                                    const eddy__reducer *reducer)
+{
+    state *s = eddy__prepare_state(infer, sizeof *s);
+
+    if (!s)
+        return EDDY_RESOURCE_EXHAUSTED;
+    s->reducer = reducer;
+    s->keeps_dims = eddy__infer_bool(infer, "keep_dims");
+    eddy_infer_set_kernel(infer, run_reduction);
+    return EDDY_OK;
+}

@@ -1,0 +1,55 @@
+/*
+ * Graphs for tests, written as text: a line a node,
+ *
+ *     name Op input... ^control...
+ *
+ * where an input is `name` or `name:index` and may stand further down.  An
+ * Enter is written Enter@frame, with `!` after it if it is constant and #n for
+ * n parallel iterations.  Beside the primitives there are
+ *
+ *     Source -> int32    Pred -> bool    Less int32, int32 -> bool
+ *     Neg, Id T -> T     Add T, T -> T   Join N * T -> T     NoOp
+ */
+#ifndef EDDY_TESTS_TEXT_GRAPH_H
+#define EDDY_TESTS_TEXT_GRAPH_H
+
+#include "core/context.h"
+#include "frames/analysis/analysis.h"
+#include "tests/aid/counting_allocator.h"
+
+typedef struct text_graph {
+    counting_allocator counting;
+    eddy_context ctx;
+    eddy_graph *graph;
+    eddy_analysis *analysis; /* of the last text_graph_analyse */
+    eddy_error err;
+} text_graph;
+
+void text_graph_init(text_graph *t);
+
+/* Fails the test if memory is still held. */
+void text_graph_deinit(text_graph *t);
+
+/* Makes the graph anew; fails the test if the text is wrong. */
+void text_graph_build(text_graph *t, const char *text);
+
+/* The node of that name; fails the test if there is none. */
+eddy_node text_graph_node(const text_graph *t, const char *name);
+
+/*
+ * Analyses the graph with the outputs fed that `feeds` names ("a b:1", or
+ * NULL), all nodes selected.
+ */
+eddy_status text_graph_analyse(text_graph *t, const char *feeds);
+
+/* Builds and analyses; fails the test if that fails. */
+void text_graph_accept(text_graph *t, const char *text);
+
+/*
+ * Builds, and fails the test unless the analysis refuses it at `node` with that
+ * sub-code, INVALID_ARGUMENT, and `words` in the message.
+ */
+void text_graph_refuse(text_graph *t, const char *text, eddy_detail detail,
+                       const char *node, const char *words);
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * Kernels that work long ask whether their run is to stop, and give up when it
+ * is.  The run's services are exchanged for some that cancel it at the first
+ * question, so nothing depends on time: the kernel under test must ask, and the
+ * run must end as cancelled whatever the kernel has left behind.
+ */
+#include "runtime/exec/drive.h"
+#include "tests/aid/loops.h"
+#include "tests/suites.h"
+
+#include <stdatomic.h>
+
+static program p;
+static atomic_int n_asked;
+static int cancels_at; /* the number of the question that cancels; 0: none */
+
+static bool cancel(const eddy_kernel *kernel)
+{
+    eddy_run *run = kernel->run;
+
+    if (atomic_fetch_add(&n_asked, 1) + 1 == cancels_at)
+        eddy_run_cancel(run);
+    return eddy__run_services.cancelled(kernel);
+}
+
+static void setup(void)
+{
+    program_init(&p, 0);
+    atomic_store(&n_asked, 0);
+    cancels_at = 1;
+}
+
+static void teardown(void)
+{
+    program_deinit(&p);
+}
+
+/* Runs with services that are counted. */
+static eddy_status execute(void)
+{
+    eddy__services services = eddy__run_services;
+
+    services.cancelled = cancel;
+    program_make_run(&p);
+    p.run->kernel.services = &services;
+    return eddy_run_execute(p.run, &p.err);
+}
+
+/* Each has a node `y` that works for at least some milliseconds. */
+static const char *const programs[] = {
+    /* Elementwise, and what looks like it. */
+    "x float32[1048576]=1.5\ny Exp x\n",
+    "x float64[262144]=1.5\ny Digamma x\n",
+    "x float64[262144]=1.5\ny Zeta x x\n",
+    "x float16[1048576]=1.5\ny Cast x SrcT=float16 DstT=float32\n",
+    "x float32[1048576]=1.5\ny AddV2 x x\n",
+    "x float32[1,4096]=1.5\nw float32[1024,1]=2.5\ny Maximum x w\n",
+    "x float32[2,4,1048576]=1.5\nw float32[4,1]=2.5\ny Mul x w\n",
+    "x float32[1048576]=1.5\ny Greater x x\n",
+    "x float32[1048576]=1.5\nc bool[1048576]=1\ny SelectV2 c x x\n",
+    "x float32[1048576]=1.5\na float32=1.0\nb float32=2.0\n"
+    "y ClipByValue x a b\n",
+    "x float32[1048576]=-1.5\ny LeakyRelu x\n",
+    "x float32[1048576]=1.5\ny AddN x x x N=3\n",
+    "x float32[4096,512]=1.5\nb float32[512]=0.5\ny BiasAdd x b\n",
+    "x float32[4096,512]=1.5\ny BiasAddGrad x\n",
+    /* Products. */
+    "x float32[1024,1024]=1.5\ny MatMul x x\n",
+    "x float64[1024,1024]=1.5\ny MatMul x x transpose_a=true\n",
+    "x complex64[1024,1024]=1.5\ny MatMul x x\n",
+    "x float16[128,128]=1.5\ny MatMul x x\n",
+    "x int32[128,128]=3\ny MatMul x x\n",
+    "x float32[4096,16,16]=1.5\ny BatchMatMulV2 x x\n",
+    "x float32[1024,1024]=1.5\ny Einsum x x equation='ij,jk->ik' N=2\n",
+    /* Reductions and scans. */
+    "x float32[2097152]=1.5\nr int32[1]=0\ny Sum x r\n",
+    "x float32[1024,2048]=1.5\nr int32[1]=0\ny Max x r\n",
+    "x float32[65536,32]=1.5\nr int32[1]=1\ny Mean x r\n",
+    "x float32[2097152]=1.5\nr int32=0\ny ArgMax x r\nz Identity y\n",
+    "x float32[2097152]=1.5\nr int32=0\ny Cumsum x r\n",
+    "x float32[64,32768]=1.5\nr int32=0\ny Cumprod x r\n",
+    "x float32[65536,32]=1.5\nr int32=1\ny Cumsum x r reverse=true\n",
+    "x float32[64,32768]=1.5\ny Softmax x\n",
+    "x float32[1,2097152]=1.5\ny LogSoftmax x\n",
+    "x float32[64,32768]=1.5\ny SoftmaxCrossEntropyWithLogits x x\n",
+    "x float32[64,128,128,2]=1.5\ns float32[2]=1.0\ne float32[0]=0.0\n"
+    "y FusedBatchNormV3 x s s e e U=float32\n",
+    /* Images. */
+    "x float32[8,64,64,16]=1.5\nf float32[3,3,16,32]=0.5\n"
+    "y Conv2D x f strides={1,1,1,1} padding='SAME'\n",
+    "x float32[8,64,64,16]=1.5\nf float32[3,3,16,2]=0.5\n"
+    "y DepthwiseConv2dNative x f strides={1,1,1,1} padding='SAME'\n",
+    "x float32[1,256,256,1]=1.5\n"
+    "y MaxPool x ksize={1,64,64,1} strides={1,1,1,1} padding='SAME'\n",
+    "x float32[1,256,256,1]=1.5\n"
+    "y AvgPool x ksize={1,64,64,1} strides={1,1,1,1} padding='SAME'\n",
+    /* Sorts and searches. */
+    "x float32[2097152]=1.5\nk int32=1000\ny TopKV2 x k\n",
+    "x float32[2097152]=1.5\nk int32=1048576\ny TopKV2 x k\n",
+    "x float32[1048576]=1.5\ny Unique x\n",
+    "x float32[2097152]=1.5\ny Where x\n",
+    "s float32[1,65536]=1.5\nx float32[1,262144]=1.5\ny UpperBound s x\n",
+    /* What moves elements. */
+    "d int32[1]=4194304\nv float32=1.5\ny Fill d v\n",
+    "a int32=0\nb int32=4194304\nc int32=1\ny Range a b c\n",
+    "a float32=0.0\nb float32=1.0\nn int32=4194304\ny LinSpace a b n\n",
+    "i int32[4096]=5\nd int32=1024\na float32=1.0\nb float32=0.0\n"
+    "y OneHot i d a b\n",
+    "x float32[1024]=1.5\nm int32[1]=4096\ny Tile x m\n",
+    "x float32[1024,1]=1.5\nm int32[2]=1024,4096\ny BroadcastTo x m\n",
+    "x float32[2048,1024]=1.5\np int32[2]=1,0\ny Transpose x p\n",
+    "x float32[2097152]=1.5\na int32[1]=0\ny ReverseV2 x a\n",
+    "x float32[2097152]=1.5\nm int32[1,2]=5,7\ny Pad x m\n",
+    "x float32[2097152]=1.5\nm int32[1,2]=5,7\ny MirrorPad x m "
+    "mode='REFLECT'\n",
+    "x float32[2097152]=1.5\ns int32[1]=100\na int32[1]=0\ny Roll x s a\n",
+    "x float32[2097152]=1.5\na int32=0\ny ConcatV2 x x a N=2\n",
+    "x float32[2097152]=1.5\ny Pack x x N=2\n",
+    "x float32[2097152]=1.5\nb int32[1]=1\ns int32[1]=2000000\n"
+    "y Slice x b s\n",
+    "x float32[1024]=1.5\ni int32[2097152]=5\na int32=0\ny GatherV2 x i a\n",
+    "x float32[4,1048576]=1.5\ni int32[4]=2\na int32=0\ny GatherV2 x i a\n",
+    "x float32[1024]=1.5\ni int32[524288,1]=5\ny GatherNd x i\n",
+    "i int32[524288,1]=5\nu float32[524288]=1.5\ns int32[1]=1024\n"
+    "y ScatterNd i u s\n",
+    "x float32[1024]=1.5\ni int32[524288,1]=5\nu float32[524288]=1.5\n"
+    "y TensorScatterAdd x i u\n",
+    "x float32[1048576]=1.5\ni int32[1048576]=5\nn int32=9\n"
+    "y UnsortedSegmentSum x i n\n",
+    /* Random numbers. */
+    "s int32[1]=2097152\ny RandomUniform s dtype=float32\n",
+    "s int32[1]=1048576\ny TruncatedNormal s dtype=float64\n",
+    /* Linear algebra. */
+    "x float32[4096,8,8]=1.5\ny Svd x\n",
+    "x float64[4096,8,8]=1.5\ny Qr x\n",
+    "x float64[4096,8,8]=1.5\ny SelfAdjointEigV2 x\n",
+    "x float64[4096,8,8]=1.5\ny Cholesky x\n",
+    "x float64[2000,1000]=1.5\ny Svd x\n",
+    "x float64[1000,1000]=1.5\ny SelfAdjointEigV2 x\n",
+    "x float64[2000,1000]=1.5\ny Qr x\n",
+    "x float64[1500,1500]=1.5\ny MatrixDeterminant x\n",
+};
+
+#define N_PROGRAMS ((int)(sizeof programs / sizeof *programs))
+
+START_TEST(a_kernel_asks_and_gives_up)
+{
+    eddy_status status;
+
+    program_build(&p, programs[_i]);
+    program_plan(&p, NULL, "y");
+    status = execute();
+    ck_assert_msg(atomic_load(&n_asked) > 0, "nobody asked in: %s",
+                  programs[_i]);
+    program_want(&p, status, EDDY_CANCELLED, EDDY_E_CANCELLED);
+}
+END_TEST
+
+/* Also one that has done a part of its work, and nothing is lost by asking. */
+START_TEST(a_kernel_gives_up_half_way)
+{
+    program_build(&p, "x float32[4194304]=1.5\ny Exp x\nz Neg y\n");
+    program_plan(&p, NULL, "z");
+    cancels_at = 3;
+    program_want(&p, execute(), EDDY_CANCELLED, EDDY_E_CANCELLED);
+    ck_assert_int_ge(atomic_load(&n_asked), 3);
+    cancels_at = 0;
+    ck_assert_int_eq(execute(), EDDY_OK);
+}
+END_TEST
+
+/*
+ * Large enough to go to a thread of its own, and the same as ever: singular
+ * values of c times the identity are c, of ones the size and zeros.
+ */
+START_TEST(a_large_matrix_is_decomposed_aside)
+{
+    const float *values;
+
+    program_build(&p, "x float32[400,500]=1.5\ny Svd x\n"
+                      "d float32[512]=2.0\nm MatrixDiag d\n"
+                      "i MatrixInverse m\n");
+    program_plan(&p, NULL, "y i");
+    cancels_at = 0;
+    ck_assert_int_eq(execute(), EDDY_OK);
+    values = eddy_tensor_data(eddy_run_fetch(p.run, 0));
+    ck_assert_float_eq_tol(values[0], 670.82F, 0.05F);
+    for (int i = 1; i < 400; i++)
+        ck_assert_float_le(values[i], 0.05F);
+    values = eddy_tensor_data(eddy_run_fetch(p.run, 1));
+    for (int i = 0; i < 512; i++)
+        for (int j = 0; j < 512; j++)
+            ck_assert(values[512 * i + j] == (i == j ? 0.5F : 0));
+}
+END_TEST
+
+/* Left calls end by themselves, and no more than a few are under way. */
+START_TEST(calls_that_were_left_end)
+{
+    program_build(&p, "x float32[500,500]=1.5\ny Svd x\n");
+    program_plan(&p, NULL, "y");
+    for (int i = 0; i < 12; i++) {
+        atomic_store(&n_asked, 0);
+        program_want(&p, execute(), EDDY_CANCELLED, EDDY_E_CANCELLED);
+    }
+    cancels_at = 0;
+    ck_assert_int_eq(execute(), EDDY_OK);
+}
+END_TEST
+
+/* ---- deadlines ---- */
+
+static eddy_status run_until_told(eddy_kernel *k)
+{
+    while (!eddy_kernel_cancelled(k))
+        ;
+    return eddy_kernel_fail(k, EDDY_CANCELLED, EDDY_E_CANCELLED, "told");
+}
+
+/* One that returns EDDY_OK all the same, with no output. */
+static eddy_status run_until_told_quietly(eddy_kernel *k)
+{
+    while (!eddy_kernel_cancelled(k))
+        ;
+    return EDDY_OK;
+}
+
+static void register_waiting(eddy_kernel_fn kernel)
+{
+    const eddy_op_spec spec = {.size = sizeof spec,
+                               .name = "Waiting",
+                               .inputs = "x: float32",
+                               .outputs = "y: float32",
+                               .kernel = kernel};
+
+    ck_assert_int_eq(eddy_op_register(p.ctx, &spec, &p.err), EDDY_OK);
+}
+
+/* Nothing else looks at the clock while a kernel runs. */
+START_TEST(a_kernel_is_told_of_the_deadline)
+{
+    program_deinit(&p);
+    program_init(&p, _i / 2 ? 2 : 0);
+    register_waiting(_i % 2 ? run_until_told_quietly : run_until_told);
+    p.run_options.timeout_ns = 1000000;
+    program_build(&p, "x float32[65536]=1.5\ny Waiting x\nz Waiting x\n");
+    program_plan(&p, NULL, "y z");
+    program_want(&p, program_execute(&p), EDDY_DEADLINE_EXCEEDED,
+                 EDDY_E_DEADLINE);
+}
+END_TEST
+
+/*
+ * ThreadSanitizer does not see the lock with which OpenBLAS, which it has not
+ * compiled, hands its buffers from one thread to another.
+ */
+#ifdef __SANITIZE_THREAD__
+#define IS_BLIND_TO_BLAS true
+#else
+#define IS_BLIND_TO_BLAS false
+#endif
+
+TCase *give_up_tests(void)
+{
+    TCase *tc = tcase_create("give_up");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, a_kernel_asks_and_gives_up, 0, N_PROGRAMS);
+    tcase_add_test(tc, a_kernel_gives_up_half_way);
+    tcase_add_test(tc, a_large_matrix_is_decomposed_aside);
+    if (!IS_BLIND_TO_BLAS)
+        tcase_add_test(tc, calls_that_were_left_end);
+    tcase_add_loop_test(tc, a_kernel_is_told_of_the_deadline, 0, 4);
+    return tc;
+}
