@@ -1,7 +1,10 @@
+/* The table of gradient rules, and the words in which rules are written. */
 #include "autodiff/rule.h"
 
 #include "autodiff/walk.h"
+#include "core/base/map.h"
 #include "core/base/status.h"
+#include "core/base/thread.h"
 #include "core/value/tensor.h"
 
 #include <stdlib.h>
@@ -15,6 +18,46 @@ static const eddy__rule rules[] = {
 #undef GRAD
 };
 
+#define N_RULES (sizeof rules / sizeof rules[0])
+#define N_SLOTS 1024 /* a power of two */
+
+_Static_assert(2 * N_RULES <= N_SLOTS, "probes of the index are short");
+
+/* By the hash of the op's name, then onwards: 1 + the rule, or 0 for none. */
+static uint16_t index_of_rules[N_SLOTS];
+static eddy__once index_is_made = EDDY__ONCE_INIT;
+
+/* The slot of the op's rule, or the empty one where it would be. */
+static uint16_t *seek_rule(const char *op)
+{
+    size_t at = eddy__map_hash(op, strlen(op)) % N_SLOTS;
+
+    while (index_of_rules[at] > 0 &&
+           strcmp(rules[index_of_rules[at] - 1].op, op) != 0)
+        at = (at + 1) % N_SLOTS;
+    return &index_of_rules[at];
+}
+
+/* The first of several rules of an op is the one that holds. */
+static void make_index(void)
+{
+    for (size_t i = 0; i < N_RULES; i++) {
+        uint16_t *slot = seek_rule(rules[i].op);
+
+        if (*slot == 0)
+            *slot = (uint16_t)(i + 1);
+    }
+}
+
+static eddy_gradient_fn find_rule(const char *op)
+{
+    uint16_t found;
+
+    eddy__once_call(&index_is_made, make_index);
+    found = *seek_rule(op);
+    return found > 0 ? rules[found - 1].gradient : NULL;
+}
+
 eddy_gradient_fn eddy__rule_find(const eddy_graph *graph,
                                  const eddy__node *node)
 {
@@ -24,10 +67,7 @@ eddy_gradient_fn eddy__rule_find(const eddy_graph *graph,
         return eddy__custom_gradient_find(graph->ctx, custom);
     if (node->op && node->op->gradient)
         return node->op->gradient;
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (strcmp(rules[i].op, node->op_name) == 0)
-            return rules[i].gradient;
-    return NULL;
+    return find_rule(node->op_name);
 }
 
 /* ---- constants ---- */

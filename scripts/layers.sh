@@ -27,7 +27,7 @@ BEGIN {
 
     # A library stays in the folders that wrap it; folders without a row are
     # free here too.
-    wrapper["uv.h"]           = "core runtime/exec"
+    wrapper["uv.h"]           = "core/base runtime/exec"
     wrapper["cblas.h"]        = "ops"
     wrapper["openblas_config.h"] = "ops"
     wrapper["dnnl.h"]         = "ops"
@@ -52,6 +52,16 @@ function complain(what)
 function holds(list, word)
 {
     return index(" " list " ", " " word " ") > 0
+}
+
+# Does one of the folders of `list` hold the file?
+function is_below(list, path,    folder, n, i)
+{
+    n = split(list, folder, " ")
+    for (i = 1; i <= n; i++)
+        if (index(path, folder[i] "/") == 1)
+            return 1
+    return 0
 }
 
 # The folder that the table speaks of: runtime/x, else the first part.
@@ -91,7 +101,7 @@ function check_angled(to)
         return
     } else if (to == "eddy.h" || folder_of(to) in may || to ~ /^eddy\//) {
         complain("<" to "> is of this tree; include it with quotes")
-    } else if (to in wrapper && !holds(wrapper[to], from)) {
+    } else if (to in wrapper && !is_below(wrapper[to], FILENAME)) {
         complain(from " may not include <" to ">")
     } else if (to == "cblas.h") {
         n_blas++
@@ -100,6 +110,12 @@ function check_angled(to)
 }
 
 FNR == 1 { from = folder_of(FILENAME) }
+
+# What core/base/thread.h wraps is called by its names.
+/(^|[^A-Za-z0-9_])(uv|UV)_[a-zA-Z]/ {
+    if (!is_below(wrapper["uv.h"], FILENAME))
+        complain("names libuv; use core/base/thread.h")
+}
 
 /^[ \t]*#[ \t]*include/ {
     to = $0

@@ -9,7 +9,7 @@
 #define FIRST_CAPACITY 16
 
 /* FNV-1a, its halves folded: short names differ in the upper half too. */
-static uint32_t hash_text(const char *key, size_t length)
+uint32_t eddy__map_hash(const char *key, size_t length)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
@@ -45,8 +45,8 @@ uint32_t eddy__map_find(const eddy__map *map, const char *key, size_t length)
 
     if (map->size == 0)
         return EDDY__NOT_FOUND;
-    entry =
-        seek(map->entries, map->capacity, hash_text(key, length), key, length);
+    entry = seek(map->entries, map->capacity, eddy__map_hash(key, length), key,
+                 length);
     return entry->key ? entry->value : EDDY__NOT_FOUND;
 }
 
@@ -87,7 +87,7 @@ static bool reserve_one(eddy__map *map)
 bool eddy__map_set(eddy__map *map, const char *key, uint32_t value)
 {
     const size_t length = strlen(key);
-    const uint32_t hash = hash_text(key, length);
+    const uint32_t hash = eddy__map_hash(key, length);
     eddy__map_entry *entry;
 
     if (map->size > 0) {

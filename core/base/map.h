@@ -23,6 +23,9 @@ typedef struct eddy__map {
     size_t size;
 } eddy__map;
 
+/* The hash that the table uses; for tables that are made otherwise. */
+uint32_t eddy__map_hash(const char *key, size_t length);
+
 /* EDDY__NOT_FOUND if the key is not there. */
 uint32_t eddy__map_find(const eddy__map *map, const char *key, size_t length);
 

@@ -1,3 +1,4 @@
+/* What of threads and locks can fail, with its errors; the coarse clock. */
 #include "core/base/thread.h"
 
 #include "core/base/status.h"
@@ -25,21 +26,21 @@ static eddy_status fail_thread(eddy_error *err, const char *what, int error)
                       reason);
 }
 
-eddy_status eddy__mutex_init(uv_mutex_t *mutex, eddy_error *err)
+eddy_status eddy__mutex_init(eddy__mutex *mutex, eddy_error *err)
 {
     const int error = uv_mutex_init(mutex);
 
     return error ? fail_thread(err, "mutex", error) : EDDY_OK;
 }
 
-eddy_status eddy__cond_init(uv_cond_t *cond, eddy_error *err)
+eddy_status eddy__cond_init(eddy__cond *cond, eddy_error *err)
 {
     const int error = uv_cond_init(cond);
 
     return error ? fail_thread(err, "condition variable", error) : EDDY_OK;
 }
 
-eddy_status eddy__thread_start(uv_thread_t *thread, size_t stack,
+eddy_status eddy__thread_start(eddy__thread *thread, size_t stack,
                                void (*entry)(void *arg), void *arg,
                                eddy_error *err)
 {

@@ -1,4 +1,7 @@
-/* Threads, locks and time, over libuv. */
+/*
+ * Threads, locks and time, over libuv: the one place outside of runtime/exec
+ * that names it, so the rest of the tree does not know what a lock is made of.
+ */
 #ifndef EDDY_BASE_THREAD_H
 #define EDDY_BASE_THREAD_H
 
@@ -7,6 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
+
+typedef uv_mutex_t eddy__mutex;
+typedef uv_cond_t eddy__cond;
+typedef uv_thread_t eddy__thread;
+typedef uv_once_t eddy__once;
+
+#define EDDY__ONCE_INIT UV_ONCE_INIT
 
 /* Nanoseconds of a clock that never goes back. */
 static inline uint64_t eddy__now_ns(void)
@@ -20,13 +30,82 @@ static inline uint64_t eddy__now_ns(void)
  */
 uint64_t eddy__recent_ns(void);
 
-/* Initialise; UNAVAILABLE if the system has no more of them. */
-eddy_status eddy__mutex_init(uv_mutex_t *mutex, eddy_error *err);
-eddy_status eddy__cond_init(uv_cond_t *cond, eddy_error *err);
+static inline void eddy__sleep_ms(unsigned ms)
+{
+    uv_sleep(ms);
+}
 
-/* `stack` in bytes, 0 for the system's default. */
-eddy_status eddy__thread_start(uv_thread_t *thread, size_t stack,
+/* UNAVAILABLE if the system has no more mutexes; else destroy it. */
+eddy_status eddy__mutex_init(eddy__mutex *mutex, eddy_error *err);
+
+static inline void eddy__mutex_destroy(eddy__mutex *mutex)
+{
+    uv_mutex_destroy(mutex);
+}
+
+/* The thread must not hold the mutex already: it would wait for itself. */
+static inline void eddy__mutex_lock(eddy__mutex *mutex)
+{
+    uv_mutex_lock(mutex);
+}
+
+static inline void eddy__mutex_unlock(eddy__mutex *mutex)
+{
+    uv_mutex_unlock(mutex);
+}
+
+/* UNAVAILABLE if the system has no more of them; else destroy it. */
+eddy_status eddy__cond_init(eddy__cond *cond, eddy_error *err);
+
+static inline void eddy__cond_destroy(eddy__cond *cond)
+{
+    uv_cond_destroy(cond);
+}
+
+/* The caller holds `mutex`, which is free while it waits; may wake early. */
+static inline void eddy__cond_wait(eddy__cond *cond, eddy__mutex *mutex)
+{
+    uv_cond_wait(cond, mutex);
+}
+
+/* The same, for `ns` nanoseconds at the most. */
+static inline void eddy__cond_wait_for(eddy__cond *cond, eddy__mutex *mutex,
+                                       uint64_t ns)
+{
+    (void)uv_cond_timedwait(cond, mutex, ns);
+}
+
+/* Wakes one thread that waits, or none. */
+static inline void eddy__cond_signal(eddy__cond *cond)
+{
+    uv_cond_signal(cond);
+}
+
+static inline void eddy__cond_broadcast(eddy__cond *cond)
+{
+    uv_cond_broadcast(cond);
+}
+
+/*
+ * `stack` in bytes, 0 for the system's default.  UNAVAILABLE if the system
+ * starts no more threads; else the thread is to be joined.
+ */
+eddy_status eddy__thread_start(eddy__thread *thread, size_t stack,
                                void (*entry)(void *arg), void *arg,
                                eddy_error *err);
+
+static inline void eddy__thread_join(eddy__thread *thread)
+{
+    (void)uv_thread_join(thread);
+}
+
+/*
+ * Calls `function` unless that was done with this `once`, a static variable
+ * that starts as EDDY__ONCE_INIT.  Whoever returns sees what it wrote.
+ */
+static inline void eddy__once_call(eddy__once *once, void (*function)(void))
+{
+    uv_once(once, function);
+}
 
 #endif

@@ -138,7 +138,7 @@ eddy_status eddy__resource_table_init(eddy__resource_table *table,
 
 void eddy__resource_table_clear(eddy__resource_table *table)
 {
-    uv_mutex_lock(&table->mu);
+    eddy__mutex_lock(&table->mu);
     for (size_t i = 0; i < table->n; i++) {
         eddy__resource_release(table->items[i].resource);
         eddy__free(table->allocator, table->items[i].key, 1,
@@ -150,13 +150,13 @@ void eddy__resource_table_clear(eddy__resource_table *table)
     table->keys = (eddy__map){.allocator = table->allocator};
     table->items = NULL;
     table->n = table->capacity = 0;
-    uv_mutex_unlock(&table->mu);
+    eddy__mutex_unlock(&table->mu);
 }
 
 void eddy__resource_table_deinit(eddy__resource_table *table)
 {
     eddy__resource_table_clear(table);
-    uv_mutex_destroy(&table->mu);
+    eddy__mutex_destroy(&table->mu);
 }
 
 /* "a variable v"; NULL without memory. */
@@ -215,7 +215,7 @@ eddy__resource_table_find(eddy__resource_table *table,
     *out_resource = NULL;
     if (!key)
         return eddy__fail_memory(err);
-    uv_mutex_lock(&table->mu);
+    eddy__mutex_lock(&table->mu);
     id = eddy__map_find(&table->keys, key, key_size - 1);
     if (id != EDDY__NOT_FOUND) {
         resource = table->items[id].resource;
@@ -225,7 +225,7 @@ eddy__resource_table_find(eddy__resource_table *table,
     }
     if (resource)
         *out_resource = eddy__resource_retain(resource);
-    uv_mutex_unlock(&table->mu);
+    eddy__mutex_unlock(&table->mu);
     if (!is_kept)
         eddy__free(table->allocator, key, 1, key_size);
     return resource || !make ? EDDY_OK : eddy__fail_memory(err);
@@ -237,10 +237,10 @@ size_t eddy__resource_table_count(eddy__resource_table *table,
 {
     size_t n = 0;
 
-    uv_mutex_lock(&table->mu);
+    eddy__mutex_lock(&table->mu);
     for (size_t i = 0; i < table->n; i++)
         n += table->items[i].resource->type == type;
-    uv_mutex_unlock(&table->mu);
+    eddy__mutex_unlock(&table->mu);
     return n;
 }
 
@@ -250,10 +250,10 @@ eddy__resource *eddy__resource_table_at(eddy__resource_table *table,
 {
     eddy__resource *found = NULL;
 
-    uv_mutex_lock(&table->mu);
+    eddy__mutex_lock(&table->mu);
     for (size_t at = 0; at < table->n && !found; at++)
         if (table->items[at].resource->type == type && i-- == 0)
             found = eddy__resource_retain(table->items[at].resource);
-    uv_mutex_unlock(&table->mu);
+    eddy__mutex_unlock(&table->mu);
     return found;
 }

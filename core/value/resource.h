@@ -89,7 +89,7 @@ typedef struct eddy__named_resource {
 
 typedef struct eddy__resource_table {
     const eddy_allocator *allocator;
-    uv_mutex_t mu;
+    eddy__mutex mu;
     eddy__map keys; /* guarded by mu, as all below; to an index in items */
     eddy__named_resource *items;
     size_t n, capacity;

@@ -17,7 +17,7 @@ static void clear_variable(eddy__resource *resource, eddy__heap *heap)
 
 static void deinit_variable(eddy__resource *resource)
 {
-    uv_mutex_destroy(&of(resource)->mu);
+    eddy__mutex_destroy(&of(resource)->mu);
 }
 
 const eddy__resource_type eddy__variable_type = {
@@ -67,7 +67,7 @@ eddy_status eddy__variable_find(eddy__resource_table *table, const char *name,
 void eddy__variable_declare(eddy__variable *variable, eddy_dtype dtype,
                             const eddy_shape *shape)
 {
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     if (!variable->is_declared) {
         variable->dtype = dtype;
         variable->shape = *shape;
@@ -77,16 +77,16 @@ void eddy__variable_declare(eddy__variable *variable, eddy_dtype dtype,
             variable->dtype = EDDY_INVALID;
         variable->shape = eddy__shape_join(&variable->shape, shape);
     }
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
 }
 
 eddy__value eddy__variable_get(eddy__variable *variable)
 {
     eddy__value value;
 
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     value = eddy__value_copy(&variable->value);
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     return value;
 }
 

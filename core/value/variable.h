@@ -15,7 +15,7 @@
 
 typedef struct eddy__variable {
     eddy__resource base;
-    uv_mutex_t mu;
+    eddy__mutex mu;
     eddy__value value; /* guarded by mu; EDDY__NONE: uninitialised */
     /*
      * What the nodes that made handles say of the value, guarded by mu: where

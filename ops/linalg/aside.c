@@ -17,8 +17,8 @@
 #define MOST_ARG 256
 
 typedef struct call {
-    uv_mutex_t mu;
-    uv_cond_t changed;
+    eddy__mutex mu;
+    eddy__cond changed;
     bool is_done; /* guarded by mu */
     bool is_left; /* guarded by mu: the thread frees the call */
     eddy__float_mode mode;
@@ -36,7 +36,7 @@ static atomic_int n_left;
 
 static void nap(void)
 {
-    uv_sleep(1);
+    eddy__sleep_ms(1);
 }
 
 __attribute__((destructor)) static void wait_for_calls(void)
@@ -49,8 +49,8 @@ static void free_call(call *c)
 {
     for (size_t i = 0; i < EDDY__ASIDE_PARTS; i++)
         free(c->arrays[i]);
-    uv_cond_destroy(&c->changed);
-    uv_mutex_destroy(&c->mu);
+    eddy__cond_destroy(&c->changed);
+    eddy__mutex_destroy(&c->mu);
     free(c);
 }
 
@@ -61,11 +61,11 @@ static void run(void *arg)
 
     eddy__float_mode_set(c->mode);
     c->fn(c->arg, c->arrays);
-    uv_mutex_lock(&c->mu);
+    eddy__mutex_lock(&c->mu);
     c->is_done = true;
     is_left = c->is_left;
-    uv_cond_signal(&c->changed);
-    uv_mutex_unlock(&c->mu);
+    eddy__cond_signal(&c->changed);
+    eddy__mutex_unlock(&c->mu);
     if (!is_left)
         return;
     free_call(c);
@@ -85,7 +85,7 @@ static call *make_call(const eddy__part *parts, size_t n)
         return NULL;
     }
     if (eddy__cond_init(&c->changed, NULL) != EDDY_OK) {
-        uv_mutex_destroy(&c->mu);
+        eddy__mutex_destroy(&c->mu);
         free(c);
         return NULL;
     }
@@ -106,16 +106,16 @@ static bool wait_for(eddy_kernel *k, call *c)
 {
     bool is_done, stops = false;
 
-    uv_mutex_lock(&c->mu);
+    eddy__mutex_lock(&c->mu);
     while (!c->is_done && !stops) {
-        (void)uv_cond_timedwait(&c->changed, &c->mu, NAP_NS);
+        eddy__cond_wait_for(&c->changed, &c->mu, NAP_NS);
         stops = !c->is_done && eddy__gives_up(k);
     }
     is_done = c->is_done;
     c->is_left = !is_done;
     if (!is_done)
         atomic_fetch_add(&n_left, 1);
-    uv_mutex_unlock(&c->mu);
+    eddy__mutex_unlock(&c->mu);
     return is_done;
 }
 
@@ -123,7 +123,7 @@ static eddy_status start_and_wait(eddy_kernel *k, call *c, void *arg,
                                   size_t size, const eddy__part *parts,
                                   size_t n)
 {
-    uv_thread_t thread;
+    eddy__thread thread;
 
     while (atomic_load(&n_left) >= MOST_LEFT) {
         if (eddy__gives_up(k)) {
@@ -141,7 +141,7 @@ static eddy_status start_and_wait(eddy_kernel *k, call *c, void *arg,
         pthread_detach(thread);
         return eddy__go_on(k, 0);
     }
-    uv_thread_join(&thread);
+    eddy__thread_join(&thread);
     memcpy(arg, c->arg, size);
     for (size_t i = 0; i < n; i++)
         if (parts[i].bytes > 0 && (parts[i].kind & EDDY__PART_OUTPUT))

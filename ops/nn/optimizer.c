@@ -55,14 +55,14 @@ static void lock_all(eddy__variable **sorted, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || sorted[i] != sorted[i - 1])
-            uv_mutex_lock(&sorted[i]->mu);
+            eddy__mutex_lock(&sorted[i]->mu);
 }
 
 static void unlock_all(eddy__variable **sorted, uint32_t n)
 {
     for (uint32_t i = n; i-- > 0;)
         if (i == 0 || sorted[i] != sorted[i - 1])
-            uv_mutex_unlock(&sorted[i]->mu);
+            eddy__mutex_unlock(&sorted[i]->mu);
 }
 
 /* ---- a step ---- */

@@ -49,7 +49,7 @@ typedef struct line {
 
 struct queue {
     eddy__resource base;
-    uv_mutex_t mu;
+    eddy__mutex mu;
     bool is_closed; /* guarded by mu, as all below but the last four */
     line enqueues, dequeues;
     eddy__value *items; /* a ring of `room` elements of n components each */
@@ -91,7 +91,7 @@ static void clear_queue(eddy__resource *resource, eddy__heap *heap)
 
 static void deinit_queue(eddy__resource *resource)
 {
-    uv_mutex_destroy(&queue_of(resource)->mu);
+    eddy__mutex_destroy(&queue_of(resource)->mu);
 }
 
 static const eddy__resource_type queues = {
@@ -428,7 +428,7 @@ static void give_up(eddy_kernel *kernel, void *arg)
     line *lines[] = {&q->enqueues, &q->dequeues};
     line done = {.first = NULL};
 
-    uv_mutex_lock(&q->mu);
+    eddy__mutex_lock(&q->mu);
     for (int i = 0; i < 2 && !a; i++)
         for (attempt **link = &lines[i]->first; *link; link = &(*link)->next)
             if ((*link)->kernel == kernel) {
@@ -440,7 +440,7 @@ static void give_up(eddy_kernel *kernel, void *arg)
     if (a && !is_enqueue(a))
         give_back(a);
     serve_lines(q, &done);
-    uv_mutex_unlock(&q->mu);
+    eddy__mutex_unlock(&q->mu);
     complete(done.first);
     if (!a)
         return;
@@ -483,7 +483,7 @@ static eddy_status attempt_now(eddy_kernel *k, attempt *a)
     bool waits = false;
 
     done.end = &done.first;
-    uv_mutex_lock(&q->mu);
+    eddy__mutex_lock(&q->mu);
     if (is_enqueue(a) && q->is_closed)
         fail_closed(a);
     else if (l->first || !serve(a))
@@ -493,7 +493,7 @@ static eddy_status attempt_now(eddy_kernel *k, attempt *a)
     if (waits && status != EDDY_OK && !is_enqueue(a))
         give_back(a);
     serve_lines(q, &done);
-    uv_mutex_unlock(&q->mu);
+    eddy__mutex_unlock(&q->mu);
     complete(done.first);
     if (waits && status == EDDY_OK)
         return EDDY_OK;
@@ -640,9 +640,9 @@ static eddy_status run_size(eddy_kernel *k)
     queue *q;
 
     EDDY_TRY(find_queue(k, &q));
-    uv_mutex_lock(&q->mu);
+    eddy__mutex_lock(&q->mu);
     count = q->count;
-    uv_mutex_unlock(&q->mu);
+    eddy__mutex_unlock(&q->mu);
     eddy__out_scalar(eddy__out(k, 0), EDDY_INT32, (uint32_t)count);
     return EDDY_OK;
 }
@@ -653,9 +653,9 @@ static eddy_status run_is_closed(eddy_kernel *k)
     queue *q;
 
     EDDY_TRY(find_queue(k, &q));
-    uv_mutex_lock(&q->mu);
+    eddy__mutex_lock(&q->mu);
     is_closed = q->is_closed;
-    uv_mutex_unlock(&q->mu);
+    eddy__mutex_unlock(&q->mu);
     eddy__out_scalar(eddy__out(k, 0), EDDY_BOOL, is_closed);
     return EDDY_OK;
 }
@@ -670,7 +670,7 @@ static eddy_status run_close(eddy_kernel *k)
 
     EDDY_TRY(find_queue(k, &q));
     done.end = &done.first;
-    uv_mutex_lock(&q->mu);
+    eddy__mutex_lock(&q->mu);
     was_closed = q->is_closed;
     q->is_closed = true;
     while (*cancels && q->enqueues.first) {
@@ -681,7 +681,7 @@ static eddy_status run_close(eddy_kernel *k)
         join(&done, a);
     }
     serve_lines(q, &done);
-    uv_mutex_unlock(&q->mu);
+    eddy__mutex_unlock(&q->mu);
     complete(done.first);
     if (!was_closed || *cancels)
         return EDDY_OK;

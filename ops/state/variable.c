@@ -132,11 +132,11 @@ static eddy_status run_reference(eddy_kernel *k)
     eddy_dtype dtype;
 
     EDDY_TRY(put_handle(k, &variable));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     dtype = variable->value.kind == EDDY__NONE
                 ? variable->dtype
                 : (eddy_dtype)variable->value.dtype;
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     if (dtype == d->dtype)
         return EDDY_OK;
     return eddy__kfail(k, EDDY_INTERNAL, EDDY_E_DTYPE,
@@ -166,9 +166,9 @@ static eddy_status run_alias(eddy_kernel *k)
     bool is_initialized;
 
     EDDY_TRY(eddy__in_variable(k, 0, &variable));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     is_initialized = variable->value.kind != EDDY__NONE;
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     if (!is_initialized)
         return eddy__fail_uninitialized(k, variable, EDDY_FAILED_PRECONDITION);
     eddy__output_forward(k, 0, 0);
@@ -210,9 +210,9 @@ static eddy_status run_is_initialized(eddy_kernel *k)
     bool is_initialized;
 
     EDDY_TRY(eddy__in_variable(k, 0, &variable));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     is_initialized = variable->value.kind != EDDY__NONE;
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     eddy__out_scalar(eddy__out(k, 0), EDDY_BOOL, is_initialized);
     return EDDY_OK;
 }
@@ -233,9 +233,9 @@ static eddy__value take_value(eddy__variable *variable)
     const eddy__value none = {.kind = EDDY__NONE};
     eddy__value old;
 
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     old = eddy__variable_exchange(variable, none);
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     return old;
 }
 
@@ -383,11 +383,11 @@ static eddy_status run_assign(eddy_kernel *k)
     eddy_status status;
 
     EDDY_TRY(eddy__in_variable(k, 0, &variable));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     status = check_assign(k, variable, eddy__state(k));
     if (status == EDDY_OK)
         old = eddy__variable_exchange(variable, take_input(k, 1));
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     eddy__value_clear(k->heap, &old);
     if (status == EDDY_OK && eddy__is_reference_op(k))
         eddy__output_forward(k, 0, 0);
@@ -503,9 +503,9 @@ static eddy_status run_count(eddy_kernel *k)
     eddy_status status;
 
     EDDY_TRY(eddy__in_variable(k, 0, &variable));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     status = count_up(k, variable, eddy__state(k));
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     return status;
 }
 

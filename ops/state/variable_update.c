@@ -206,7 +206,7 @@ eddy_status eddy__update_variable(eddy_kernel *k, eddy_dtype dtype,
     eddy_status status;
 
     EDDY_TRY(eddy__in_variable(k, 0, &variable));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     status = eddy__update_open(
         k, variable, dtype,
         is_reference ? EDDY_FAILED_PRECONDITION : EDDY_NOT_FOUND, &update);
@@ -214,7 +214,7 @@ eddy_status eddy__update_variable(eddy_kernel *k, eddy_dtype dtype,
         status = change(k, &update, arg);
     if (status == EDDY_OK)
         eddy__update_close(&update);
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     eddy__update_abandon(k, &update);
     eddy__value_clear(k->heap, &update.old);
     if (status == EDDY_OK && is_reference)

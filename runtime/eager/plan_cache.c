@@ -56,7 +56,7 @@ void eddy__plan_cache_deinit(eddy__plan_cache *cache)
 {
     for (size_t i = 0; i < cache->n_plans; i++)
         drop(cache->allocator, &cache->plans[i]);
-    uv_mutex_destroy(&cache->mu);
+    eddy__mutex_destroy(&cache->mu);
     eddy__free(cache->allocator, cache->plans, cache->max_plans,
                sizeof *cache->plans);
     eddy__free(cache->allocator, cache->chains, cache->n_chains,
@@ -111,7 +111,7 @@ bool eddy__plan_cache_take(eddy__plan_cache *cache, const eddy__plan_key *key,
 
     *out_plan = NULL;
     *out_run = NULL;
-    uv_mutex_lock(&cache->mu);
+    eddy__mutex_lock(&cache->mu);
     kept = find(cache, key);
     if (kept) {
         kept->last_use = ++cache->uses;
@@ -119,7 +119,7 @@ bool eddy__plan_cache_take(eddy__plan_cache *cache, const eddy__plan_key *key,
         if (kept->n_idle > 0)
             *out_run = kept->idle[--kept->n_idle];
     }
-    uv_mutex_unlock(&cache->mu);
+    eddy__mutex_unlock(&cache->mu);
     return *out_plan != NULL;
 }
 
@@ -134,7 +134,7 @@ void eddy__plan_cache_add(eddy__plan_cache *cache, const eddy__plan_key *key,
     if (!copy)
         return;
     memcpy(copy, key->bytes, key->n);
-    uv_mutex_lock(&cache->mu);
+    eddy__mutex_lock(&cache->mu);
     if (find(cache, key)) {
         gone.key = copy;
         gone.key_size = key->n;
@@ -157,7 +157,7 @@ void eddy__plan_cache_add(eddy__plan_cache *cache, const eddy__plan_key *key,
         };
         *chain = (uint32_t)(kept - cache->plans) + 1;
     }
-    uv_mutex_unlock(&cache->mu);
+    eddy__mutex_unlock(&cache->mu);
     drop(cache->allocator, &gone);
 }
 
@@ -166,13 +166,13 @@ void eddy__plan_cache_give(eddy__plan_cache *cache, const eddy__plan_key *key,
 {
     eddy__kept_plan *kept;
 
-    uv_mutex_lock(&cache->mu);
+    eddy__mutex_lock(&cache->mu);
     kept = find(cache, key);
     if (kept && kept->plan == plan && kept->n_idle < EDDY__IDLE_RUNS) {
         kept->idle[kept->n_idle++] = run;
         run = NULL;
     }
-    uv_mutex_unlock(&cache->mu);
+    eddy__mutex_unlock(&cache->mu);
     eddy_run_destroy(run);
 }
 
@@ -180,8 +180,8 @@ size_t eddy__plan_cache_size(eddy__plan_cache *cache)
 {
     size_t n;
 
-    uv_mutex_lock(&cache->mu);
+    eddy__mutex_lock(&cache->mu);
     n = cache->n_plans;
-    uv_mutex_unlock(&cache->mu);
+    eddy__mutex_unlock(&cache->mu);
     return n;
 }

@@ -36,7 +36,7 @@ typedef struct eddy__kept_plan {
 
 typedef struct eddy__plan_cache {
     const eddy_allocator *allocator;
-    uv_mutex_t mu; /* guards all below */
+    eddy__mutex mu; /* guards all below */
     eddy__kept_plan *plans;
     size_t n_plans, max_plans;
     uint32_t *chains; /* a number in `plans`, plus 1 */

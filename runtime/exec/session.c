@@ -135,13 +135,13 @@ eddy_status eddy_session_set_variable(eddy_session *session, const char *name,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "no tensor for the variable '%s'", name);
     EDDY_TRY(eddy__variable_find(&session->resources, name, &variable, err));
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     status = check_fit(variable, tensor, err);
     if (status == EDDY_OK)
         old = eddy__variable_exchange(
             variable,
             eddy__value_take_tensor(NULL, eddy_tensor_retain(tensor)));
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     eddy__value_clear(NULL, &old);
     eddy__resource_release(&variable->base);
     return status;
@@ -162,7 +162,7 @@ bool eddy_session_variable(eddy_session *session, size_t i,
 
     if (!variable)
         return false;
-    uv_mutex_lock(&variable->mu);
+    eddy__mutex_lock(&variable->mu);
     *out_info = (eddy_variable_info){.name = variable->name,
                                      .is_initialized =
                                          variable->value.kind != EDDY__NONE,
@@ -172,7 +172,7 @@ bool eddy_session_variable(eddy_session *session, size_t i,
         out_info->dtype = (eddy_dtype)variable->value.dtype;
         out_info->shape = eddy__value_shape(&variable->value);
     }
-    uv_mutex_unlock(&variable->mu);
+    eddy__mutex_unlock(&variable->mu);
     eddy__resource_release(resource);
     return true;
 }

@@ -377,7 +377,7 @@ START_TEST(threads_share_an_account)
 {
     counting_allocator counting;
     eddy__heap heap;
-    uv_thread_t threads[3];
+    eddy__thread threads[3];
     churn c;
 
     start(&counting, &heap);
@@ -389,7 +389,7 @@ START_TEST(threads_share_an_account)
             eddy__thread_start(&threads[i], 1 << 20, churn_account, &c, NULL),
             EDDY_OK);
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(uv_thread_join(&threads[i]), 0);
+        eddy__thread_join(&threads[i]);
     ck_assert_int_eq(read_held(heap.account), 0);
     ck_assert_int_le(atomic_load(&heap.account->peak), 1400);
     ck_assert_int_ge(atomic_load(&heap.account->peak), 700);

@@ -406,7 +406,7 @@ static void release_list(void *arg)
 START_TEST(no_depth_of_nesting_needs_a_deep_stack)
 {
     fixture f;
-    uv_thread_t thread;
+    eddy__thread thread;
     release job;
 
     start(&f);
@@ -414,7 +414,7 @@ START_TEST(no_depth_of_nesting_needs_a_deep_stack)
     ck_assert_int_eq(
         eddy__thread_start(&thread, (size_t)64 << 10, release_list, &job, NULL),
         EDDY_OK);
-    ck_assert_int_eq(uv_thread_join(&thread), 0);
+    eddy__thread_join(&thread);
     finish(&f);
 }
 END_TEST
@@ -707,7 +707,7 @@ static void write_shared(void *arg)
 START_TEST(threads_that_share_a_list_do_not_see_each_other)
 {
     fixture f;
-    uv_thread_t threads[2];
+    eddy__thread threads[2];
     sharing jobs[2];
     release drops[2];
 
@@ -725,7 +725,7 @@ START_TEST(threads_that_share_a_list_do_not_see_each_other)
                              EDDY_OK);
         }
         for (int i = 0; i < 2; i++)
-            ck_assert_int_eq(uv_thread_join(&threads[i]), 0);
+            eddy__thread_join(&threads[i]);
         for (int i = 0; i < 2; i++) {
             ck_assert_int_eq(jobs[i].own->count, 4);
             ck_assert_int_eq(int_at(jobs[i].own, 1), 100 + i);
@@ -741,7 +741,7 @@ START_TEST(threads_that_share_a_list_do_not_see_each_other)
                              EDDY_OK);
         }
         for (int i = 0; i < 2; i++)
-            ck_assert_int_eq(uv_thread_join(&threads[i]), 0);
+            eddy__thread_join(&threads[i]);
     }
     finish(&f);
 }

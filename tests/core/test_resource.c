@@ -256,14 +256,14 @@ static void find_all(void *arg)
 START_TEST(threads_find_the_same)
 {
     fixture f;
-    uv_thread_t threads[3];
+    eddy__thread threads[3];
 
     start(&f);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(eddy__thread_start(&threads[i], 0, find_all, &f, NULL),
                          EDDY_OK);
     for (int i = 0; i < 3; i++)
-        uv_thread_join(&threads[i]);
+        eddy__thread_join(&threads[i]);
     ck_assert_uint_eq(f.table.n, N_NAMES);
     finish(&f);
 }

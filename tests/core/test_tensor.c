@@ -528,7 +528,7 @@ static void retain_and_release(void *arg)
 START_TEST(threads_share_references)
 {
     fixture f;
-    uv_thread_t threads[2];
+    eddy__thread threads[2];
 
     start(&f);
     for (int round = 0; round < 20; round++) {
@@ -546,7 +546,7 @@ START_TEST(threads_share_references)
         if (round == 19)
             eddy__heap_deinit(&f.heap);
         for (int i = 0; i < 2; i++)
-            ck_assert_int_eq(uv_thread_join(&threads[i]), 0);
+            eddy__thread_join(&threads[i]);
     }
     counting_allocator_want_none(&f.counting);
 }
@@ -575,7 +575,7 @@ START_TEST(exclusive_means_that_others_are_done)
             eddy__tensor_create(&f.heap, NULL, NULL, EDDY_INT32, &vector_6);
         int32_t *data = t->data;
         int64_t sum = 0;
-        uv_thread_t thread;
+        eddy__thread thread;
 
         for (int i = 0; i < 6; i++)
             data[i] = i;
@@ -587,7 +587,7 @@ START_TEST(exclusive_means_that_others_are_done)
             sum += data[i];
         ck_assert_int_eq(sum, 15);
         eddy_tensor_release(t);
-        ck_assert_int_eq(uv_thread_join(&thread), 0);
+        eddy__thread_join(&thread);
     }
     finish(&f);
 }

@@ -151,7 +151,7 @@ static eddy_status run_busy(eddy_kernel *k)
 }
 
 /* Threads that completed a Later; joined at the end of a test. */
-static uv_thread_t threads[16];
+static eddy__thread threads[16];
 static uint32_t n_threads;
 
 static void come_back(void *arg)
@@ -594,7 +594,7 @@ START_TEST(a_suspended_kernel_keeps_its_list)
     ck_assert_int_eq(program_fetch_int(&p, 1), 1);
     ck_assert_uint_eq(n_threads, 5);
     while (n_threads > 0)
-        ck_assert_int_eq(uv_thread_join(&threads[--n_threads]), 0);
+        eddy__thread_join(&threads[--n_threads]);
     program_deinit(&p);
 }
 END_TEST

@@ -199,7 +199,7 @@ static void meddle(void *arg)
 START_TEST(threads_set_and_get_while_runs_update)
 {
     const float two[] = {0, 0};
-    uv_thread_t thread;
+    eddy__thread thread;
 
     ck_assert_int_eq(set("v", floats(1, 2, two)), EDDY_OK);
     program_build(&p, "v VarHandleOp dtype=float32 shape=?\n"
@@ -211,7 +211,7 @@ START_TEST(threads_set_and_get_while_runs_update)
                      EDDY_OK);
     for (int i = 0; i < N_ROUNDS; i++)
         program_run(&p);
-    uv_thread_join(&thread);
+    eddy__thread_join(&thread);
     ck_assert_float_ge(sum_of("v"), 0);
 }
 END_TEST

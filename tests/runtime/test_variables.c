@@ -544,7 +544,7 @@ static void hammer(void *arg)
 
 static void hammer_all(eddy_plan *const *plans)
 {
-    uv_thread_t threads[N_THREADS];
+    eddy__thread threads[N_THREADS];
     eddy_run *runs[N_THREADS];
 
     for (int i = 0; i < N_THREADS; i++)
@@ -552,9 +552,10 @@ static void hammer_all(eddy_plan *const *plans)
             eddy_run_create(plans[i], &p.run_options, &runs[i], &p.err),
             EDDY_OK);
     for (int i = 0; i < N_THREADS; i++)
-        ck_assert_int_eq(uv_thread_create(&threads[i], hammer, runs[i]), 0);
+        ck_assert_int_eq(
+            eddy__thread_start(&threads[i], 0, hammer, runs[i], NULL), EDDY_OK);
     for (int i = 0; i < N_THREADS; i++) {
-        uv_thread_join(&threads[i]);
+        eddy__thread_join(&threads[i]);
         eddy_run_destroy(runs[i]);
     }
 }
