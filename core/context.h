@@ -4,8 +4,17 @@
 
 #include "core/graph/registry.h"
 #include "eddy/context.h"
+#include "eddy/gradients.h"
 
 struct eddy__pool; /* runtime/exec/pool.h */
+
+/* eddy_gradients. */
+typedef eddy_status (*eddy__differentiate)(eddy_graph *graph,
+                                           const eddy_output *ys, size_t n_ys,
+                                           const eddy_output *xs, size_t n_xs,
+                                           const eddy_gradient_options *options,
+                                           eddy_output *out_gradients,
+                                           eddy_error *err);
 
 /* Immutable once created, but for the registry (see eddy_op_register). */
 struct eddy_context {
@@ -13,6 +22,8 @@ struct eddy_context {
     eddy_logger logger;
     eddy__registry registry;
     struct eddy__pool *pool; /* NULL without workers */
+    /* For lowering, which is below it: SymbolicGradient asks for a gradient. */
+    eddy__differentiate differentiate;
 };
 
 /* The allocator of `ctx`, or the C library's for NULL. */

@@ -23,6 +23,10 @@
     X("StatefulPartitionedCall", CALL, "args: Tin", "output: Tout",            \
       CALL_ATTRS, EDDY_OP_STATEFUL,                                            \
       "PartitionedCall of a function that does more than compute.")            \
+    X("SymbolicGradient", CALL, "input: Tin", "output: Tout",                  \
+      "Tin: list(type) >= 1, Tout: list(type) >= 1, f: func", 0,               \
+      "The gradients of the arguments of the function f, from these and the "  \
+      "gradients of its results.")                                             \
     X("If", BRANCH, "cond: Tcond, input: Tin", "output: Tout", IF_ATTRS,       \
       EDDY_OP_STATEFUL,                                                        \
       "What then_branch gives for the inputs where cond is true, else what "   \
@@ -50,12 +54,19 @@ static const eddy_op_spec specs[] = {
      "TensorFlow " name},
     FUNCTIONAL_MAP(X)
 #undef X
+        {.size = sizeof(eddy_op_spec),
+         .name = EDDY__LIBRARY_GRADIENT,
+         .attrs = "f: func",
+         .doc = "Holds the gradient that the library has for a function.",
+         .source = "eddy",
+         .gradient = eddy__library_gradient},
 };
 
 static const eddy__role roles[] = {
 #define X(name, role, in, out, attrs, flags, doc) EDDY__ROLE_##role,
     FUNCTIONAL_MAP(X)
 #undef X
+        EDDY__ROLE_CALL,
 };
 
 const eddy__op_table eddy__functional_ops = {

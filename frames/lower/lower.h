@@ -23,6 +23,7 @@ typedef struct eddy__lower_request {
     size_t n_targets;
     uint64_t max_nodes;   /* that calls may add; 0: EDDY_LOWER_MAX_NODES */
     eddy__budget *budget; /* of the lowered graph too; NULL: no limit */
+    uint32_t depth;       /* gradients of functions that this is part of */
 } eddy__lower_request;
 
 /*

@@ -3,8 +3,13 @@
  *
  * Arguments are what the call reads; only where it waits for other nodes does
  * each get an Identity that waits for them too.
+ *
+ * Where what is lowered is to be differentiated, and the library has a gradient
+ * for the function, its results go through an IdentityN that says so, as that
+ * of a gradient of a program's own does.
  */
 #include "core/base/status.h"
+#include "frames/lower/functional.h"
 #include "frames/lower/lowering.h"
 
 static eddy_status make_argument(eddy__lowering *l, eddy__call *call,
@@ -26,6 +31,91 @@ static eddy_status make_argument(eddy__lowering *l, eddy__call *call,
     return EDDY_OK;
 }
 
+/* Results and then arguments, whose gradients the library's function makes. */
+static eddy_status make_results(eddy__lowering *l, eddy__call *call)
+{
+    const eddy__function *f = call->parts[0]->routine->function;
+    const size_t n_out = call->n_out, n = n_out + call->n_in;
+    const int64_t n_results = (int64_t)n_out;
+    const eddy_string op = {EDDY__LIBRARY_GRADIENT,
+                            sizeof EDDY__LIBRARY_GRADIENT - 1};
+    const eddy_string gradient = {f->gradient, strlen(f->gradient)};
+    eddy_dtype *dtypes = eddy__arena_allocate(&l->arena, n, sizeof *dtypes);
+    const eddy_attr attrs[] = {
+        {.name = "T",
+         .kind = EDDY_ATTR_TYPE,
+         .is_list = true,
+         .n = n,
+         .as.types = dtypes},
+        eddy_attr_string("_gradient_op_type", &op),
+        eddy_attr_int("_n_results", &n_results),
+        {.name = "f",
+         .kind = EDDY_ATTR_FUNCTION,
+         .n = 1,
+         .as.strings = &gradient},
+    };
+    const eddy__make make = {.op = "IdentityN",
+                             .scope = call->name,
+                             .name = "results",
+                             .attrs = attrs,
+                             .n_attrs = 4,
+                             .n_inputs = n};
+    eddy_node node;
+
+    if (!dtypes)
+        return eddy__fail_memory(l->err);
+    for (size_t i = 0; i < n; i++)
+        dtypes[i] = i < n_out ? call->out[i] : call->in[i - n_out];
+    EDDY_TRY(eddy__lower_make(l, &make, &node));
+    for (uint32_t i = 0; i < n; i++)
+        EDDY_TRY(eddy__lower_input(
+            l, node, i,
+            i < n_out ? call->values[i] : call->parts[0]->args[i - n_out]));
+    for (uint32_t i = 0; i < n_out; i++)
+        call->values[i] = eddy__made(node, i);
+    return EDDY_OK;
+}
+
+/* The gradient of such an IdentityN: a call, which is lowered with the rest. */
+eddy_status eddy__library_gradient(eddy_gradient *g)
+{
+    enum { MOST = 64 };
+    const uint32_t n = eddy_gradient_inputs(g);
+    eddy_dtype in[MOST], out[MOST];
+    eddy_output inputs[MOST];
+    eddy_attr attrs[3] = {{.name = "Tin", .kind = EDDY_ATTR_TYPE},
+                          {.name = "Tout", .kind = EDDY_ATTR_TYPE}};
+    uint32_t n_in = 0, n_out;
+    eddy_output call;
+    eddy_attr at;
+
+    if (n > MOST || !eddy_gradient_attr(g, "f", &attrs[2]) ||
+        !eddy_gradient_attr(g, "_n_results", &at))
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "a function with a gradient of its own has "
+                                  "more than %d arguments and results",
+                                  MOST);
+    n_out = (uint32_t)at.as.ints[0];
+    for (uint32_t i = n_out; i < n; i++) {
+        out[n_in] = in[n_in] = eddy_gradient_input_dtype(g, i);
+        inputs[n_in++] = eddy_gradient_input(g, i);
+    }
+    for (uint32_t i = 0; i < n_out; i++) {
+        in[n_in + i] = eddy_gradient_input_dtype(g, i);
+        inputs[n_in + i] = eddy_gradient_given(g, i);
+    }
+    attrs[0].is_list = attrs[1].is_list = true;
+    attrs[0].n = n;
+    attrs[0].as.types = in;
+    attrs[1].n = n_in;
+    attrs[1].as.types = out;
+    call = eddy_gradient_add(g, "PartitionedCall", inputs, n, attrs, 3);
+    for (uint32_t i = 0; i < n_in; i++, call.index++)
+        if (eddy_gradient_is_wanted(g, n_out + i))
+            eddy_gradient_set(g, n_out + i, call);
+    return EDDY_OK;
+}
+
 eddy_status eddy__lower_plain_call(eddy__lowering *l, eddy__call *call)
 {
     const bool waits = eddy__call_node(call)->n_controls > 0;
@@ -39,6 +129,9 @@ eddy_status eddy__lower_plain_call(eddy__lowering *l, eddy__call *call)
     }
     for (size_t i = 0; i < call->n_out; i++)
         call->values[i] = eddy__result(in, i);
+    if (l->request->depth > 0 && r->function->gradient &&
+        !eddy__call_is_gradient(call))
+        EDDY_TRY(make_results(l, call));
     if (call->host->routine->has_primitives && call->n_in > 0)
         in->guard = EDDY__GUARD_INPUTS;
     else if (waits)

@@ -102,7 +102,10 @@ static eddy_status check_part(const eddy__lowering *l, const eddy__call *call,
     for (size_t i = 0; !is_condition && i < n_out; i++)
         if (f->result_dtypes[i] != call->out[i])
             return eddy__lower_fail(
-                l, call, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+                l, call,
+                eddy__call_is_gradient(call) ? EDDY_INTERNAL
+                                             : EDDY_INVALID_ARGUMENT,
+                EDDY_E_FUNCTION,
                 "result %zu of function '%.64s' is %s, %s is wanted", i,
                 f->name, eddy_dtype_name((eddy_dtype)f->result_dtypes[i]),
                 eddy_dtype_name(call->out[i]));
@@ -120,7 +123,9 @@ static eddy_status add_part(eddy__lowering *l, eddy__call *call,
     eddy__routine *routine;
     char *scope;
 
-    EDDY_TRY(eddy__routine_find(l, call, ref, &routine));
+    EDDY_TRY(eddy__call_is_gradient(call)
+                 ? eddy__lower_derive(l, call, ref, &routine)
+                 : eddy__routine_find(l, call, ref, &routine));
     EDDY_TRY(check_part(l, call, routine->function, is_condition));
     scope = eddy__arena_allocate(&l->arena, length, 1);
     if (!scope)

@@ -180,6 +180,23 @@ static eddy_status add_routine(eddy__lowering *l, uint32_t id,
     return look_at(l, r);
 }
 
+eddy_status eddy__routine_derived(eddy__lowering *l, eddy__routine *of,
+                                  eddy_graph *library)
+{
+    eddy__routine *r = eddy__arena_allocate_zeroed(&l->arena, 1, sizeof *r);
+
+    if (!r) {
+        eddy_graph_destroy(library);
+        return eddy__fail_memory(l->err);
+    }
+    r->function = &library->functions[0];
+    r->name = r->function->name;
+    r->graph = r->function->body;
+    r->library = library;
+    of->derived = r;
+    return look_at(l, r);
+}
+
 /* The routine of function `id` that was made of the same bytes. */
 static eddy__routine *find_same(const eddy__lowering *l, uint32_t id,
                                 eddy_string bytes)
@@ -289,6 +306,9 @@ eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
 void eddy__routines_free(eddy__lowering *l)
 {
     for (size_t i = 0; l->routines && i < l->graph->n_functions; i++)
-        for (eddy__routine *r = l->routines[i]; r; r = r->next)
+        for (eddy__routine *r = l->routines[i]; r; r = r->next) {
             eddy_graph_destroy(r->library);
+            if (r->derived)
+                eddy_graph_destroy(r->derived->library);
+        }
 }

@@ -24,6 +24,9 @@
 /* Functions may call each other this deep; see docs/limits.md. */
 #define EDDY__MAX_CALL_DEPTH 1024
 
+/* Gradients of functions may ask for others this deep. */
+#define EDDY__MAX_DERIVATIONS 8
+
 /* Bytes that lowering may add; see docs/limits.md. */
 #define EDDY__MAX_LOWERED_BYTES ((uint64_t)1 << 30)
 
@@ -41,6 +44,7 @@ typedef struct eddy__routine {
     const eddy__function *function; /* NULL: the root graph */
     eddy_graph *library;            /* that holds the function alone, or NULL */
     eddy_string bytes;              /* that it was read from */
+    struct eddy__routine *derived;  /* its gradient, once that was wanted */
     uint8_t *kind;                  /* eddy__part_of_body, one a node */
     uint32_t *number; /* one a node: of the argument, of the call */
     eddy_node *calls; /* n_calls */
@@ -184,6 +188,11 @@ eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
 /* That of a function which needs no values; NULL for one that does, or none. */
 eddy_status eddy__routine_plain(eddy__lowering *l, const char *name,
                                 size_t length, eddy__routine **out_routine);
+
+/* Makes the function that a library holds, which is taken over also on failure,
+ * the gradient of a routine. */
+eddy_status eddy__routine_derived(eddy__lowering *l, eddy__routine *of,
+                                  eddy_graph *library);
 void eddy__routines_free(eddy__lowering *l);
 
 /* ---- making nodes (lower_make.c) ---- */
@@ -246,6 +255,12 @@ static inline bool eddy__call_is_for(const eddy__call *call)
            strcmp(eddy__call_node(call)->op_name, "For") == 0;
 }
 
+/* Is a function's gradient called, and not the function? */
+static inline bool eddy__call_is_gradient(const eddy__call *call)
+{
+    return strcmp(eddy__call_node(call)->op_name, "SymbolicGradient") == 0;
+}
+
 /* What the call reads as its input `i`. */
 static inline eddy__ref eddy__call_input(const eddy__call *call, uint32_t i)
 {
@@ -262,6 +277,11 @@ static inline eddy__ref eddy__result(eddy__instance *instance, size_t i)
 
 /* Finds the functions of the call, whose instances become its parts. */
 eddy_status eddy__lower_parse(eddy__lowering *l, eddy__call *call);
+
+/* The gradient of the function that a SymbolicGradient names. */
+eddy_status eddy__lower_derive(eddy__lowering *l, const eddy__call *call,
+                               const eddy__function_ref *ref,
+                               eddy__routine **out_routine);
 
 /* Fails with the name of the call. */
 eddy_status eddy__lower_fail(const eddy__lowering *l, const eddy__call *call,

@@ -58,6 +58,7 @@ eddy_status eddy_context_create(const eddy_context_options *options,
         return eddy__fail_memory(err);
     ctx->allocator = *allocator;
     ctx->logger = copy.logger;
+    ctx->differentiate = eddy_gradients;
     eddy__registry_init(&ctx->registry, &ctx->allocator);
     status = add_ops(ctx, err);
     if (status == EDDY_OK)
