@@ -24,6 +24,22 @@ typedef enum eddy_optimize {
     EDDY_OPTIMIZE_FULL
 } eddy_optimize;
 
+/* Who runs the frames of a plan; results, errors and counts are the same. */
+typedef enum eddy_plan_executor {
+    EDDY_EXECUTOR_AUTO,    /* by frame, what is faster */
+    EDDY_EXECUTOR_DYNAMIC, /* a node when its inputs have come */
+    EDDY_EXECUTOR_LINEAR   /* code in a row for every frame that allows it */
+} eddy_plan_executor;
+
+/*
+ * Sees the graph after a pass of planning; `keep` has a byte a node, 0 where it
+ * is not needed, or is NULL before anything is pruned.  All is borrowed for the
+ * call.
+ */
+typedef void (*eddy_plan_observer)(void *user, const char *pass,
+                                   const eddy_graph *graph,
+                                   const uint8_t *keep);
+
 typedef struct eddy_plan_options {
     size_t size; /* sizeof(eddy_plan_options) */
     const eddy_output *feeds;
@@ -38,7 +54,14 @@ typedef struct eddy_plan_options {
     /* Refuse graphs of more nodes after pruning; 0: no limit. */
     uint64_t max_nodes;
     const eddy_limits *limits; /* NULL: none; nodes as above */
+    eddy_plan_executor executor;
+    eddy_plan_observer observe; /* NULL: nobody */
+    void *user;                 /* the observer's */
 } eddy_plan_options;
+
+/* The name of pass `i` of planning, in order; NULL past the end.  @thread any
+ */
+EDDY_API const char *eddy_plan_pass_name(size_t i);
 
 /*
  * Sets limits fit for graphs of unknown origin: 262,144 nodes, 128 MiB, 0.6

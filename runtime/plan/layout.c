@@ -692,7 +692,7 @@ static eddy_status lay_out(eddy__layout *l)
     return eddy__layout_kernels(l);
 }
 
-eddy_status eddy__plan_lay_out(const eddy__plan_build *build)
+eddy_status eddy__plan_lay_out(eddy__plan_build *build)
 {
     eddy__layout l = {.plan = build->plan,
                       .selection = build->selection,

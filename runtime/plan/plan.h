@@ -176,17 +176,24 @@ struct eddy_plan {
     size_t n_warnings;
 };
 
-/* What eddy_plan_create has found when it lays the plan out. */
+/*
+ * A plan while it is made: what its passes (plan.c) hand on to each other.  All
+ * but the plan goes when they are through.
+ */
 typedef struct eddy__plan_build {
-    /* As the caller has it; below, as it is once functions are lowered. */
+    /* As the caller has it; below, as it is by now. */
     const eddy_graph *graph;
     const eddy_plan_options *asked;
-    const eddy_plan_options *options;
-    const eddy__selection *selection;
-    const eddy_analysis *analysis;
+    const eddy_plan_options *options; /* `now` */
+    const eddy__selection *selection; /* `chosen` */
+    eddy_plan_options now;
+    eddy__selection chosen;
+    eddy_graph *owned; /* the selection's, unless it is the caller's */
+    eddy_analysis *analysis;
     eddy__shapes shapes;
-    const eddy_shape *feed_shapes;
-    eddy_plan *plan; /* its feeds and fetches are filled in */
+    eddy_shape *feed_shapes;
+    eddy__arena scratch;
+    eddy_plan *plan;
     eddy__budget *budget;
     eddy_error *err;
 } eddy__plan_build;
@@ -206,7 +213,15 @@ eddy_status eddy__prune(const eddy__selection *selection,
 eddy_status eddy__check_fetches(const eddy__plan_build *build);
 
 /* Fills the plan's steps and frames.  Runs every op's prepare. */
-eddy_status eddy__plan_lay_out(const eddy__plan_build *build);
+eddy_status eddy__plan_lay_out(eddy__plan_build *build);
+
+/* ---- known_ops.c, ends.c: passes that refuse and describe ---- */
+
+eddy_status eddy__plan_check_options(eddy__plan_build *b);
+eddy_status eddy__plan_describe_feeds(eddy__plan_build *b);
+eddy_status eddy__plan_check_ops(eddy__plan_build *b);
+eddy_status eddy__plan_find_feed_dtypes(eddy__plan_build *b);
+eddy_status eddy__plan_describe_fetches(eddy__plan_build *b);
 
 /* The plan keeps a reference of `tensor` until it is destroyed. */
 eddy_status eddy__plan_hold(eddy_plan *plan, eddy_tensor *tensor,
