@@ -2,6 +2,7 @@
 #include "tools/commands.h"
 
 #include "tools/inspect.h"
+#include "tools/inspect_pass.h"
 #include "tools/program.h"
 
 #include "eddy/dot.h"
@@ -97,14 +98,15 @@ static eddy__exit run(const eddy__options *options)
     eddy__exit result = eddy__program_load(&program, options);
 
     if (result == EDDY__EXIT_DONE)
-        result = inspect(&program, options);
+        result = options->dump_after ? eddy__inspect_pass(&program, options)
+                                     : inspect(&program, options);
     eddy__program_deinit(&program);
     return result;
 }
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments = "GRAPH [--dot]",
+    .arguments = "GRAPH [--dot | --dump-after PASS --fetch NAME...]",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"
@@ -115,9 +117,15 @@ const eddy__command eddy__command_inspect = {
         "what is odd; the branches with their nodes; and hints: nodes that\n"
         "run always though only one branch uses what they compute.\n"
         "--dot draws it: frames as boxes, branches as colours, back edges\n"
-        "dashed, control edges dotted.\n",
+        "dashed, control edges dotted.\n"
+        "--dump-after plans what --feed, --fetch and --target ask for, and\n"
+        "prints the graph as a pass of planning leaves it, a node a line:\n"
+        "name = Op(inputs, ^controls) -> dtypes.  The passes: options, feeds,\n"
+        "controls, prune, lower, references, ops, fed, dtypes, frames, count,\n"
+        "fetches, shapes, ends, warnings, fuse, layout.\n",
     .examples = "  eddy inspect model.pb\n"
-                "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n",
+                "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n"
+                "  eddy inspect model.pb --dump-after lower --fetch y\n",
     .options = EDDY__FOR_INSPECT,
     .run = run,
 };

@@ -50,7 +50,7 @@ static eddy_status read_value(const eddy_context *ctx, const char *value,
     return eddy__literal_read(ctx, value, dtype, out_value, err);
 }
 
-/* Reads NAME=VALUE, feed `i` of the options. */
+/* Reads NAME=VALUE, feed `i` of the options; for `inspect` NAME will do. */
 static eddy__exit add_feed(eddy__request *request, const eddy_context *ctx,
                            const eddy_graph *graph,
                            const eddy__options *options, size_t i)
@@ -62,6 +62,12 @@ static eddy__exit add_feed(eddy__request *request, const eddy_context *ctx,
     eddy_status status;
     char *name;
 
+    /* What is only planned needs no values. */
+    if (equals == NULL && options->subcommand == EDDY__FOR_INSPECT) {
+        if (eddy_graph_find_output(graph, text, output, &err) == EDDY_OK)
+            return EDDY__EXIT_DONE;
+        return complain("--feed", text, &err);
+    }
     if (equals == NULL || equals == text) {
         eddy__complain("--feed %s: not of the form NAME=VALUE", text);
         return EDDY__EXIT_USAGE;

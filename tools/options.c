@@ -11,6 +11,8 @@
 #define FOR_ALL                                                                \
     (EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_BENCH | EDDY__FOR_INSPECT)
 #define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH)
+/* Those that say what a plan is to compute. */
+#define FOR_PLAN (FOR_GRAPH | EDDY__FOR_INSPECT)
 #define FOR_RUNS (FOR_GRAPH | EDDY__FOR_VERIFY)
 
 /* More workers than this are a slip of the keyboard. */
@@ -40,11 +42,11 @@ typedef struct option {
 #define MEMBER(name) offsetof(eddy__options, name)
 
 static const option options_table[] = {
-    {"feed", "NAME=VALUE", KIND_LIST, FOR_GRAPH, MEMBER(feeds), 0, 0,
+    {"feed", "NAME=VALUE", KIND_LIST, FOR_PLAN, MEMBER(feeds), 0, 0,
      "feed a tensor: @FILE.npy or a JSON literal; repeats"},
-    {"fetch", "NAME", KIND_LIST, FOR_GRAPH, MEMBER(fetches), 0, 0,
+    {"fetch", "NAME", KIND_LIST, FOR_PLAN, MEMBER(fetches), 0, 0,
      "a tensor to compute, node or node:index; repeats"},
-    {"target", "NAME", KIND_LIST, FOR_GRAPH, MEMBER(targets), 0, 0,
+    {"target", "NAME", KIND_LIST, FOR_PLAN, MEMBER(targets), 0, 0,
      "a node to run without fetching it; repeats"},
     {"out", "DIR", KIND_TEXT, EDDY__FOR_RUN, MEMBER(out), 0, 0,
      "also write each fetch to DIR/NAME.npy"},
@@ -56,10 +58,12 @@ static const option options_table[] = {
      "print one JSON object"},
     {"dot", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(dot), 0, 0,
      "print the graph for Graphviz instead"},
+    {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
+     0, "print the graph as this pass of planning leaves it"},
     {"workers", "N", KIND_COUNT, FOR_ALL, MEMBER(n_workers), 0, MOST_WORKERS,
      "threads beside the caller's own; 0 is none (0)"},
-    {"executor", "auto|dynamic|linear", KIND_EXECUTOR, FOR_ALL, 0, 0, 0,
-     "how frames are run (auto)"},
+    {"executor", "auto|dynamic|linear", KIND_EXECUTOR, FOR_ALL,
+     MEMBER(executor), 0, 0, "how frames are run (auto)"},
     {"optimize", "none|exact|full", KIND_OPTIMIZE, FOR_ALL, MEMBER(optimize), 0,
      0, "how much the graph may be rewritten (exact)"},
     {"parallel-iterations", "N", KIND_COUNT, FOR_RUNS,
@@ -110,13 +114,18 @@ static eddy__exit refuse(const option *o, const char *value)
     return EDDY__EXIT_USAGE;
 }
 
-static eddy__exit set_executor(const option *o, const char *value)
+static eddy__exit set_executor(const option *o, const char *value,
+                               eddy_plan_executor *out_executor)
 {
     if (strcmp(value, "linear") == 0) {
         eddy__complain("--executor: this build has the dynamic executor only");
         return EDDY__EXIT_USAGE;
     }
-    if (strcmp(value, "auto") != 0 && strcmp(value, "dynamic") != 0)
+    if (strcmp(value, "auto") == 0)
+        *out_executor = EDDY_EXECUTOR_AUTO;
+    else if (strcmp(value, "dynamic") == 0)
+        *out_executor = EDDY_EXECUTOR_DYNAMIC;
+    else
         return refuse(o, value);
     return EDDY__EXIT_DONE;
 }
@@ -175,7 +184,7 @@ static eddy__exit set(eddy__options *options, const option *o,
         eddy__complain("--%s: '%s' is not a number of seconds", o->name, value);
         return EDDY__EXIT_USAGE;
     case KIND_EXECUTOR:
-        return set_executor(o, value);
+        return set_executor(o, value, member);
     case KIND_OPTIMIZE:
         return set_optimize(o, value, member);
     }

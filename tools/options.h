@@ -31,11 +31,13 @@ typedef struct eddy__options {
     eddy__texts targets;
     eddy__texts ys, xs, grad_ys, stop;
     const char *out;
+    const char *dump_after; /* a pass of planning */
     bool help, forward, json, dot, keep_denormals;
     uint64_t repeat;
     uint64_t order;
     uint64_t n_workers;
     eddy_optimize optimize;
+    eddy_plan_executor executor;
     uint64_t parallel_iterations;
     uint64_t max_iterations;
     uint64_t max_bytes;

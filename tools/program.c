@@ -52,21 +52,26 @@ static bool is_bad_feed(const eddy_error *err)
     return err->detail == EDDY_E_FEED_DTYPE || err->detail == EDDY_E_FEED_SHAPE;
 }
 
-eddy__exit eddy__program_prepare(eddy__program *program,
-                                 const eddy__options *options)
+eddy__exit eddy__program_ask(eddy__program *program,
+                             const eddy__options *options)
 {
-    eddy_error err = {.code = EDDY_OK};
-    eddy__exit result;
-    uint64_t begin;
-
     if (options->fetches.n == 0 && options->targets.n == 0) {
         eddy__complain("neither --fetch nor --target is given; `eddy inspect "
                        "%s` lists what there is",
                        options->paths.items[0]);
         return EDDY__EXIT_USAGE;
     }
-    result = eddy__request_from_options(&program->request, program->ctx,
-                                        program->graph, options);
+    return eddy__request_from_options(&program->request, program->ctx,
+                                      program->graph, options);
+}
+
+eddy__exit eddy__program_prepare(eddy__program *program,
+                                 const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = eddy__program_ask(program, options);
+    uint64_t begin;
+
     if (result != EDDY__EXIT_DONE)
         return result;
     begin = eddy__clock_ns();

@@ -24,6 +24,10 @@ typedef struct eddy__program {
 EDDY_MUST_USE eddy__exit eddy__program_load(eddy__program *program,
                                             const eddy__options *options);
 
+/* What the options ask of the loaded graph, by name: its `request`. */
+EDDY_MUST_USE eddy__exit eddy__program_ask(eddy__program *program,
+                                           const eddy__options *options);
+
 /* From the loaded graph to a run with its feeds bound. */
 EDDY_MUST_USE eddy__exit eddy__program_prepare(eddy__program *program,
                                                const eddy__options *options);

@@ -72,6 +72,9 @@ eddy_status eddy__request_plan(const eddy__request *request,
         .optimize = options->optimize,
         .parallel_iterations = (int64_t)options->parallel_iterations,
         .limits = &limits,
+        .executor = options->executor,
+        .observe = request->observe,
+        .user = request->user,
     };
 
     return eddy_plan_create(graph, &plan, out_plan, err);

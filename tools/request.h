@@ -15,6 +15,8 @@ typedef struct eddy__request {
     size_t n_fetches;
     eddy_node *targets;
     size_t n_targets;
+    eddy_plan_observer observe; /* of the plan; NULL: nobody */
+    void *user;
 } eddy__request;
 
 /* Room for so many; it must be deinitialised, also when this fails. */

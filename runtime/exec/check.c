@@ -69,7 +69,7 @@ static const char *kind_name(const eddy__value *value)
 
 bool eddy__value_is_as_assumed(eddy_run *run, const eddy__step *step,
                                uint32_t i, const eddy__value *value,
-                               const eddy__iteration *it)
+                               const eddy__place *at)
 {
     const eddy_shape *assumed = &step->node->assumed[i];
     /* That of a feed is not known if nothing but a fetch reads it. */
@@ -83,7 +83,7 @@ bool eddy__value_is_as_assumed(eddy_run *run, const eddy__step *step,
             eddy__shape_compatible(&shape, assumed))
             return true;
     }
-    eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_ASSUMED, step, it,
+    eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_ASSUMED, step, at,
                     "output %u is %s, %s%s, but the plan assumed %s%s", i,
                     kind_name(value), eddy_dtype_name((eddy_dtype)value->dtype),
                     eddy__shape_print(&shape).text, eddy_dtype_name(dtype),

@@ -19,15 +19,15 @@
  */
 bool eddy__value_is_as_assumed(eddy_run *run, const eddy__step *step,
                                uint32_t i, const eddy__value *value,
-                               const eddy__iteration *it);
+                               const eddy__place *at);
 
 /* The same in checked builds, and nothing in others. */
 static inline bool eddy__check_value(eddy_run *run, const eddy__step *step,
                                      uint32_t i, const eddy__value *value,
-                                     const eddy__iteration *it)
+                                     const eddy__place *at)
 {
     return !EDDY__IS_CHECKED ||
-           eddy__value_is_as_assumed(run, step, i, value, it);
+           eddy__value_is_as_assumed(run, step, i, value, at);
 }
 
 #endif

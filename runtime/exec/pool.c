@@ -6,7 +6,6 @@
 
 #include "core/base/memory.h"
 #include "core/base/status.h"
-#include "runtime/exec/drive.h"
 #include "runtime/exec/run.h"
 
 static void push(eddy__worker *w, eddy__job *job, bool last)

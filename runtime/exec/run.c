@@ -11,7 +11,7 @@
  *     DRIVEN -> IDLE     the execution is over and its result is in place
  * Only who moved the run to DRIVEN touches the driver's state.
  */
-#include "runtime/exec/drive.h"
+#include "runtime/exec/run.h"
 
 #include "core/base/float_mode.h"
 #include "core/base/status.h"
@@ -45,8 +45,6 @@ static void free_arrays(eddy_run *run)
     eddy__free(a, run->fetched, plan->n_fetches, sizeof *run->fetched);
     eddy__free(a, run->fetch_state, plan->n_fetches, 1);
     eddy__free(a, run->fetches, plan->n_fetches, sizeof(eddy_tensor *));
-    eddy__free(a, run->spare_frames, plan->n_frames, sizeof(void *));
-    eddy__free(a, run->spare_iterations, plan->n_frames, sizeof(void *));
 }
 
 static bool make_arrays(eddy_run *run)
@@ -64,13 +62,8 @@ static bool make_arrays(eddy_run *run)
     run->fetch_state = eddy__allocate_zeroed(a, plan->n_fetches, 1);
     run->fetches =
         eddy__allocate_zeroed(a, plan->n_fetches, sizeof(eddy_tensor *));
-    run->spare_frames =
-        eddy__allocate_zeroed(a, plan->n_frames, sizeof(void *));
-    run->spare_iterations =
-        eddy__allocate_zeroed(a, plan->n_frames, sizeof(void *));
     return run->feeds && run->feed_values && run->fetch_targets &&
-           run->fetched && run->fetch_state && run->fetches &&
-           run->spare_frames && run->spare_iterations;
+           run->fetched && run->fetch_state && run->fetches;
 }
 
 static eddy_status make_locks(eddy_run *run, eddy_error *err)
@@ -95,7 +88,8 @@ static eddy_status init_run(eddy_run *run, eddy_error *err)
 {
     if (!make_arrays(run))
         return eddy__fail_memory(err);
-    if (!eddy__heap_init(&run->heap, &run->ctx->allocator))
+    if (!eddy__heap_init(&run->heap, &run->ctx->allocator) ||
+        !run->engine->init(run))
         return eddy__fail_memory(err);
     run->heap.account->limit = run->options.max_bytes > INT64_MAX
                                    ? INT64_MAX
@@ -115,11 +109,14 @@ static eddy_status init_run(eddy_run *run, eddy_error *err)
 
 static void free_run(eddy_run *run)
 {
+    const size_t size = run->engine->run_size;
+
+    run->engine->deinit(run);
     eddy__heap_deinit(&run->heap);
     free_arrays(run);
     eddy_session_release(run->options.session);
     eddy_plan_release(run->plan);
-    eddy__free(&run->ctx->allocator, run, 1, sizeof *run);
+    eddy__free(&run->ctx->allocator, run, 1, size);
 }
 
 static void drive_job(eddy__job *job);
@@ -127,6 +124,7 @@ static void drive_job(eddy__job *job);
 eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
                             eddy_run **out_run, eddy_error *err)
 {
+    const eddy__engine *engine = &eddy__dynamic_engine;
     eddy_run *run;
     eddy_status status;
 
@@ -135,11 +133,12 @@ eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "run options of %zu bytes, wanted up to %zu",
                           options->size, sizeof *options);
-    run = eddy__allocate_zeroed(&plan->ctx->allocator, 1, sizeof *run);
+    run = eddy__allocate_zeroed(&plan->ctx->allocator, 1, engine->run_size);
     if (!run)
         return eddy__fail_memory(err);
     if (options)
         memcpy(&run->options, options, options->size);
+    run->engine = engine;
     run->ctx = plan->ctx;
     run->plan = eddy_plan_retain(plan);
     eddy_session_retain(run->options.session);
@@ -173,11 +172,6 @@ void eddy_run_destroy(eddy_run *run)
     drop_fetches(run);
     for (size_t i = 0; i < run->plan->n_feeds; i++)
         eddy_tensor_release(run->feeds[i]);
-    eddy__frame_free_spares(run);
-    if (run->queue.base)
-        eddy__heap_recycle(&run->heap, run->queue.base,
-                           (size_t)(run->queue.end - run->queue.base) *
-                               sizeof *run->queue.base);
     eddy__resource_table_deinit(&run->named);
     uv_cond_destroy(&run->changed);
     uv_mutex_destroy(&run->mu);
@@ -380,7 +374,7 @@ static void finish(eddy_run *run)
 {
     if (!run->failed)
         deliver_fetches(run);
-    eddy__drive_end(run);
+    run->engine->end(run);
     if (run->failed)
         drop_fetches(run);
     eddy__resource_set_clear(&run->resources);
@@ -449,7 +443,7 @@ static driven drive_on(eddy_run *run, uint64_t budget)
 
         if (list)
             eddy__task_collect(run, list);
-        if (!eddy__drive(run, budget))
+        if (!run->engine->drive(run, budget))
             return DRIVEN_SOME;
         if (run->n_tasks == 0)
             return DRIVEN_ALL;
@@ -592,7 +586,7 @@ static void prepare(eddy_run *run)
     if (run->options.timeout_ns > 0 &&
         run->options.timeout_ns < UINT64_MAX - run->started_ns)
         run->deadline_ns = run->started_ns + run->options.timeout_ns;
-    eddy__drive_begin(run);
+    run->engine->begin(run);
 }
 
 eddy_status eddy_run_start(eddy_run *run, eddy_error *err)

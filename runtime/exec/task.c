@@ -7,7 +7,7 @@
  * it.  While it is under way its node counts as outstanding, which keeps its
  * iteration alive, and with it what a borrowed input points to.
  */
-#include "runtime/exec/token.h"
+#include "runtime/exec/run.h"
 
 #include "core/base/float_mode.h"
 #include "core/base/status.h"
@@ -34,7 +34,7 @@ static bool task_size(const eddy__kernel_node *node, size_t *out_size)
 }
 
 /* Moves the inputs into the task; the slots lose this node's claim. */
-static void claim_inputs(eddy__task *task)
+static void claim_inputs(eddy__task *task, eddy__value *values)
 {
     const eddy__step *step = task->step;
     uint32_t n_in = step->node->n_in, n_out = step->node->n_out;
@@ -45,7 +45,7 @@ static void claim_inputs(eddy__task *task)
     for (uint32_t i = 0; i < n_in + n_out; i++)
         indices[i] = i;
     for (uint32_t i = 0; i < n_in; i++) {
-        task->values[i] = eddy__take(&task->iteration->values[step->in[i]]);
+        task->values[i] = eddy__take(&values[step->in[i]]);
         task->values[i].uses = 1;
     }
     memset(task->values + n_in, 0, n_out * sizeof *task->values);
@@ -55,7 +55,7 @@ static void claim_inputs(eddy__task *task)
 }
 
 static eddy__task *new_task(eddy_run *run, const eddy__step *step,
-                            eddy__iteration *it)
+                            eddy__value *values, const eddy__place *at)
 {
     eddy__task *task;
     size_t size;
@@ -70,14 +70,14 @@ static eddy__task *new_task(eddy_run *run, const eddy__step *step,
     task->block_size = size;
     task->run = run;
     task->step = step;
-    task->iteration = it;
+    task->at = at;
     task->kernel = run->kernel;
     task->kernel.node = step->node;
-    task->kernel.iteration = it;
+    task->kernel.iteration = (void *)(uintptr_t)at;
     task->kernel.heap = NULL;
     task->kernel.resources = NULL;
     task->kernel.err = &task->error;
-    claim_inputs(task);
+    claim_inputs(task, values);
     run->n_tasks++;
     return task;
 }
@@ -105,13 +105,13 @@ static void free_task(eddy_run *run, eddy__task *task)
 
 /* ---- handing over ---- */
 
-static bool is_large(const eddy__step *step, const eddy__iteration *it)
+static bool is_large(const eddy__step *step, const eddy__value *values)
 {
     int64_t wanted =
         step->flags & EDDY__STEP_HEAVY ? LARGE_HEAVY_BYTES : LARGE_BYTES;
 
     for (uint32_t i = 0; i < step->node->n_in; i++) {
-        const eddy__value *v = &it->values[step->in[i]];
+        const eddy__value *v = &values[step->in[i]];
 
         if (v->kind == EDDY__CONSTANT || v->kind == EDDY__TENSOR)
             wanted -= (int64_t)v->as.tensor->bytes;
@@ -138,16 +138,15 @@ static void work(eddy__job *job)
 }
 
 bool eddy__task_offload(eddy_run *run, const eddy__step *step,
-                        eddy__iteration *it)
+                        eddy__value *values, const eddy__place *at, bool alone)
 {
-    bool alone = run->n_tasks == 0 && run->queue.head == run->queue.tail;
     eddy__task *task;
 
-    if (alone || !is_large(step, it))
+    if (alone || !is_large(step, values))
         return false;
-    task = new_task(run, step, it);
+    task = new_task(run, step, values, at);
     if (!task) {
-        eddy__run_raise_memory(run, step, it);
+        eddy__run_raise_memory(run, step, at);
         return true;
     }
     task->job.work = work;
@@ -167,7 +166,7 @@ static eddy_kernel *suspend(eddy_kernel *kernel)
     if (kernel != &run->kernel || run->suspended ||
         !(step->flags & EDDY__STEP_ASYNC))
         return NULL;
-    task = new_task(run, step, kernel->iteration);
+    task = new_task(run, step, kernel->values, kernel->iteration);
     if (!task)
         return NULL;
     task->is_suspended = true;
@@ -206,7 +205,7 @@ void eddy__task_settle_waits(eddy_run *run)
 
     if (!run->failed && is_stuck(run))
         eddy__run_raise(run, EDDY_FAILED_PRECONDITION, EDDY_E_STUCK,
-                        first->step, first->iteration,
+                        first->step, first->at,
                         "it waits for a queue that no other node can change "
                         "any more");
     for (eddy__task *task = first; run->failed && task; task = task->next_wait)
@@ -249,16 +248,16 @@ static bool forbids_files(const eddy_kernel *kernel)
 
 static int64_t iteration_of(const eddy_kernel *kernel)
 {
-    const eddy__iteration *it = kernel->iteration;
+    const eddy__place *at = kernel->iteration;
 
-    return it->index;
+    return at->index;
 }
 
 static uint8_t *mark_of(const eddy_kernel *kernel, uint32_t mark)
 {
-    const eddy__iteration *it = kernel->iteration;
+    const eddy__place *at = kernel->iteration;
 
-    return &it->marks[mark];
+    return &at->marks[mark];
 }
 
 static void log_line(const eddy_kernel *kernel, eddy_log_level level,
@@ -291,23 +290,6 @@ const eddy__services eddy__run_services = {
 
 /* ---- coming back ---- */
 
-/* Moves the outputs to their slots and sends them on. */
-static void propagate(eddy_run *run, eddy__task *task)
-{
-    const eddy__step *step = task->step;
-    eddy__iteration *it = task->iteration;
-    const eddy__value *outputs = task->values + step->node->n_in;
-
-    for (uint32_t i = 0; i < step->node->n_out; i++) {
-        it->values[step->out[i]] = outputs[i];
-        task->values[step->node->n_in + i].kind = EDDY__NONE;
-    }
-    if (!eddy__settle_outputs(run, step, it))
-        return;
-    eddy__send(run, step, it, false);
-    eddy__leave(run, it, 0);
-}
-
 static void collect(eddy_run *run, eddy__task *task)
 {
     run->n_suspended -= task->is_suspended;
@@ -316,10 +298,10 @@ static void collect(eddy_run *run, eddy__task *task)
         atomic_load_explicit(&run->stop, memory_order_relaxed))
         eddy__run_raise_stop(run);
     else if (!run->failed && task->status == EDDY_OK)
-        propagate(run, task);
+        run->engine->settle(run, task);
     else if (!run->failed)
         eddy__run_raise_kernel(run, task->status, &task->error, task->step,
-                               task->iteration);
+                               task->at);
     free_task(run, task);
 }
 

@@ -4,7 +4,7 @@
  * question, so nothing depends on time: the kernel under test must ask, and the
  * run must end as cancelled whatever the kernel has left behind.
  */
-#include "runtime/exec/drive.h"
+#include "runtime/exec/run.h"
 #include "tests/aid/loops.h"
 #include "tests/suites.h"
 

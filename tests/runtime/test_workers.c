@@ -2,7 +2,7 @@
  * Any number of workers and of parallel iterations: the same results, bit for
  * bit, and the same counts.
  */
-#include "runtime/exec/drive.h"
+#include "runtime/exec/dynamic/drive.h"
 #include "tests/aid/loops.h"
 #include "tests/aid/probe_ops.h"
 #include "tests/aid/random_program.h"

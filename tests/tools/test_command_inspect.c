@@ -61,6 +61,38 @@ static void check_contains(const command_result *r, const char *words)
                   r->out, r->err);
 }
 
+/* The recorded counting loop, in a pass before and in one after lowering. */
+START_TEST(a_graph_is_printed_after_a_pass)
+{
+    const char *graph = "tests/conformance/tf/functional/partitioned_call/"
+                        "graph.pb";
+    command_result before =
+        command_run("inspect", graph, "--fetch=y", "--dump-after=prune", NULL);
+    command_result after =
+        command_run("inspect", graph, "--fetch=y", "--dump-after=lower", NULL);
+
+    ck_assert_int_eq(before.status, 0);
+    ck_assert_int_eq(after.status, 0);
+    check_contains(&before, "PartitionedCall(");
+    ck_assert_ptr_null(strstr(after.out, "PartitionedCall("));
+    command_result_free(&before);
+    command_result_free(&after);
+}
+END_TEST
+
+START_TEST(a_pass_must_be_one)
+{
+    command_result r = command_run("inspect",
+                                   "tests/conformance/tf/functional/"
+                                   "partitioned_call/graph.pb",
+                                   "--fetch=y", "--dump-after=nonsense", NULL);
+
+    ck_assert_int_eq(r.status, 2);
+    ck_assert_ptr_nonnull(strstr(r.err, "prune, lower, references"));
+    command_result_free(&r);
+}
+END_TEST
+
 START_TEST(missing_ops_are_one_list_over_graph_and_functions)
 {
     command_result r;
@@ -247,5 +279,7 @@ TCase *command_inspect_tests(void)
     tcase_add_test(tc, counters_and_branches_are_printed);
     tcase_add_test(tc, what_one_branch_uses_is_a_hint);
     tcase_add_test(tc, functions_that_cannot_be_called_are_an_error);
+    tcase_add_test(tc, a_graph_is_printed_after_a_pass);
+    tcase_add_test(tc, a_pass_must_be_one);
     return tc;
 }

@@ -2,11 +2,11 @@
  * Moving values and tokens: what a node does when it has run.  Inline, since a
  * node's whole cost is a few of these.  @thread the driver
  */
-#ifndef EDDY_EXEC_TOKEN_H
-#define EDDY_EXEC_TOKEN_H
+#ifndef EDDY_EXEC_DYNAMIC_TOKEN_H
+#define EDDY_EXEC_DYNAMIC_TOKEN_H
 
 #include "runtime/exec/check.h"
-#include "runtime/exec/drive.h"
+#include "runtime/exec/dynamic/drive.h"
 
 /* ---- the queue ---- */
 
@@ -16,7 +16,7 @@ bool eddy__queue_grow(eddy_run *run);
 static inline void eddy__push(eddy_run *run, const eddy__step *step,
                               eddy__iteration *it, bool dead)
 {
-    eddy__queue *q = &run->queue;
+    eddy__queue *q = &eddy__dynamic_of(run)->queue;
     eddy__token *at = q->tail, *next = at + 1;
 
     *at = eddy__token_of(step, it, dead);
@@ -38,7 +38,7 @@ static inline eddy__token eddy__pop(eddy__queue *q)
 /* Puts a token before all others. */
 static inline void eddy__unpop(eddy_run *run, eddy__token token)
 {
-    eddy__queue *q = &run->queue;
+    eddy__queue *q = &eddy__dynamic_of(run)->queue;
 
     q->head = q->head == q->base ? q->end - 1 : q->head - 1;
     *q->head = token;
@@ -59,21 +59,6 @@ static inline void eddy__consume(eddy_run *run, eddy__value *slot)
         eddy__value_clear(&run->heap, slot);
 }
 
-/* The value of a slot for this consumer, who owns it from now on. */
-static inline eddy__value eddy__take(eddy__value *slot)
-{
-    eddy__value value = *slot;
-
-    if (!eddy__value_is_counted(slot))
-        return value;
-    if (slot->uses > 1) {
-        slot->uses--;
-        return eddy__value_copy(&value);
-    }
-    slot->kind = EDDY__NONE;
-    return value;
-}
-
 /* The same, and what it borrows from its frame becomes its own. */
 static inline eddy__value eddy__take_out(eddy__value *slot)
 {
@@ -89,7 +74,7 @@ static inline void eddy__put(eddy_run *run, const eddy__step *step, uint32_t i,
 {
     eddy__value *slot = &it->values[step->out[i]];
 
-    if (!eddy__check_value(run, step, i, &value, it))
+    if (!eddy__check_value(run, step, i, &value, &it->place))
         eddy__value_clear(&run->heap, &value);
     *slot = value;
     if (step->flags & EDDY__STEP_INLINE_OUT)
@@ -104,7 +89,7 @@ static inline void eddy__pass(eddy_run *run, const eddy__step *step, uint32_t i,
                               eddy__value *slot, eddy__iteration *it)
 {
     if (step->flags & EDDY__STEP_INLINE_OUT) {
-        if (eddy__check_value(run, step, i, slot, it))
+        if (eddy__check_value(run, step, i, slot, &it->place))
             it->values[step->out[i]] = *slot;
     } else {
         eddy__put(run, step, i, it, eddy__take(slot));
@@ -122,9 +107,11 @@ typedef struct eddy__outlet {
     bool is_direct; /* `next` is free, and the queue empty */
 } eddy__outlet;
 
-static inline eddy__outlet eddy__outlet_open(const eddy_run *run)
+static inline eddy__outlet eddy__outlet_open(eddy_run *run)
 {
-    return (eddy__outlet){.is_direct = run->queue.head == run->queue.tail};
+    const eddy__queue *q = &eddy__dynamic_of(run)->queue;
+
+    return (eddy__outlet){.is_direct = q->head == q->tail};
 }
 
 static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,

@@ -7,8 +7,8 @@
  * and ControlTrigger (TensorFlow's rules; frames/liveness.h has the firing
  * rule).
  */
-#include "runtime/exec/same.h"
-#include "runtime/exec/token.h"
+#include "runtime/exec/dynamic/same.h"
+#include "runtime/exec/dynamic/token.h"
 
 #include "core/base/status.h"
 
@@ -19,7 +19,7 @@
 
 bool eddy__queue_grow(eddy_run *run)
 {
-    eddy__queue *q = &run->queue;
+    eddy__queue *q = &eddy__dynamic_of(run)->queue;
     size_t n = (size_t)(q->end - q->base), head = (size_t)(q->head - q->base);
     size_t size = (n == 0 ? 64 : 2 * n) * sizeof(eddy__token);
     eddy__token *tokens = eddy__heap_allocate(&run->heap, size, &size);
@@ -63,7 +63,8 @@ static eddy__verdict merge_second(eddy_run *run, const eddy__step *merge,
         eddy__consume(run, slot);
     else
         eddy__run_raise(
-            run, EDDY_INVALID_ARGUMENT, EDDY_E_MERGE_TWO_LIVE, merge, it,
+            run, EDDY_INVALID_ARGUMENT, EDDY_E_MERGE_TWO_LIVE, merge,
+            &it->place,
             "inputs %u and %u are both live, and which comes first is a race; "
             "at most one may be, unless they are equal and value_index is not "
             "read",
@@ -225,7 +226,8 @@ static void enter_invariant(eddy_run *run, const eddy__step *step,
 {
     uint32_t slot = step->out[0];
 
-    if (!dead && !eddy__check_value(run, step, 0, &value, frame->oldest))
+    if (!dead && !eddy__check_value(run, step, 0, &value,
+                                    eddy__iteration_place(frame->oldest)))
         eddy__value_clear(&run->heap, &value);
     if (!dead) {
         frame->held[slot] = value;
@@ -271,7 +273,8 @@ static eddy__token run_exit(eddy_run *run, const eddy__step *step,
     eddy__iteration *parent = frame->parent;
 
     if (frame->exited[step->aux]) {
-        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_EXIT_TWICE, step, it,
+        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_EXIT_TWICE, step,
+                        &it->place,
                         "the Exit is live in a second iteration; it must read "
                         "output 0 of a Switch on the LoopCond");
         return no_token;
@@ -346,7 +349,8 @@ static inline uint32_t choose_output(eddy_run *run, const eddy__step *step,
     if (pred->kind != EDDY__SCALAR) {
         eddy_shape shape = pred->as.tensor->shape;
 
-        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE, step, it,
+        eddy__run_raise(run, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE, step,
+                        &it->place,
                         "the predicate has shape %s; it must be a scalar",
                         eddy__shape_print(&shape).text);
         return UINT32_MAX;
@@ -463,8 +467,8 @@ static const char *find_fault(const eddy__kernel_node *node, uint32_t i,
                : "set a shape that its shape function excludes for";
 }
 
-bool eddy__settle_outputs(eddy_run *run, const eddy__step *step,
-                          eddy__iteration *it)
+static bool settle_outputs(eddy_run *run, const eddy__step *step,
+                           eddy__iteration *it)
 {
     const eddy__kernel_node *node = step->node;
 
@@ -477,11 +481,12 @@ bool eddy__settle_outputs(eddy_run *run, const eddy__step *step,
             continue;
         fault = find_fault(node, i, slot);
         if (fault) {
-            eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_OUTPUT_MISSING, step, it,
-                            "the kernel has %s output %u", fault, i);
+            eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_OUTPUT_MISSING, step,
+                            &it->place, "the kernel has %s output %u", fault,
+                            i);
             return false;
         }
-        if (!eddy__check_value(run, step, i, slot, it)) {
+        if (!eddy__check_value(run, step, i, slot, &it->place)) {
             eddy__value_clear(&run->heap, slot);
             return false;
         }
@@ -508,6 +513,14 @@ static inline void aim_kernel(eddy_kernel *k, const eddy__step *step,
     k->node = step->node;
 }
 
+/* Is nothing else under way or ready? */
+static bool is_alone(eddy_run *run)
+{
+    const eddy__queue *q = &eddy__dynamic_of(run)->queue;
+
+    return run->n_tasks == 0 && q->head == q->tail;
+}
+
 /* The general case: references are counted, and the kernel may suspend. */
 static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
                               eddy__iteration *it)
@@ -518,10 +531,10 @@ static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
     if (run->failed || must_stop_now(run))
         return no_token;
     if ((step->flags & EDDY__STEP_OFFLOAD) && run->may_offload &&
-        eddy__task_offload(run, step, it))
+        eddy__task_offload(run, step, it->values, &it->place, is_alone(run)))
         return no_token;
     aim_kernel(k, step, it);
-    k->iteration = it;
+    k->iteration = &it->place;
     run->current = step;
     run->suspended = NULL;
     for (uint32_t i = 0; i < step->node->n_out; i++)
@@ -530,14 +543,14 @@ static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
     if (run->suspended)
         return no_token;
     if (status != EDDY_OK) {
-        eddy__run_raise_kernel(run, status, k->err, step, it);
+        eddy__run_raise_kernel(run, status, k->err, step, &it->place);
         return no_token;
     }
     if (must_stop(run)) /* the kernel may have given up half way */
         return no_token;
     if (!(step->flags & EDDY__STEP_INLINE_IN))
         consume_inputs(run, step, it);
-    if (!eddy__settle_outputs(run, step, it))
+    if (!settle_outputs(run, step, it))
         return no_token;
     return go_on(run, step, it, false);
 }
@@ -554,7 +567,8 @@ static bool are_scalars(eddy_run *run, const eddy__step *step,
                         eddy__iteration *it)
 {
     for (uint32_t i = 0; i < step->node->n_out; i++)
-        if (!eddy__check_value(run, step, i, &it->values[step->out[i]], it)) {
+        if (!eddy__check_value(run, step, i, &it->values[step->out[i]],
+                               &it->place)) {
             eddy__value_clear(&run->heap, &it->values[step->out[i]]);
             return false;
         }
@@ -573,7 +587,7 @@ static inline eddy__token run_scalar(eddy_run *run, const eddy__step *step,
         forget_scalars(step, it);
     status = step->kernel(k);
     if (__builtin_expect(status != EDDY_OK, 0)) {
-        eddy__run_raise_kernel(run, status, k->err, step, it);
+        eddy__run_raise_kernel(run, status, k->err, step, &it->place);
         return no_token;
     }
     if (EDDY__IS_CHECKED && !are_scalars(run, step, it))
@@ -635,41 +649,42 @@ static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
     return go_on(run, step, it, true);
 }
 
-void eddy__drive_begin(eddy_run *run)
+static void begin(eddy_run *run)
 {
     run->n_executed = 0;
-    if (!run->queue.base && !eddy__queue_grow(run))
+    if (!eddy__dynamic_of(run)->queue.base && !eddy__queue_grow(run))
         return;
-    run->root = eddy__frame_root(run);
-    if (!run->root)
+    eddy__dynamic_of(run)->root = eddy__frame_root(run);
+    if (!eddy__dynamic_of(run)->root)
         return;
     for (uint32_t i = 0; i < run->plan->n_roots; i++)
-        eddy__push(run, &run->steps[run->plan->roots[i]], run->root->oldest,
-                   false);
-    run->root->oldest->outstanding = run->plan->n_roots;
+        eddy__push(run, &run->steps[run->plan->roots[i]],
+                   eddy__dynamic_of(run)->root->oldest, false);
+    eddy__dynamic_of(run)->root->oldest->outstanding = run->plan->n_roots;
 }
 
 #ifdef EDDY_CHECKED
 
 void eddy__drive_shuffle(eddy_run *run, uint64_t seed)
 {
-    run->shuffle = seed;
+    eddy__dynamic_of(run)->shuffle = seed;
 }
 
 /* Lets any of the ready nodes be the next one. */
 static void shuffle_next(eddy_run *run)
 {
-    eddy__queue *q = &run->queue;
+    eddy__queue *q = &eddy__dynamic_of(run)->queue;
     const size_t room = (size_t)(q->end - q->base);
     const size_t n = (size_t)(q->tail - q->head + (ptrdiff_t)room) % room;
     eddy__token *other, token = *q->head;
 
     /* The multiplier and increment are Knuth's, of MMIX. */
-    run->shuffle = run->shuffle * UINT64_C(6364136223846793005) +
-                   UINT64_C(1442695040888963407);
-    other =
-        q->base +
-        ((size_t)(q->head - q->base) + (size_t)(run->shuffle >> 33) % n) % room;
+    eddy__dynamic_of(run)->shuffle =
+        eddy__dynamic_of(run)->shuffle * UINT64_C(6364136223846793005) +
+        UINT64_C(1442695040888963407);
+    other = q->base + ((size_t)(q->head - q->base) +
+                       (size_t)(eddy__dynamic_of(run)->shuffle >> 33) % n) %
+                          room;
     *q->head = *other;
     *other = token;
 }
@@ -685,7 +700,7 @@ static void shuffle_next(eddy_run *run)
  */
 static uint64_t drive_some(eddy_run *run, uint64_t n)
 {
-    eddy__queue *q = &run->queue;
+    eddy__queue *q = &eddy__dynamic_of(run)->queue;
     eddy__token token = {0};
 
     for (uint64_t i = 0; i < n; i++) {
@@ -698,7 +713,7 @@ static uint64_t drive_some(eddy_run *run, uint64_t n)
             if (q->head == q->tail || run->failed)
                 return i;
 #ifdef EDDY_CHECKED
-            if (run->shuffle != 0)
+            if (eddy__dynamic_of(run)->shuffle != 0)
                 shuffle_next(run);
 #endif
             token = eddy__pop(q);
@@ -713,9 +728,9 @@ static uint64_t drive_some(eddy_run *run, uint64_t n)
     return n;
 }
 
-bool eddy__drive(eddy_run *run, uint64_t budget)
+static bool drive(eddy_run *run, uint64_t budget)
 {
-    eddy__queue *q = &run->queue;
+    eddy__queue *q = &eddy__dynamic_of(run)->queue;
 
     while (!run->failed && !must_stop(run) && q->head != q->tail) {
         uint64_t n = budget < CLOCK_PERIOD ? budget : CLOCK_PERIOD;
@@ -732,11 +747,70 @@ bool eddy__drive(eddy_run *run, uint64_t budget)
     return true;
 }
 
-void eddy__drive_end(eddy_run *run)
+static void end(eddy_run *run)
 {
-    run->queue.head = run->queue.tail = run->queue.base;
-    while (run->frames)
-        eddy__frame_destroy(run, run->frames);
-    run->root = NULL;
+    eddy__dynamic_of(run)->queue.head = eddy__dynamic_of(run)->queue.tail =
+        eddy__dynamic_of(run)->queue.base;
+    while (eddy__dynamic_of(run)->frames)
+        eddy__frame_destroy(run, eddy__dynamic_of(run)->frames);
+    eddy__dynamic_of(run)->root = NULL;
     run->stats.live_executions += run->n_executed - run->stats.dead_executions;
 }
+
+/* Moves the outputs to their slots and sends them on. */
+static void settle(eddy_run *run, eddy__task *task)
+{
+    const eddy__step *step = task->step;
+    eddy__iteration *it = eddy__iteration_at(task->at);
+    eddy__value *outputs = task->values + step->node->n_in;
+
+    for (uint32_t i = 0; i < step->node->n_out; i++) {
+        it->values[step->out[i]] = outputs[i];
+        outputs[i].kind = EDDY__NONE;
+    }
+    if (!settle_outputs(run, step, it))
+        return;
+    eddy__send(run, step, it, false);
+    eddy__leave(run, it, 0);
+}
+
+/* ---- between executions ---- */
+
+static bool init(eddy_run *run)
+{
+    const eddy_allocator *a = &run->ctx->allocator;
+    const size_t n = run->plan->n_frames;
+    eddy__dynamic *d = eddy__dynamic_of(run);
+
+    d->spare_frames = eddy__allocate_zeroed(a, n, sizeof(void *));
+    d->spare_iterations = eddy__allocate_zeroed(a, n, sizeof(void *));
+    return d->spare_frames && d->spare_iterations;
+}
+
+static void deinit(eddy_run *run)
+{
+    const eddy_allocator *a = &run->ctx->allocator;
+    const size_t n = run->plan->n_frames;
+    eddy__dynamic *d = eddy__dynamic_of(run);
+    eddy__queue *q = &d->queue;
+
+    if (d->spare_frames && d->spare_iterations)
+        eddy__frame_free_spares(run);
+    if (q->base)
+        eddy__heap_recycle(&run->heap, q->base,
+                           (size_t)(q->end - q->base) * sizeof *q->base);
+    eddy__free(a, d->spare_frames, n, sizeof(void *));
+    eddy__free(a, d->spare_iterations, n, sizeof(void *));
+}
+
+const eddy__engine eddy__dynamic_engine = {
+    .name = "dynamic",
+    .run_size = sizeof(eddy__dynamic),
+    .init = init,
+    .deinit = deinit,
+    .begin = begin,
+    .drive = drive,
+    .settle = settle,
+    .end = end,
+    .where = eddy__dynamic_where,
+};

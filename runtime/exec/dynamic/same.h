@@ -1,6 +1,6 @@
 /* Are two values the same to whoever reads them? */
-#ifndef EDDY_EXEC_SAME_H
-#define EDDY_EXEC_SAME_H
+#ifndef EDDY_EXEC_DYNAMIC_SAME_H
+#define EDDY_EXEC_DYNAMIC_SAME_H
 
 #include "core/value/value.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/exec/same.h"
+#include "runtime/exec/dynamic/same.h"
 
 #include "core/value/dtype.h"
 #include "core/value/shape.h"

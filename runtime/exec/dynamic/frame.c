@@ -6,7 +6,7 @@
  * Enter of the frame has arrived.  A frame is done when all its Enters have
  * arrived and no iteration is left; it then tells its parent which Exits died.
  */
-#include "runtime/exec/token.h"
+#include "runtime/exec/dynamic/token.h"
 
 #include "core/base/status.h"
 
@@ -57,12 +57,12 @@ static size_t iteration_size(const eddy__plan_frame *plan)
 /* A clean iteration: no slot holds a reference and it has no children. */
 static eddy__iteration *new_iteration(eddy_run *run, eddy__frame *frame)
 {
-    eddy__iteration *it = run->spare_iterations[frame->id];
+    eddy__iteration *it = eddy__dynamic_of(run)->spare_iterations[frame->id];
     carver c = {0};
     size_t size;
 
     if (it) {
-        run->spare_iterations[frame->id] = it->next;
+        eddy__dynamic_of(run)->spare_iterations[frame->id] = it->next;
         return it;
     }
     size = iteration_size(frame->plan);
@@ -84,8 +84,8 @@ static inline void recycle_iteration(eddy_run *run, eddy__iteration *it)
     if (plan->has_counted)
         for (uint32_t i = plan->n_invariants; i < plan->n_slots; i++)
             eddy__value_clear(&run->heap, &it->values[i]);
-    it->next = run->spare_iterations[id];
-    run->spare_iterations[id] = it;
+    it->next = eddy__dynamic_of(run)->spare_iterations[id];
+    eddy__dynamic_of(run)->spare_iterations[id] = it;
 }
 
 /* Gives values of replayed Enters that have come to a new iteration. */
@@ -151,7 +151,9 @@ static bool count_iteration(eddy_run *run, eddy__frame *frame)
         return true;
     if (limit > 0 && run->stats.iterations >= limit) {
         eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_ITERATIONS,
-                        NULL, frame->newest ? frame->newest : frame->parent,
+                        NULL,
+                        eddy__iteration_place(frame->newest ? frame->newest
+                                                            : frame->parent),
                         "the limit of %llu iterations is reached in frame "
                         "'%s'",
                         (unsigned long long)limit, frame->plan->name);
@@ -169,7 +171,7 @@ eddy__iteration *eddy__frame_iterate(eddy_run *run, eddy__frame *frame)
         return NULL;
     it = new_iteration(run, frame);
     if (!it) {
-        eddy__run_raise_memory(run, NULL, frame->newest);
+        eddy__run_raise_memory(run, NULL, eddy__iteration_place(frame->newest));
         return NULL;
     }
     begin_iteration(run, frame, it);
@@ -211,12 +213,12 @@ static void carve_frame(const eddy__plan_frame *plan, carver *c,
 static eddy__frame *new_frame(eddy_run *run, uint32_t id)
 {
     const eddy__plan_frame *plan = &run->plan->frames[id];
-    eddy__frame *frame = run->spare_frames[id];
+    eddy__frame *frame = eddy__dynamic_of(run)->spare_frames[id];
     carver c = {0};
     size_t size;
 
     if (frame) {
-        run->spare_frames[id] = frame->next;
+        eddy__dynamic_of(run)->spare_frames[id] = frame->next;
         return frame;
     }
     carve_frame(plan, &c, NULL);
@@ -256,10 +258,10 @@ static void reset_frame(eddy__frame *frame, eddy__iteration *parent)
 static void link_frame(eddy_run *run, eddy__frame *frame)
 {
     frame->previous = NULL;
-    frame->next = run->frames;
-    if (run->frames)
-        run->frames->previous = frame;
-    run->frames = frame;
+    frame->next = eddy__dynamic_of(run)->frames;
+    if (eddy__dynamic_of(run)->frames)
+        eddy__dynamic_of(run)->frames->previous = frame;
+    eddy__dynamic_of(run)->frames = frame;
 }
 
 static eddy__frame *start_frame(eddy_run *run, uint32_t id,
@@ -269,7 +271,7 @@ static eddy__frame *start_frame(eddy_run *run, uint32_t id,
     eddy__frame *frame = new_frame(run, id);
 
     if (!frame) {
-        eddy__run_raise_memory(run, enter, parent);
+        eddy__run_raise_memory(run, enter, eddy__iteration_place(parent));
         return NULL;
     }
     reset_frame(frame, parent);
@@ -297,7 +299,8 @@ eddy__frame *eddy__frame_enter(eddy_run *run, eddy__iteration *it,
         return frame;
     if (limit > 0 && run->stats.frames >= limit) {
         eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_FRAMES,
-                        enter, it, "the limit of %llu frames is reached",
+                        enter, &it->place,
+                        "the limit of %llu frames is reached",
                         (unsigned long long)limit);
         return NULL;
     }
@@ -335,11 +338,11 @@ void eddy__frame_destroy(eddy_run *run, eddy__frame *frame)
     if (frame->previous)
         frame->previous->next = frame->next;
     else
-        run->frames = frame->next;
+        eddy__dynamic_of(run)->frames = frame->next;
     if (frame->next)
         frame->next->previous = frame->previous;
-    frame->next = run->spare_frames[frame->id];
-    run->spare_frames[frame->id] = frame;
+    frame->next = eddy__dynamic_of(run)->spare_frames[frame->id];
+    eddy__dynamic_of(run)->spare_frames[frame->id] = frame;
 }
 
 void eddy__frame_free_spares(eddy_run *run)
@@ -348,12 +351,12 @@ void eddy__frame_free_spares(eddy_run *run)
         eddy__iteration *it;
         eddy__frame *frame;
 
-        while ((it = run->spare_iterations[id])) {
-            run->spare_iterations[id] = it->next;
+        while ((it = eddy__dynamic_of(run)->spare_iterations[id])) {
+            eddy__dynamic_of(run)->spare_iterations[id] = it->next;
             eddy__heap_recycle(&run->heap, it, it->block_size);
         }
-        while ((frame = run->spare_frames[id])) {
-            run->spare_frames[id] = frame->next;
+        while ((frame = eddy__dynamic_of(run)->spare_frames[id])) {
+            eddy__dynamic_of(run)->spare_frames[id] = frame->next;
             eddy__heap_recycle(&run->heap, frame, frame->block_size);
         }
     }

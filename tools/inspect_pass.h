@@ -1,0 +1,14 @@
+/* The graph as a pass of planning leaves it, for `eddy inspect`. */
+#ifndef EDDY_TOOLS_INSPECT_PASS_H
+#define EDDY_TOOLS_INSPECT_PASS_H
+
+#include "tools/program.h"
+
+/*
+ * Plans what the options ask of the graph, and prints the graph as it is after
+ * the pass `dump_after`, a node a line.  Complains when it fails.
+ */
+EDDY_MUST_USE eddy__exit eddy__inspect_pass(eddy__program *program,
+                                            const eddy__options *options);
+
+#endif
