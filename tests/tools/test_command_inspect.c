@@ -66,10 +66,10 @@ START_TEST(a_graph_is_printed_after_a_pass)
 {
     const char *graph = "tests/conformance/tf/functional/partitioned_call/"
                         "graph.pb";
-    command_result before =
-        command_run("inspect", graph, "--fetch=y", "--dump-after=prune", NULL);
-    command_result after =
-        command_run("inspect", graph, "--fetch=y", "--dump-after=lower", NULL);
+    command_result before = command_run("inspect", graph, "--fetch=y",
+                                        "--feed=x", "--dump-after=prune", NULL);
+    command_result after = command_run("inspect", graph, "--fetch=y",
+                                       "--feed=x", "--dump-after=lower", NULL);
 
     ck_assert_int_eq(before.status, 0);
     ck_assert_int_eq(after.status, 0);
