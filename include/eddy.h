@@ -19,6 +19,7 @@
 #include "eddy/nnc.h"
 #include "eddy/npy.h"
 #include "eddy/onnx_loop.h"
+#include "eddy/onnx_model.h"
 #include "eddy/op.h"
 #include "eddy/plan.h"
 #include "eddy/run.h"

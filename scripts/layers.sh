@@ -15,6 +15,7 @@ BEGIN {
     may["frontends"]     = "core frames"
     may["autodiff"]      = "core frames"
     may["interop"]       = "core frames"
+    may["interop/onnx"]  = "core frames frontends interop"
     may["runtime/plan"]  = "core frames"
     may["runtime/exec"]  = "core frames runtime/plan"
     may["runtime/eager"] = "core frames frontends"
@@ -33,7 +34,7 @@ BEGIN {
     wrapper["dnnl.h"]         = "ops"
     wrapper["sleef.h"]        = "ops"
     wrapper["Random123/philox.h"] = "ops"
-    wrapper["protobuf-c/protobuf-c.h"] = "interop"
+    wrapper["protobuf-c/protobuf-c.h"] = "interop interop/onnx"
     wrapper["jansson.h"]      = "tools"
     wrapper["check.h"]        = "tests"
 
@@ -64,13 +65,15 @@ function is_below(list, path,    folder, n, i)
     return 0
 }
 
-# The folder that the table speaks of: runtime/x, else the first part.
+# The folder that the table speaks of: runtime/x, interop/onnx, else the first
+# part.
 function folder_of(path,    part, n)
 {
     n = split(path, part, "/")
     if (n == 1)
         return ""
-    if (part[1] == "runtime" && n > 2)
+    if (n > 2 && (part[1] == "runtime" ||
+                  (part[1] == "interop" && part[2] == "onnx")))
         return part[1] "/" part[2]
     return part[1]
 }

@@ -1,10 +1,9 @@
 #include "interop/graphdef/foreign.h"
 
 #include "core/base/status.h"
-#include "interop/graphdef/wire.h"
+#include "interop/shared/wire.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,8 +85,12 @@ static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
     return false;
 }
 
-/* The fields of a message of numbers and messages; false if it is none. */
-static bool read_outline(const uint8_t *at, size_t length, outline *out)
+/*
+ * The fields of a message of numbers and messages; false if it is none.  With
+ * `is_cut` the bytes are the first ones of a longer message.
+ */
+static bool read_outline(const uint8_t *at, size_t length, bool is_cut,
+                         outline *out)
 {
     const uint8_t *end = at + length;
     uint64_t tag, value;
@@ -102,6 +105,9 @@ static bool read_outline(const uint8_t *at, size_t length, outline *out)
         } else if ((tag & 7) == 2 && value <= (uint64_t)(end - at)) {
             out->messages |= UINT32_C(1) << (tag >> 3);
             at += value;
+        } else if ((tag & 7) == 2 && is_cut) {
+            out->messages |= UINT32_C(1) << (tag >> 3);
+            return true;
         } else {
             return false;
         }
@@ -127,6 +133,13 @@ static bool is_saved_model(const outline *o)
     return o->numbers == UINT32_C(1) << 1 && o->messages == UINT32_C(1) << 2;
 }
 
+bool eddy__foreign_is_onnx(const void *bytes, size_t length)
+{
+    outline o;
+
+    return length > 0 && read_outline(bytes, length, true, &o) && is_onnx(&o);
+}
+
 eddy_status eddy__foreign_bytes(const void *bytes, size_t length,
                                 eddy_error *err)
 {
@@ -138,12 +151,12 @@ eddy_status eddy__foreign_bytes(const void *bytes, size_t length,
         return fail(err, "a GraphDef in text form",
                     "in TensorFlow, write it with tf.io.write_graph(..., "
                     "as_text=False)");
-    if (!read_outline(bytes, length, &o))
+    if (!read_outline(bytes, length, false, &o))
         return EDDY_OK;
     if (is_onnx(&o))
         return fail(err, "an ONNX model",
-                    "convert it to a TensorFlow graph and freeze that, or "
-                    "build it by the calls of eddy/onnx_loop.h");
+                    "load it with eddy_onnx_load, which the command does by "
+                    "itself");
     if (is_saved_model(&o))
         return fail_saved_model(err, "a SavedModel");
     return EDDY_OK;

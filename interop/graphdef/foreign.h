@@ -7,6 +7,7 @@
 
 #include "eddy/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -17,7 +18,11 @@
 eddy_status eddy__foreign_bytes(const void *bytes, size_t length,
                                 eddy_error *err);
 
-/* The same of a path, which may be the folder of a SavedModel. */
+/* Do the first bytes of a file look like those of an ONNX model? */
+bool eddy__foreign_is_onnx(const void *bytes, size_t length);
+
+/* The same as eddy__foreign_bytes of a path, which may be the folder of a
+ * SavedModel. */
 eddy_status eddy__foreign_path(const char *path, eddy_error *err);
 
 #endif

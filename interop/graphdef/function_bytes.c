@@ -19,8 +19,10 @@ eddy_status eddy__unpack_attr(eddy__scratch *scratch, const eddy_attr *attr,
     if (attr->kind != EDDY_ATTR_OPAQUE)
         return eddy__write_attr(scratch, attr, out_value, err);
     bytes = attr->as.strings[0];
-    EDDY_TRY(eddy__wire_check(&eddy__pb__attr_value__descriptor, bytes.data,
-                              bytes.length, &summary, err));
+    EDDY_TRY(eddy__wire_check(
+        &eddy__graphdef_format, &eddy__pb__attr_value__descriptor,
+        (eddy__message){(const uint8_t *)bytes.data, bytes.length}, &summary,
+        err));
     *out_value = eddy__pb__attr_value__unpack(&scratch->protobuf, bytes.length,
                                               (const uint8_t *)bytes.data);
     return *out_value ? EDDY_OK : eddy__scratch_fail(scratch, err);
@@ -38,8 +40,9 @@ static eddy_status read_bound(const eddy_graph *graph, eddy_string bytes,
     eddy_graph *library = NULL;
     eddy_status status;
 
-    EDDY_TRY(eddy__wire_check(&eddy__pb__function_def__descriptor,
-                              message.bytes, message.length, &summary, err));
+    EDDY_TRY(eddy__wire_check(&eddy__graphdef_format,
+                              &eddy__pb__function_def__descriptor, message,
+                              &summary, err));
     EDDY_TRY(eddy__graph_create(graph->ctx, budget, &library, err));
     library->reader = graph->reader;
     eddy__scratch_init(&loader.scratch, library->arena.allocator,

@@ -460,8 +460,10 @@ static eddy_status write_opaque(eddy__scratch *scratch, const eddy_attr *attr,
     eddy__wire_field field;
     unsigned n = 0;
 
-    EDDY_TRY(eddy__wire_check(&eddy__pb__attr_value__descriptor, bytes.data,
-                              bytes.length, &summary, err));
+    EDDY_TRY(eddy__wire_check(
+        &eddy__graphdef_format, &eddy__pb__attr_value__descriptor,
+        (eddy__message){(const uint8_t *)bytes.data, bytes.length}, &summary,
+        err));
     if (!value || !fields)
         return eddy__scratch_fail(scratch, err);
     eddy__pb__attr_value__init(value);

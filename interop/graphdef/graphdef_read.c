@@ -17,6 +17,13 @@ enum {
     NODE_ATTR = 5,
 };
 
+const eddy__wire_format eddy__graphdef_format = {
+    .max_depth = 64,
+    .node = &eddy__pb__node_def__descriptor,
+    .function = &eddy__pb__function_def__descriptor,
+    .attr = &eddy__pb__attr_value__descriptor,
+};
+
 /* Longest part of an input that a message repeats. */
 #define SHOWN 80
 
@@ -426,8 +433,9 @@ static eddy_status read_within(eddy_context *ctx, eddy__message message,
     eddy_graph *graph = NULL;
     eddy_status status;
 
-    status = eddy__wire_check(&eddy__pb__graph_def__descriptor, message.bytes,
-                              message.length, &summary, err);
+    status = eddy__wire_check(&eddy__graphdef_format,
+                              &eddy__pb__graph_def__descriptor, message,
+                              &summary, err);
     if (status != EDDY_OK) {
         EDDY_TRY(eddy__foreign_bytes(message.bytes, message.length, err));
         return status;

@@ -10,8 +10,8 @@
 
 #include "core/graph/graph.h"
 #include "interop/graphdef/graphdef.pb-c.h"
-#include "interop/graphdef/wire.h"
 #include "interop/shared/scratch.h"
+#include "interop/shared/wire.h"
 
 /* The attribute of an _Arg that TensorFlow keeps in a map of the FunctionDef.
  */
@@ -35,11 +35,8 @@ typedef struct eddy__loader {
     struct eddy__made_tensor *tensors; /* of the node that is being read */
 } eddy__loader;
 
-/* The bytes of a message inside the input. */
-typedef struct eddy__message {
-    const uint8_t *bytes;
-    size_t length;
-} eddy__message;
+/* How GraphDefs and their parts are walked: at most 64 messages deep. */
+extern const eddy__wire_format eddy__graphdef_format;
 
 /* Fails with what is being read; INVALID_ARGUMENT. */
 eddy_status eddy__load_fail(const eddy__loader *loader, eddy_detail detail,

@@ -32,7 +32,7 @@ static const struct {
     {"node {\n  name: \"x\"\n  op: \"NoOp\"\n}\n", 35, "text form", "as_text"},
     {"# a graph\n\n  versions { producer: 21 }", 37, "text form", "as_text"},
     {"library{}", 9, "text form", "as_text"},
-    {onnx, sizeof onnx - 1, "ONNX", "convert"},
+    {onnx, sizeof onnx - 1, "ONNX", "eddy_onnx_load"},
     {saved, sizeof saved - 1, "SavedModel", "freeze"},
 };
 

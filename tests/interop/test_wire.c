@@ -1,7 +1,7 @@
 /* What the walk over the bytes of a GraphDef refuses, and where. */
-#include "interop/graphdef/wire.h"
+#include "interop/shared/wire.h"
 
-#include "interop/graphdef/graphdef.pb-c.h"
+#include "interop/graphdef/loader.h"
 #include "tests/aid/wire_writer.h"
 #include "tests/suites.h"
 
@@ -19,8 +19,9 @@ static void setup(void)
 
 static eddy_status check_graph(const void *bytes, size_t length)
 {
-    return eddy__wire_check(&eddy__pb__graph_def__descriptor, bytes, length,
-                            &summary, &err);
+    return eddy__wire_check(&eddy__graphdef_format,
+                            &eddy__pb__graph_def__descriptor,
+                            (eddy__message){bytes, length}, &summary, &err);
 }
 
 typedef struct bad {
@@ -172,11 +173,15 @@ START_TEST(bounds_the_depth_of_messages)
 
     /* 1 + 3 * 21 = 64. */
     ck_assert_int_eq(
-        eddy__wire_check(type, bytes + at, sizeof bytes - at, &summary, &err),
+        eddy__wire_check(&eddy__graphdef_format, type,
+                         (eddy__message){bytes + at, sizeof bytes - at},
+                         &summary, &err),
         EDDY_OK);
     at = nest(bytes, sizeof bytes, 22);
     ck_assert_int_eq(
-        eddy__wire_check(type, bytes + at, sizeof bytes - at, &summary, &err),
+        eddy__wire_check(&eddy__graphdef_format, type,
+                         (eddy__message){bytes + at, sizeof bytes - at},
+                         &summary, &err),
         EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(err.detail, EDDY_E_TOO_DEEP);
     ck_assert_ptr_nonnull(strstr(err.message, "at byte "));

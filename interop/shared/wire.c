@@ -1,7 +1,6 @@
-#include "interop/graphdef/wire.h"
+#include "interop/shared/wire.h"
 
 #include "core/base/status.h"
-#include "interop/graphdef/graphdef.pb-c.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -25,9 +24,10 @@ typedef struct level {
 } level;
 
 typedef struct walk {
+    const eddy__wire_format *format;
     const uint8_t *bytes;
     size_t at;
-    level levels[EDDY__WIRE_MAX_DEPTH];
+    level levels[EDDY__WIRE_MOST_DEPTH];
     size_t depth;
     const uint8_t *node; /* the name of the node that the walk is in */
     size_t node_length;
@@ -192,13 +192,13 @@ static eddy_status check_packed(walk *w, const ProtobufCFieldDescriptor *field,
 
 static void count(walk *w, const ProtobufCMessageDescriptor *type)
 {
-    if (type == &eddy__pb__node_def__descriptor) {
+    if (type == w->format->node) {
         w->summary.n_nodes++;
         w->node_length = 0;
-    } else if (type == &eddy__pb__function_def__descriptor) {
+    } else if (type == w->format->function) {
         w->summary.n_functions++;
         w->node_length = 0;
-    } else if (type == &eddy__pb__attr_value__descriptor) {
+    } else if (type == w->format->attr) {
         w->summary.n_attrs++;
     }
 }
@@ -206,10 +206,10 @@ static void count(walk *w, const ProtobufCMessageDescriptor *type)
 static eddy_status enter(walk *w, const ProtobufCMessageDescriptor *type,
                          size_t length)
 {
-    if (w->depth == EDDY__WIRE_MAX_DEPTH)
+    if (w->depth == w->format->max_depth)
         return fail_at(w, EDDY_E_TOO_DEEP, w->at,
-                       "messages nested more than %d deep",
-                       EDDY__WIRE_MAX_DEPTH);
+                       "messages nested more than %zu deep",
+                       w->format->max_depth);
     count(w, type);
     w->levels[w->depth++] = (level){.type = type, .end = w->at + length};
     return EDDY_OK;
@@ -250,7 +250,7 @@ read_known_bytes(walk *w, const ProtobufCFieldDescriptor *field, size_t length)
 
     switch (field->type) {
     case PROTOBUF_C_TYPE_STRING:
-        if (top->type == &eddy__pb__node_def__descriptor) {
+        if (top->type == w->format->node) {
             if (strcmp(field->name, "name") == 0) {
                 w->node = w->bytes + w->at;
                 w->node_length = length;
@@ -293,7 +293,7 @@ static eddy_status read_value(walk *w, const ProtobufCFieldDescriptor *field,
     case WIRE_GROUP:
     case WIRE_END_GROUP:
         return fail_at(w, EDDY_E_MALFORMED, start,
-                       "a group, which a GraphDef does not have");
+                       "a group, which no such file has");
     default:
         return fail_at(w, EDDY_E_MALFORMED, start,
                        "wire type %u does not exist", (unsigned)wire);
@@ -328,12 +328,15 @@ static eddy_status read_field(walk *w)
     return read_value(w, field, wire, start);
 }
 
-eddy_status eddy__wire_check(const ProtobufCMessageDescriptor *type,
-                             const void *bytes, size_t length,
+eddy_status eddy__wire_check(const eddy__wire_format *format,
+                             const ProtobufCMessageDescriptor *type,
+                             eddy__message message,
                              eddy__wire_summary *out_summary, eddy_error *err)
 {
-    walk w = {.bytes = bytes, .err = err};
+    const size_t length = message.length;
+    walk w = {.format = format, .bytes = message.bytes, .err = err};
 
+    assert(format->max_depth <= EDDY__WIRE_MOST_DEPTH);
     if (length > EDDY__WIRE_MAX_BYTES)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
                           "%zu bytes; a protocol buffer has at most %zu",

@@ -15,11 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Messages inside messages, the outermost one included. */
-#define EDDY__WIRE_MAX_DEPTH 64
+/* Messages inside messages that any format may have. */
+#define EDDY__WIRE_MOST_DEPTH 128
 
 /* Protocol buffers end here: lengths are signed 32-bit numbers. */
 #define EDDY__WIRE_MAX_BYTES ((size_t)INT32_MAX)
+
+/* The bytes of a message inside the input. */
+typedef struct eddy__message {
+    const uint8_t *bytes;
+    size_t length;
+} eddy__message;
 
 /* What the walk counts, at every depth: a bound for what is built from it. */
 typedef struct eddy__wire_summary {
@@ -29,14 +35,21 @@ typedef struct eddy__wire_summary {
     size_t n_attrs;
 } eddy__wire_summary;
 
+/* What the walk knows of a format of files. */
+typedef struct eddy__wire_format {
+    size_t max_depth; /* messages inside messages, the outermost one included;
+                         at most EDDY__WIRE_MOST_DEPTH */
+    const ProtobufCMessageDescriptor *node, *function, *attr; /* are counted */
+} eddy__wire_format;
+
 /*
  * Walks a message of type `type`.  Errors, all INVALID_ARGUMENT and with the
  * byte offset: EDDY_E_MALFORMED; EDDY_E_TOO_DEEP; EDDY_E_ATTR_KIND, with the
  * node, for an attribute with two values; EDDY_E_SIZE above the limit.
  */
 EDDY_MUST_USE eddy_status eddy__wire_check(
-    const ProtobufCMessageDescriptor *type, const void *bytes, size_t length,
-    eddy__wire_summary *out_summary, eddy_error *err);
+    const eddy__wire_format *format, const ProtobufCMessageDescriptor *type,
+    eddy__message message, eddy__wire_summary *out_summary, eddy_error *err);
 
 /* A place in the fields of a message that has passed the check. */
 typedef struct eddy__wire {

@@ -1,0 +1,100 @@
+/*
+ * ONNX models to graphs.
+ *
+ * A model becomes nodes of eddy's own: operators the ops that mean the same,
+ * Loop, If, Scan and SequenceMap the primitives Enter, Merge, Switch,
+ * NextIteration and Exit with TensorArrays and lists, local functions what is
+ * in them.  So one executor runs it, and gradients go through its loops and
+ * branches.  IR versions 3 to 14, opsets to 28; docs/onnx.md says which
+ * operators.
+ *
+ * Reading is safe on bytes of any origin: depth and sizes are checked before
+ * anything is unpacked, and memory is bounded by `max_bytes`.
+ */
+#ifndef EDDY_ONNX_MODEL_H
+#define EDDY_ONNX_MODEL_H
+
+#include "eddy/graph.h"
+#include "eddy/limits.h"
+
+EDDY_BEGIN_DECLS
+
+typedef struct eddy_onnx_model eddy_onnx_model;
+
+typedef struct eddy_onnx_options {
+    size_t size;        /* sizeof(eddy_onnx_options) */
+    uint64_t max_bytes; /* memory while loading, but for tensors in files;
+                           0: 16 times the input + 64 MiB */
+    const eddy_limits *limits; /* NULL: none; the lesser one holds */
+    /*
+     * Tensors may have their data in files beneath the folder of the model, of
+     * max_bytes at most in all (0: any), through no link.
+     */
+    bool external_data;
+} eddy_onnx_options;
+
+/*
+ * Sets limits fit for files of unknown origin: 262,144 nodes, 64 MiB, 0.4
+ * seconds.  Other members stay.
+ */
+EDDY_API void eddy_onnx_options_untrusted(eddy_onnx_options *options);
+
+typedef enum eddy_onnx_kind {
+    EDDY_ONNX_TENSOR,
+    EDDY_ONNX_SEQUENCE,         /* of tensors */
+    EDDY_ONNX_OPTIONAL,         /* a tensor or nothing */
+    EDDY_ONNX_OPTIONAL_SEQUENCE /* a sequence of tensors or nothing */
+} eddy_onnx_kind;
+
+/* An input or output of a model; borrowed from it. */
+typedef struct eddy_onnx_port {
+    const char *name;   /* the model's */
+    eddy_output output; /* where it is fed or fetched */
+    eddy_onnx_kind kind;
+    eddy_dtype dtype; /* of the tensor, or of those inside */
+    eddy_shape shape; /* of the tensor, as declared; unknown parts are -1 */
+    bool has_default; /* an input that need not be fed */
+} eddy_onnx_port;
+
+/*
+ * Reads `length` bytes of a ModelProto; `options` may be NULL.  Errors:
+ * INVALID_ARGUMENT, EDDY_E_MALFORMED with the byte offset, or what is wrong
+ * with the model or a node, with its name; NOT_FOUND, EDDY_E_UNKNOWN_OP, with
+ * all operators that eddy has not and how often each is used; UNIMPLEMENTED for
+ * what eddy has not of an operator; RESOURCE_EXHAUSTED.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_onnx_read(eddy_context *ctx, const void *bytes, size_t length,
+               const eddy_onnx_options *options, eddy_onnx_model **out_model,
+               eddy_error *err);
+
+/* The same from a file; with external data, from its folder too. */
+EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_load(
+    eddy_context *ctx, const char *path, const eddy_onnx_options *options,
+    eddy_onnx_model **out_model, eddy_error *err);
+
+/* Accepts NULL; frees the graph too unless it was taken. */
+EDDY_API void eddy_onnx_model_destroy(eddy_onnx_model *model);
+
+/* Borrowed from the model; nodes may be added. */
+EDDY_API eddy_graph *eddy_onnx_model_graph(const eddy_onnx_model *model);
+
+/* The graph, which is the caller's from now on; the model borrows it. */
+EDDY_API eddy_graph *eddy_onnx_model_take_graph(eddy_onnx_model *model);
+
+/* In the order of the model's graph. */
+EDDY_API const eddy_onnx_port *
+eddy_onnx_model_inputs(const eddy_onnx_model *model, size_t *out_n);
+EDDY_API const eddy_onnx_port *
+eddy_onnx_model_outputs(const eddy_onnx_model *model, size_t *out_n);
+
+/* The input or output of that name, an input if both have it; or NULL. */
+EDDY_API const eddy_onnx_port *
+eddy_onnx_model_find(const eddy_onnx_model *model, const char *name);
+
+/* Do the first bytes of a file look like those of a model?  @thread any */
+EDDY_API bool eddy_onnx_is_model(const void *bytes, size_t length);
+
+EDDY_END_DECLS
+
+#endif
