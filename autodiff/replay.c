@@ -20,8 +20,8 @@
 #include "autodiff/walk.h"
 
 #include "core/base/status.h"
+#include "core/graph/copy.h"
 #include "core/graph/name.h"
-#include "frames/unroll/node_copy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -335,8 +335,11 @@ static void enter_values(copying *c, eddy_node gate)
 static void copy_node(copying *c, eddy_node node)
 {
     eddy__walk *w = c->w;
-    eddy__node_copy copy = {.of = node,
-                            .name = free_name(c, node_at(c, node)->name)};
+    eddy__copier copier = {.arena = &w->arena};
+    eddy__node_copy copy = {.of = node_at(c, node),
+                            .name = free_name(c, node_at(c, node)->name),
+                            .drops_class = true,
+                            .shares_resource = true};
 
     if (copy.name && w->flow.role[node] == EDDY__ROLE_ENTER) {
         const uint32_t id = w->analysis->output_frame[node];
@@ -347,7 +350,7 @@ static void copy_node(copying *c, eddy_node node)
     }
     if (w->status == EDDY_OK)
         w->status =
-            eddy__copy_node(w->graph, &copy, &w->arena, &c->copy[node], w->err);
+            eddy__copy_add(&copier, w->graph, &copy, &c->copy[node], w->err);
 }
 
 static void connect(copying *c, eddy_node node)

@@ -10,11 +10,13 @@
 #
 #   inspect   what `eddy inspect` prints
 #   grad      the graphs that `eddy grad` writes for each recorded gradient, at
-#             order 1 and 2, and what it prints or complains of
+#             orders 1 to 3, and what it prints or complains of
+#   rewrites  the graph as it is saved, lowered and unrolled (scripts/rewrites.c)
 #   run       what `eddy run` prints and complains of for each recorded run
 #   counts    live and dead executions, iterations and frames of that run
 #
-# Prints a line for each that differs, and ends with a sum.  Needs jq.
+# Prints a line for each that differs, and ends with a sum.  Needs jq, a C
+# compiler (CC), and libeddy.so beside each command.
 set -u
 
 if [ $# -lt 2 ]; then
@@ -29,6 +31,10 @@ command -v jq >/dev/null || { echo "compare_builds.sh: no jq" >&2; exit 2; }
 
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+top=$(realpath "$(dirname "$0")/..")
+# One program, which runs with the library of either build.
+${CC:-cc} -std=c11 -I"$top/include" "$top/scripts/rewrites.c" \
+    -o "$scratch/rewrites" -L"$(dirname "$new")" -leddy || exit 2
 export OPENBLAS_NUM_THREADS=1
 n_same=0
 n_differ=0
@@ -39,12 +45,13 @@ def names(option; list): [list[] | "--" + option, .];
 def feeds(of): [of.feeds // {} | to_entries[] | "--feed", .key + "=@" + .value];
 def quoted: map(@sh) | join(" ");
 "inspect\tinspect graph.pb",
+"rewrites\tgraph.pb",
 (([.gradients // empty] + (.more_gradients // []))[]
     | names("ys"; .ys) + names("xs"; .xs)
       + names("stop"; .stop_gradients // [])
       + (if (.grad_ys // []) | length > 0 and all(. != null)
          then names("grad-ys"; .grad_ys) else [] end)
-    | ("1", "2") as $order
+    | ("1", "2", "3") as $order
     | "grad\tgrad graph.pb -o \"$out\" --order " + $order + " " + quoted),
 ((.runs // [])[]
     | (feeds(.) + names("fetch"; .fetches // [])
@@ -60,6 +67,11 @@ answer()
     local out=$scratch/out.pb
 
     rm -f "$out"
+    if [ "$2" = rewrites ]; then
+        LD_LIBRARY_PATH=$(dirname "$1") timeout 120 "$scratch/rewrites" "$3" \
+            2>&1
+        return
+    fi
     if [ "$2" = counts ]; then
         eval "$1 $3" 2>/dev/null | jq -c \
             '[.live_executions, .dead_executions, .iterations, .frames]' 2>&1
@@ -78,7 +90,7 @@ while IFS= read -r file; do
             n_same=$((n_same + 1))
         else
             n_differ=$((n_differ + 1))
-            echo "$PWD: eddy $arguments"
+            echo "$PWD: $label $arguments"
         fi
     done < <(jq -r "$list_commands" case.json)
 done < <(find -L "$@" -name case.json -exec realpath {} + | sort)

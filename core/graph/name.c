@@ -1,10 +1,8 @@
+/* Which names nodes may have. */
 #include "core/graph/name.h"
 
 #include "core/base/status.h"
 #include "core/graph/nearest.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static bool is_first(char c)
 {
@@ -39,46 +37,6 @@ eddy_status eddy__name_check(const char *name, eddy_error *err)
                           "the name has %zu bytes, at most %zu are allowed",
                           length, EDDY__MAX_NAME);
     return EDDY_OK;
-}
-
-/* ---- names that are made up ---- */
-
-static uint32_t next_suffix(const eddy_graph *graph, const char *op)
-{
-    uint32_t next = eddy__map_find(&graph->next_suffix, op, strlen(op));
-
-    return next == EDDY__NOT_FOUND ? 0 : next;
-}
-
-const char *eddy__name_make(eddy_graph *graph, const char *op,
-                            uint32_t *out_suffix)
-{
-    uint32_t suffix = next_suffix(graph, op);
-    size_t size;
-    char *name;
-
-    while (*op == '_')
-        op++;
-    size = strlen(op) + sizeof "_4294967295";
-    name = eddy__arena_allocate(&graph->arena, size, 1);
-    if (!name)
-        return NULL;
-    for (;; suffix++) {
-        if (suffix == 0)
-            snprintf(name, size, "%s", op);
-        else
-            snprintf(name, size, "%s_%lu", op, (unsigned long)suffix);
-        if (eddy_graph_find(graph, name) == EDDY_NO_NODE)
-            break;
-    }
-    *out_suffix = suffix;
-    return name;
-}
-
-void eddy__name_taken(eddy_graph *graph, const char *op, uint32_t suffix)
-{
-    /* Without memory the search starts from an older suffix the next time. */
-    (void)eddy__map_set(&graph->next_suffix, op, suffix + 1);
 }
 
 const char *eddy__name_closest(const eddy_graph *graph, const char *name,

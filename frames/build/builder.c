@@ -101,7 +101,7 @@ uint32_t eddy__loop_level(const eddy__builder *b, uint32_t level)
 /* Makes b->text "scope/name"; false without memory. */
 static bool compose(eddy__builder *b, const char *scope, const char *name)
 {
-    const size_t needed = strlen(scope) + strlen(name) + sizeof "/_4294967295";
+    const size_t needed = strlen(scope) + strlen(name) + 1 + EDDY__NAME_SUFFIX;
 
     if (!eddy__grow(b->allocator, (void **)&b->text, &b->text_capacity, needed,
                     1))
@@ -111,12 +111,13 @@ static bool compose(eddy__builder *b, const char *scope, const char *name)
     return true;
 }
 
-/* Is the name in b->text that of a node or of a scope? */
-static bool is_taken(const eddy__builder *b)
+/* Is the name that of a node or of a scope? */
+static bool is_taken(const void *owner, const char *name)
 {
-    return eddy_graph_find(b->graph, b->text) != EDDY_NO_NODE ||
-           eddy__map_find(&b->suffixes, b->text, strlen(b->text)) !=
-               EDDY__NOT_FOUND;
+    const eddy__builder *b = owner;
+
+    return eddy_graph_find(b->graph, name) != EDDY_NO_NODE ||
+           eddy__map_find(&b->suffixes, name, strlen(name)) != EDDY__NOT_FOUND;
 }
 
 /*
@@ -134,14 +135,12 @@ static bool note_name(eddy__builder *b, const char *name, size_t length,
 /* Puts the first free number behind b->text; false without memory. */
 static bool number_name(eddy__builder *b)
 {
+    const eddy__names names = {.is_taken = is_taken, .owner = b};
     const size_t length = strlen(b->text);
     const uint32_t known = eddy__map_find(&b->suffixes, b->text, length);
-    uint32_t next = known == EDDY__NOT_FOUND ? 1 : known;
+    const uint32_t next = eddy__names_number(
+        &names, b->text, length, known == EDDY__NOT_FOUND ? 1 : known);
 
-    do {
-        snprintf(b->text + length, b->text_capacity - length, "_%lu",
-                 (unsigned long)next++);
-    } while (is_taken(b));
     if (known == EDDY__NOT_FOUND)
         return note_name(b, b->text, length, next);
     /* The map keeps the key that it has. */
@@ -153,7 +152,7 @@ static bool number_name(eddy__builder *b)
 
 static bool make_free(eddy__builder *b)
 {
-    return !is_taken(b) || number_name(b);
+    return !is_taken(b, b->text) || number_name(b);
 }
 
 /* The name of the node that is to be added, in b->text. */

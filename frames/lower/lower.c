@@ -157,9 +157,7 @@ static void deinit(eddy__lowering *l)
     eddy__free(allocator, l->guarded, l->guarded_capacity, sizeof *l->guarded);
     eddy__free(allocator, l->targets, l->targets_capacity, sizeof *l->targets);
     eddy__free(allocator, l->is_invariant, l->invariants_capacity, 1);
-    eddy__free(allocator, l->open, l->open_capacity, sizeof *l->open);
     eddy__free(allocator, l->ends, l->ends_capacity, sizeof *l->ends);
-    eddy__free(allocator, l->attrs, l->attrs_capacity, sizeof *l->attrs);
     eddy__arena_destroy(&l->arena);
 }
 
@@ -179,8 +177,10 @@ eddy_status eddy__lower(const eddy__lower_request *request, eddy__arena *arena,
         .suffixes = {.allocator = allocator},
         .frames = {.allocator = allocator},
     };
-    eddy_status status = run(&l, arena, out_lowered);
+    eddy_status status;
 
+    l.copier.arena = &l.arena;
+    status = run(&l, arena, out_lowered);
     out_lowered->graph = l.out;
     if (status != EDDY_OK) {
         eddy_graph_destroy(l.out);

@@ -17,6 +17,7 @@
 #ifndef EDDY_FRAMES_LOWERING_H
 #define EDDY_FRAMES_LOWERING_H
 
+#include "core/graph/copy.h"
 #include "frames/lower/lower.h"
 
 #include <string.h>
@@ -167,12 +168,9 @@ typedef struct eddy__lowering {
     size_t n_targets, targets_capacity;
     uint8_t *is_invariant; /* constant Enters that were made, a node each */
     size_t invariants_capacity;
-    eddy_output *open; /* open inputs of a node while it is added */
-    size_t open_capacity;
+    eddy__copier copier;
     eddy_node *ends; /* of an instance that is looked at */
     size_t n_ends, ends_capacity;
-    eddy_attr *attrs; /* those of a node while it is added */
-    size_t attrs_capacity;
     eddy__map suffixes; /* of names that are taken: the next to try */
     eddy__map frames;   /* names of frames, in the same way */
 } eddy__lowering;

@@ -3,9 +3,9 @@
 #include "core/base/memory.h"
 #include "core/base/status.h"
 #include "core/context.h"
+#include "core/graph/names.h"
 #include "frames/analysis/flow.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct rewrite {
@@ -201,15 +201,15 @@ static void set_dtypes(const rewrite *r, eddy_node v)
 
 /* ---- reads ---- */
 
-/* "<consumer>/read<input>", or none if that is taken. */
+/* "<consumer>/read<input>", with a number where that is taken. */
 static const char *name_read(const rewrite *r, const char *consumer, size_t i)
 {
-    const size_t size = strlen(consumer) + 32;
-    char *name = eddy__arena_allocate(&r->copy->arena, size, 1);
+    const eddy__names nodes = eddy__names_of_nodes(r->copy);
+    eddy__arena *arena = &r->copy->arena;
 
-    if (name)
-        snprintf(name, size, "%s/read%zu", consumer, i);
-    return name && eddy_graph_find(r->copy, name) == EDDY_NO_NODE ? name : NULL;
+    return eddy__names_free(&nodes, arena,
+                            eddy__names_print(arena, "%s/read%zu", consumer, i),
+                            NULL);
 }
 
 /*
@@ -235,6 +235,8 @@ static eddy_status add_read(rewrite *r, const char *op, const char *name,
         .n_attrs = 1,
     };
 
+    if (!name)
+        return eddy__fail_memory(r->err);
     out->index = 0;
     return eddy__graph_add(r->copy, &spec, &options, &out->node, r->err);
 }

@@ -11,19 +11,6 @@
 
 #include <string.h>
 
-eddy_status eddy__unroll_fail(const eddy__unrolling *u, eddy_node node,
-                              const char *why)
-{
-    if (node == EDDY_NO_NODE)
-        return eddy__fail(u->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_COUNTED,
-                          "loop '%.64s' can't be unrolled: %s", u->frame->name,
-                          why);
-    return eddy__fail_at(u->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_COUNTED,
-                         eddy__unroll_node(u, node),
-                         "loop '%.64s' can't be unrolled: %s", u->frame->name,
-                         why);
-}
-
 /* ---- one loop ---- */
 
 static eddy_status prepare(eddy__unrolling *u)
@@ -75,6 +62,12 @@ typedef struct unroller {
     eddy_error *err;
 } unroller;
 
+static eddy_status check_size(void *owner, eddy_error *err)
+{
+    (void)err;
+    return eddy__unroll_check_size(owner);
+}
+
 static uint32_t find_frame(const eddy_analysis *analysis, const char *name)
 {
     for (uint32_t i = 1; i < analysis->n_frames; i++)
@@ -99,6 +92,11 @@ static eddy_status unroll_loop(unroller *r, const char *frame, eddy_error *err)
 
     EDDY_TRY(eddy_analysis_create(r->graph, &analysis, err));
     u.arena.allocator = u.frame_names.allocator = r->graph->arena.allocator;
+    u.copier.arena = &u.arena;
+    u.emit.graph = r->graph;
+    u.emit.err = err;
+    u.emit.check = check_size;
+    u.emit.owner = &u;
     u.analysis = analysis;
     u.frame_id = find_frame(analysis, frame);
     u.frame = &analysis->frames[u.frame_id];

@@ -3,79 +3,39 @@
  * inner loops have edges that go back; then they are connected.
  */
 #include "core/base/status.h"
-#include "core/context.h"
-#include "frames/unroll/node_copy.h"
+#include "core/graph/names.h"
 #include "frames/unroll/unrolling.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static const eddy_output no_output = {EDDY_NO_NODE, 0};
+/* ---- nodes ---- */
 
-/* ---- names ---- */
-
-typedef bool (*taken_fn)(const eddy__unrolling *u, const char *name);
-
-static bool is_node(const eddy__unrolling *u, const char *name)
+/* `<name>/<suffix>`, with a number where that is taken. */
+static const char *free_name(eddy__unrolling *u, const eddy__names *names,
+                             const char *name, const char *suffix)
 {
-    return eddy_graph_find(u->graph, name) != EDDY_NO_NODE;
-}
-
-static bool is_frame(const eddy__unrolling *u, const char *name)
-{
-    return eddy__map_find(&u->frame_names, name, strlen(name)) !=
-           EDDY__NOT_FOUND;
-}
-
-/* name/suffix, with _1, _2 where that is taken; NULL without memory. */
-static char *free_name(eddy__unrolling *u, const char *name, const char *suffix,
-                       taken_fn is_taken)
-{
-    const size_t size = strlen(name) + strlen(suffix) + 13;
-    char *text = eddy__arena_allocate(&u->arena, size, 1);
-    uint32_t number = 1;
-
-    if (!text)
-        return NULL;
-    (void)snprintf(text, size, "%s/%s", name, suffix);
-    while (is_taken(u, text))
-        (void)snprintf(text, size, "%s/%s_%u", name, suffix,
-                       (unsigned)number++);
-    return text;
+    return eddy__names_free(names, &u->arena,
+                            eddy__names_print(&u->arena, "%s/%s", name, suffix),
+                            NULL);
 }
 
 const char *eddy__unroll_frame_name(eddy__unrolling *u, const char *name,
                                     const char *suffix)
 {
-    char *text = free_name(u, name, suffix, is_frame);
+    const eddy__names frames = eddy__names_of_map(&u->frame_names);
+    const char *text = free_name(u, &frames, name, suffix);
 
     return text && eddy__map_set(&u->frame_names, text, 1) ? text : NULL;
 }
 
-/* ---- nodes ---- */
-
-eddy_status eddy__unroll_fail_size(const eddy__unrolling *u)
+/* What both kinds of nodes are added with. */
+static eddy_node_spec spec_of(eddy__unrolling *u, const eddy__added *added)
 {
-    return eddy__fail(u->err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_NODES,
-                      "unrolling loop '%.64s' makes a graph of more than %llu "
-                      "nodes",
-                      u->frame->name, (unsigned long long)u->max_nodes);
-}
+    const eddy__names nodes = eddy__names_of_nodes(u->graph);
 
-static eddy_status check_size(const eddy__unrolling *u)
-{
-    return u->graph->n_nodes < u->max_nodes ? EDDY_OK
-                                            : eddy__unroll_fail_size(u);
-}
-
-eddy_status eddy__unroll_add(eddy__unrolling *u, const eddy__added *added,
-                             eddy_output *out)
-{
-    const eddy__add_options options = {.strict = false};
-    const eddy_node_spec spec = {
-        .size = sizeof spec,
+    return (eddy_node_spec){
         .op = added->op,
-        .name = free_name(u, added->name, added->suffix, is_node),
+        .name = free_name(u, &nodes, added->name, added->suffix),
         .inputs = added->inputs,
         .n_inputs = added->n_inputs,
         .controls = added->controls,
@@ -83,36 +43,27 @@ eddy_status eddy__unroll_add(eddy__unrolling *u, const eddy__added *added,
         .attrs = added->attrs,
         .n_attrs = added->n_attrs,
     };
-    eddy_node node;
+}
 
-    if (!spec.name)
-        return eddy__fail_memory(u->err);
-    EDDY_TRY(check_size(u));
-    /* An input may stand in `*out`. */
-    EDDY_TRY(eddy__graph_add(u->graph, &spec, &options, &node, u->err));
-    *out = (eddy_output){node, 0};
-    return EDDY_OK;
+eddy_status eddy__unroll_add(eddy__unrolling *u, const eddy__added *added,
+                             eddy_output *out)
+{
+    const eddy_node_spec spec = spec_of(u, added);
+
+    if (eddy__emitter_need(&u->emit, spec.name))
+        *out = eddy__emitter_add(&u->emit, &spec);
+    return u->emit.status;
 }
 
 eddy_status eddy__unroll_scalar(eddy__unrolling *u, const eddy__added *added,
                                 eddy_dtype dtype, const void *value,
                                 eddy_output *out)
 {
-    const eddy_shape scalar = {.rank = 0};
-    eddy_tensor *tensor = NULL;
-    const eddy_attr attrs[] = {eddy_attr_type("dtype", &dtype),
-                               eddy_attr_tensor("value", &tensor)};
-    eddy__added constant = *added;
-    eddy_status status;
+    const eddy_node_spec spec = spec_of(u, added);
 
-    EDDY_TRY(
-        eddy_tensor_create(u->graph->ctx, dtype, &scalar, &tensor, u->err));
-    memcpy(eddy_tensor_mutable_data(tensor), value, eddy_dtype_size(dtype));
-    constant.attrs = attrs;
-    constant.n_attrs = sizeof attrs / sizeof attrs[0];
-    status = eddy__unroll_add(u, &constant, out);
-    eddy_tensor_release(tensor);
-    return status;
+    if (eddy__emitter_need(&u->emit, spec.name))
+        *out = eddy__emitter_scalar(&u->emit, &spec, dtype, value);
+    return u->emit.status;
 }
 
 eddy_status eddy__unroll_identity(eddy__unrolling *u, eddy_node like,
@@ -213,42 +164,62 @@ static eddy_status find_frame(eddy__unrolling *u, eddy_node enter,
 
 static eddy_status add_copy(eddy__unrolling *u, eddy_node id)
 {
-    eddy__node_copy copy = {.of = id,
-                            .name = free_name(u, eddy__unroll_node(u, id)->name,
-                                              u->suffix, is_node)};
+    const eddy__names nodes = eddy__names_of_nodes(u->graph);
+    const eddy__node *node = eddy__unroll_node(u, id);
+    eddy__node_copy copy = {
+        .of = node,
+        .name = free_name(u, &nodes, node->name, u->suffix),
+        .drops_class = true,
+        .shares_resource = true,
+    };
 
     if (!copy.name)
         return eddy__fail_memory(u->err);
-    EDDY_TRY(check_size(u));
+    EDDY_TRY(eddy__unroll_check_size(u));
     if (u->flow.role[id] == EDDY__ROLE_ENTER)
         EDDY_TRY(find_frame(u, id, &copy.frame_name));
-    return eddy__copy_node(u->graph, &copy, &u->arena, &u->copy[id], u->err);
+    return eddy__copy_add(&u->copier, u->graph, &copy, &u->copy[id], u->err);
+}
+
+/* Whose edges are being made. */
+typedef struct connecting {
+    eddy__unrolling *u;
+    eddy__copied which;
+} connecting;
+
+static eddy_status way_of_output(void *owner, eddy_output from,
+                                 eddy_output *out)
+{
+    const connecting *c = owner;
+
+    return eddy__unroll_resolve(c->u, c->which, from, out);
+}
+
+static eddy_status way_of_control(void *owner, eddy_node from, eddy_node *out)
+{
+    const connecting *c = owner;
+
+    return eddy__unroll_waited(c->u, c->which, from, out);
 }
 
 static eddy_status connect(eddy__unrolling *u, eddy__copied which, eddy_node id)
 {
-    const eddy__node node = *eddy__unroll_node(u, id);
+    connecting c = {.u = u, .which = which};
+    const eddy__copy_ways ways = {
+        .output = way_of_output,
+        .control = way_of_control,
+        .owner = &c,
+    };
 
-    for (uint32_t i = 0; i < node.n_inputs; i++) {
-        eddy_output from = no_output;
-
-        EDDY_TRY(eddy__unroll_resolve(u, which, node.inputs[i], &from));
-        EDDY_TRY(eddy__graph_connect(u->graph, u->copy[id], i, from, u->err));
-    }
-    for (uint32_t i = 0; i < node.n_controls; i++) {
-        eddy_node from = EDDY_NO_NODE;
-
-        EDDY_TRY(eddy__unroll_waited(u, which, node.controls[i], &from));
-        EDDY_TRY(eddy__graph_add_control(u->graph, u->copy[id], from, u->err));
-    }
-    return EDDY_OK;
+    return eddy__copy_connect(u->graph, u->copy[id], eddy__unroll_node(u, id),
+                              &ways, u->err);
 }
 
 eddy_status eddy__unroll_copy_nodes(eddy__unrolling *u, eddy__copied which,
                                     const eddy_node *list, size_t n)
 {
     memset(u->frames, 0, u->analysis->n_frames * sizeof(const char *));
-    u->truth = no_output;
+    u->truth = EDDY__NO_OUTPUT;
     for (size_t i = 0; i < n; i++)
         EDDY_TRY(add_copy(u, list[i]));
     for (size_t i = 0; i < n; i++)

@@ -17,6 +17,8 @@
 #ifndef EDDY_FRAMES_UNROLLING_H
 #define EDDY_FRAMES_UNROLLING_H
 
+#include "core/graph/copy.h"
+#include "core/graph/emit.h"
 #include "eddy/unroll.h"
 #include "frames/analysis/analysis.h"
 #include "frames/analysis/flow.h"
@@ -58,6 +60,8 @@ typedef struct eddy__unrolling {
     eddy__flow flow; /* of the old nodes */
     size_t n_old;
     eddy__arena arena; /* scratch */
+    eddy__emitter emit;
+    eddy__copier copier;
     eddy_error *err;
     uint64_t max_nodes; /* that the graph may have */
     bool reassociates;
@@ -87,12 +91,15 @@ static inline const eddy__node *eddy__unroll_node(const eddy__unrolling *u,
     return eddy__graph_node(u->graph, node);
 }
 
+/* ---- unroll_fail.c ---- */
+
 /* Fails with the loop and `node`, or EDDY_NO_NODE. */
 eddy_status eddy__unroll_fail(const eddy__unrolling *u, eddy_node node,
                               const char *why);
 
-/* Fails since the graph would be too large. */
+/* Fails since the graph would be too large; or if it is so already. */
 eddy_status eddy__unroll_fail_size(const eddy__unrolling *u);
+eddy_status eddy__unroll_check_size(const eddy__unrolling *u);
 
 /* ---- unroll_count.c ---- */
 
