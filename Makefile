@@ -16,6 +16,9 @@
 #   make drawings      draws docs/control_flow/*.svg, if Graphviz is there
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
+#   make dist          build/eddy-VERSION.tar.gz of the last commit
+#   make abi           what programs see, against abi/libeddy.abi
+#   make reproducible  builds twice in two folders and compares the bytes
 #   make deps          what the build needs, through apt, if it is missing
 #   make deps-lint     what make lint needs, likewise
 #   make clean         removes build/
@@ -25,7 +28,10 @@
 # build/VARIANT); JOBS (how many compilers, as many as processors); ONEDNN=0
 # (build without oneDNN, although it is there).
 
-VERSION := 0.1.0
+# include/eddy/version.h holds the number; nothing else does.
+part = $(shell sed -n 's/^.define EDDY_VERSION_$(1) //p' include/eddy/version.h)
+VERSION := $(call part,MAJOR).$(call part,MINOR).$(call part,PATCH)
+# Which programs a library can run: docs/stability.md says when it goes up.
 SOVERSION := 0
 VARIANT ?= release
 BUILD ?= build/$(VARIANT)
@@ -80,7 +86,10 @@ ifeq ($(ONEDNN),1)
 DEFINES += -DEDDY_ONEDNN=1
 # Its threads are OpenMP's, whose number ops/linalg/onednn.c sets.
 ONEDNN_LIBS := -ldnnl -lgomp
+# Linked into a library of its own, which is loaded when it is first wanted.
+ONEDNN_SRC := ops/linalg/onednn_provider.c
 endif
+FLAGS_ops/linalg/onednn.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 # Builds with sanitizers hold each value against what its plan assumed.
 ifneq ($(SAN),)
 DEFINES += -DEDDY_CHECKED
@@ -89,12 +98,12 @@ INTERNAL := -I. -Iinclude -I$(BUILD)/gen $(DEFINES) $(DEP_CFLAGS)
 COMPILE = $(CC) $(EDDY_CFLAGS) $(CPPFLAGS) -MMD -MP
 LINK = $(CC) -pthread $(SAN) $(LDFLAGS)
 libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) \
-	$(ONEDNN_LIBS) -lm
+	-ldl -lm
 
 # A layer of the library has folders at most two deep.
 LAYERS := core frames ops autodiff frontends interop runtime
-LIB_SRC := $(sort $(foreach layer,$(LAYERS),$(wildcard $(layer)/*.c \
-	$(layer)/*/*.c $(layer)/*/*/*.c)))
+LIB_SRC := $(filter-out %_provider.c,$(sort $(foreach layer,$(LAYERS),\
+	$(wildcard $(layer)/*.c $(layer)/*/*.c $(layer)/*/*/*.c))))
 PROTO := $(sort $(wildcard interop/*/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 # tests/campaign and tests/conformance are apart.
@@ -132,13 +141,15 @@ BENCH_OBJ := $(call objects,$(BENCH_SRC) $(BENCH_AID))
 EXAMPLE_OBJ := $(call objects,$(EXAMPLE_SRC))
 CAMPAIGN_OBJ := $(call objects,$(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(CAMPAIGN_AID))
 OPS_TABLE := $(BUILD)/scripts/ops_table
-OBJ := $(LIB_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
+ONEDNN_OBJ := $(call objects,$(ONEDNN_SRC))
+OBJ := $(LIB_OBJ) $(ONEDNN_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
 	$(CAMPAIGN_OBJ) \
 	$(OPS_TABLE).o
 
 STATIC := $(OUT)/libeddy.a
 SONAME := libeddy.so.$(SOVERSION)
 SHARED := $(OUT)/libeddy.so
+PROVIDERS := $(if $(ONEDNN_SRC),$(OUT)/libeddy-onednn.so.$(SOVERSION))
 COMMAND := $(if $(TOOL_SRC),$(OUT)/eddy)
 RUNNER := $(BUILD)/tests/run
 # The suite of graphs goes first.
@@ -163,10 +174,11 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 .SECONDARY:
 .PHONY: all demo test asan tsan valgrind fuzz fault stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs \
-	drawings format install uninstall deps deps-lint clean help run-demo \
+	drawings format install uninstall dist abi abi-dump reproducible deps \
+	deps-lint clean help run-demo \
 	run-tests run-valgrind run-benches FORCE
 
-all: $(STATIC) $(SHARED) $(COMMAND)
+all: $(STATIC) $(SHARED) $(PROVIDERS) $(COMMAND)
 
 # --- objects --------------------------------------------------------------
 
@@ -225,20 +237,32 @@ $(OUT)/$(SONAME): $(LIB_OBJ) $(BUILD)/members scripts/eddy.map
 $(SHARED): $(OUT)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
-$(OUT)/eddy: $(TOOL_OBJ) $(STATIC)
+$(OUT)/libeddy-onednn.so.$(SOVERSION): $(ONEDNN_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ \
+	    $(ONEDNN_LIBS) -o $@
+
+# What is no product finds the providers of its build by this.
+HERE = -Wl,-rpath,$(CURDIR)/$(OUT)
+
+$(OUT)/eddy: $(TOOL_OBJ) $(STATIC) | $(PROVIDERS)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
 
 # The pieces of the command are tested as they are, without its main().
-$(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) $(STATIC)
-	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
+$(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) $(STATIC) \
+		| $(PROVIDERS)
+	$(call say,LINK) $(LINK) $(HERE) $^ $(call libs,$(TEST_REQUIRES)) -o $@
 
-$(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC)
+$(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC) \
+		| $(PROVIDERS)
 	@mkdir -p $(@D)
-	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
+	$(call say,LINK) $(LINK) $(HERE) $^ $(call libs,$(TOOL_REQUIRES)) \
+	    $(if $(filter %/bench_matmul,$@),$(ONEDNN_LIBS)) -o $@
 
-$(EXAMPLES): $(OUT)/%: $(BUILD)/%.o $(STATIC)
+$(EXAMPLES): $(OUT)/%: $(BUILD)/%.o $(STATIC) \
+		| $(PROVIDERS)
 	@mkdir -p $(@D)
-	$(call say,LINK) $(LINK) $^ $(call libs) -o $@
+	$(call say,LINK) $(LINK) $(HERE) $^ $(call libs) -o $@
 
 $(FUZZERS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 		$(call objects,$(CAMPAIGN_AID)) \
@@ -346,31 +370,58 @@ deps-lint:
 
 # --- installing -----------------------------------------------------------
 
+FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
+	-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	-e 's|@SONAME@|$(SONAME)|' \
+	-e 's|@REQUIRES@|$(filter-out openblas,$(REQUIRES))|' \
+	-e 's|@BLAS@|$(shell $(PKG_CONFIG) --libs openblas) -ldl|'
+
 # Debian's openblas.pc asks for gfortran's library in a static link, which a
 # static eddy beside a shared OpenBLAS does not need: so it is not required
 # by name.
 install: all
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig \
-	    $(INCLUDEDIR)/eddy)
+	    $(LIBDIR)/cmake/eddy $(INCLUDEDIR)/eddy)
 	$(INSTALL) -m 755 $(COMMAND) $(DESTDIR)$(BINDIR)
 	$(INSTALL) -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
-	$(INSTALL) -m 755 $(OUT)/$(SONAME) $(DESTDIR)$(LIBDIR)
+	$(INSTALL) -m 644 $(OUT)/$(SONAME) $(PROVIDERS) $(DESTDIR)$(LIBDIR)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libeddy.so
 	$(INSTALL) -m 644 $(filter include/eddy.h,$(HEADERS)) \
 	    $(DESTDIR)$(INCLUDEDIR)
 	$(INSTALL) -m 644 $(filter include/eddy/%,$(HEADERS)) \
 	    $(DESTDIR)$(INCLUDEDIR)/eddy
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
-	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	    -e 's|@REQUIRES@|$(filter-out openblas,$(REQUIRES))|' \
-	    -e 's|@BLAS@|$(shell $(PKG_CONFIG) --libs openblas) $(ONEDNN_LIBS)|' \
-	    tools/eddy.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
+	$(FILL_IN) tools/eddy.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
+	for f in eddy-config eddy-config-version; do \
+	    $(FILL_IN) tools/cmake/$$f.cmake.in \
+	        > $(DESTDIR)$(LIBDIR)/cmake/eddy/$$f.cmake || exit 1; \
+	done
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/eddy $(DESTDIR)$(LIBDIR)/libeddy.a \
 	    $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libeddy.so \
+	    $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PROVIDERS))) \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc $(DESTDIR)$(INCLUDEDIR)/eddy.h
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/eddy
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/eddy $(DESTDIR)$(LIBDIR)/cmake/eddy
+
+# --- releasing ------------------------------------------------------------
+
+# The files of the last commit, with its time, so that it is always the same.
+dist:
+	@mkdir -p build
+	git archive --format=tar --prefix=eddy-$(VERSION)/ HEAD | \
+	    gzip -9n > build/eddy-$(VERSION).tar.gz
+	@echo build/eddy-$(VERSION).tar.gz
+
+# What programs see of the library, against the dump in the tree; one that is
+# to be taken as it is now is written with `make abi-dump`.
+abi: $(SHARED)
+	@scripts/abi.sh compare $(OUT)/$(SONAME)
+
+abi-dump: $(SHARED)
+	@scripts/abi.sh dump $(OUT)/$(SONAME)
+
+reproducible:
+	@scripts/check_reproducible.sh
 
 clean:
 	rm -rf build

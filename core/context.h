@@ -6,6 +6,8 @@
 #include "eddy/context.h"
 #include "eddy/gradients.h"
 
+#include <stdatomic.h>
+
 struct eddy__pool; /* runtime/exec/pool.h */
 
 /* eddy_gradients. */
@@ -18,6 +20,11 @@ typedef eddy_status (*eddy__differentiate)(eddy_graph *graph,
 
 /* Immutable once created, but for the registry (see eddy_op_register). */
 struct eddy_context {
+    /*
+     * Atomic: raised relaxed by who has a reference; lowered with release and
+     * acquire, so that who frees it sees all that others did with it.
+     */
+    atomic_uint refs;
     eddy_allocator allocator;
     eddy_logger logger;
     eddy__registry registry;

@@ -30,5 +30,6 @@
 #include "eddy/tensorflow.h"
 #include "eddy/theano.h"
 #include "eddy/unroll.h"
+#include "eddy/version.h"
 
 #endif

@@ -19,9 +19,12 @@ fail()
 make -s --no-print-directory install DESTDIR="$scratch/stage" PREFIX=/usr \
     >/dev/null
 for file in bin/eddy lib/libeddy.a lib/libeddy.so lib/libeddy.so.0 \
-    lib/pkgconfig/eddy.pc include/eddy.h include/eddy/api.h; do
+    lib/pkgconfig/eddy.pc lib/cmake/eddy/eddy-config.cmake \
+    include/eddy.h include/eddy/api.h; do
     [ -s "$scratch/stage/usr/$file" ] || fail "$file was not installed"
 done
+executable=$(find "$scratch/stage/usr/lib" -type f -perm /111)
+[ -z "$executable" ] || fail "a library is executable:" "$executable"
 grep -rIlF "$scratch" "$scratch/stage" &&
     fail "the file above holds the name of DESTDIR"
 make -s --no-print-directory uninstall DESTDIR="$scratch/stage" PREFIX=/usr \
@@ -36,7 +39,7 @@ export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 readelf -d "$prefix/lib/libeddy.so" | grep -q 'SONAME.*\[libeddy\.so\.0\]' ||
     fail "libeddy.so has another SONAME than libeddy.so.0"
 foreign=$(nm -D --defined-only "$prefix/lib/libeddy.so" |
-    awk '$3 !~ /^eddy_[a-z]/ { print $3 }')
+    awk '$3 !~ /^eddy_[a-z]/ && $2 != "A" { print $3 }')
 [ -z "$foreign" ] || fail "libeddy.so also exports:" "$foreign"
 
 # Without the shared library beside it, -leddy finds the static one.
@@ -68,3 +71,70 @@ for source in examples/*.c; do
     [ -z "$missing" ] || fail "$source: $missing"
     echo "install: $source builds with the shared and the static library"
 done
+
+# The command finds the provider from where it was installed.
+if [ -e "$prefix/lib/libeddy-onednn.so.0" ]; then
+    "$prefix/bin/eddy" --version | grep -q 'oneDNN *oneDNN' ||
+        fail "the command does not find libeddy-onednn.so.0"
+    strings -a "$prefix/bin/eddy" | grep -qF "$prefix" &&
+        fail "the command holds the name of its prefix"
+fi
+
+# C++ takes the headers, and the empty error record.
+cat >"$scratch/host.cc" <<'END'
+#include <eddy.h>
+#include <cstring>
+
+int main()
+{
+    eddy_error err = EDDY_ERROR_INIT;
+    eddy_context *ctx = nullptr;
+
+    if (eddy_context_create(nullptr, &ctx, &err) != EDDY_OK)
+        return 1;
+    eddy_context_release(ctx);
+    return std::strcmp(eddy_version(), EDDY_VERSION_STRING);
+}
+END
+cxx=g++
+command -v g++ >/dev/null 2>&1 || cxx=clang++
+if command -v "$cxx" >/dev/null 2>&1; then
+    # shellcheck disable=SC2046
+    $cxx -std=c++17 -Wall -Wextra -Wpedantic -Werror "$scratch/host.cc" \
+        -o "$scratch/host" $($PKG_CONFIG --cflags --libs eddy)
+    LD_LIBRARY_PATH="$prefix/lib" "$scratch/host" || fail "a C++ host failed"
+    echo "install: a C++ host builds and runs"
+fi
+
+if ! command -v cmake >/dev/null 2>&1; then
+    [ "${CI:-}" = true ] && fail "cmake is not installed"
+    echo "install: passed over, cmake is not installed"
+    exit 0
+fi
+mkdir "$scratch/project"
+cp examples/while_loop.c "$scratch/project/host.c"
+version=$($PKG_CONFIG --modversion eddy)
+cat >"$scratch/project/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.18)
+project(host C)
+find_package(eddy $version EXACT CONFIG REQUIRED)
+add_executable(shared host.c)
+target_link_libraries(shared PRIVATE eddy::eddy)
+add_executable(static host.c)
+target_link_libraries(static PRIVATE eddy::eddy_static)
+END
+cmake -S "$scratch/project" -B "$scratch/project/build" \
+    -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/cmake.log" 2>&1 &&
+    cmake --build "$scratch/project/build" >>"$scratch/cmake.log" 2>&1 || {
+    cat "$scratch/cmake.log" >&2
+    fail "cmake does not build with eddy::eddy and eddy::eddy_static"
+}
+for program in shared static; do
+    "$scratch/project/build/$program" >"$scratch/$program.out" ||
+        fail "the program of eddy::eddy ($program) failed"
+done
+cmp "$scratch/shared.out" "$scratch/static.out" ||
+    fail "the programs of the two targets give different results"
+readelf -d "$scratch/project/build/static" | grep -q 'NEEDED.*libeddy' &&
+    fail "eddy::eddy_static is linked with the shared library"
+echo "install: cmake builds with eddy::eddy and eddy::eddy_static"

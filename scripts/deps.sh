@@ -24,7 +24,8 @@ die()
 
 for extra; do
     case $extra in
-    lint) PACKAGES="$PACKAGES g++ clang clang-format clang-tidy" ;;
+    lint) PACKAGES="$PACKAGES g++ clang clang-format clang-tidy cmake
+        abigail-tools" ;;
     valgrind) PACKAGES="$PACKAGES valgrind" ;;
     fuzz) PACKAGES="$PACKAGES clang llvm libclang-rt-14-dev" ;;
     coverage) PACKAGES="$PACKAGES gcovr" ;;

@@ -1,6 +1,8 @@
 /* The `eddy` command: finds the subcommand, and ends as it says. */
 #include "tools/commands.h"
 
+#include "eddy/version.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,8 @@ static void write_usage(FILE *stream)
           "  eddy run counter.pb --fetch while/Exit\n"
           "  eddy run model.pb --feed x=@x.npy --feed n=10 --fetch y --out .\n"
           "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n"
-          "\nExit status: 0 done, 1 the program failed, 2 wrong use.\n",
+          "\n`eddy --version` says what this copy is made of.\n"
+          "Exit status: 0 done, 1 the program failed, 2 wrong use.\n",
           stream);
 }
 
@@ -72,6 +75,22 @@ static eddy__exit run(const eddy__command *command, int argc, char *const *argv)
     return status;
 }
 
+static void print_component(const char *label, eddy_component component)
+{
+    char text[256];
+
+    (void)eddy_component_format(component, text, sizeof text);
+    printf("%-8s%s\n", label, text);
+}
+
+static void print_version(void)
+{
+    printf("eddy %s\n", eddy_version());
+    print_component("BLAS", EDDY_COMPONENT_BLAS);
+    print_component("oneDNN", EDDY_COMPONENT_ONEDNN);
+    print_component("CPU", EDDY_COMPONENT_CPU);
+}
+
 static eddy__exit dispatch(int argc, char *const *argv)
 {
     const eddy__command *command;
@@ -82,6 +101,10 @@ static eddy__exit dispatch(int argc, char *const *argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         write_usage(stdout);
+        return EDDY__EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        print_version();
         return EDDY__EXIT_DONE;
     }
     command = find(argv[1]);

@@ -68,9 +68,17 @@ eddy_context_create(const eddy_context_options *options, eddy_context **out_ctx,
                     eddy_error *err);
 
 /*
- * Ends the workers and frees the context; accepts NULL.  Everything made with
- * it must be gone: tensors, graphs, plans, sessions, runs.
+ * Adds and drops a reference; both accept NULL.  With the last one the workers
+ * end and the context is freed: everything made with it must be gone by then,
+ * tensors, graphs, plans, sessions, runs.  So a program whose objects end in
+ * any order, as those of a collected language do, keeps a reference for each of
+ * them.  The last reference is not dropped from within a run of the context.
+ * @thread any
  */
+EDDY_API eddy_context *eddy_context_retain(eddy_context *ctx);
+EDDY_API void eddy_context_release(eddy_context *ctx);
+
+/* Drops the reference that creating it gave: eddy_context_release. */
 EDDY_API void eddy_context_destroy(eddy_context *ctx);
 
 /* How many workers run; 0 with a host's executor.  @thread any */

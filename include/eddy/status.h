@@ -147,6 +147,17 @@ typedef struct eddy_error {
     char message[512]; /* what was found and what was wanted */
 } eddy_error;
 
+/*
+ * A record without an error, as C and as C++ take it: `= {0}` is no C++, where
+ * an enumeration takes no 0.
+ *
+ *     eddy_error err = EDDY_ERROR_INIT;
+ */
+#define EDDY_ERROR_INIT                                                        \
+    {                                                                          \
+        EDDY_OK, EDDY_E_NONE, "", "", "", "", ""                               \
+    }
+
 /* The name of `code` as in TensorFlow, "INVALID_ARGUMENT".  @thread any */
 EDDY_API const char *eddy_status_name(eddy_status code);
 

@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 void eddy__gemm_set_threads(uint32_t n)
@@ -21,6 +22,17 @@ bool eddy__gemm_is_wide(void)
         if (strcmp(name, cores[i]) == 0)
             return true;
     return false;
+}
+
+/* The configuration begins "OpenBLAS 0.3.21 " and goes on with options. */
+void eddy__gemm_name(char *text, size_t size)
+{
+    const char *config = openblas_get_config();
+    const size_t name = strcspn(config, " ");
+    const size_t rest = config[name] ? strcspn(config + name + 1, " ") + 1 : 0;
+
+    (void)snprintf(text, size, "%.*s (%s)", (int)(name + rest), config,
+                   openblas_get_corename());
 }
 
 /* A product in BLAS's terms. */

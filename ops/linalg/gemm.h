@@ -5,6 +5,7 @@
 #include "eddy/op.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -50,5 +51,8 @@ bool eddy__gemm_complex128(const eddy__product *product);
 
 /* Has this BLAS kernels of 512 bits for the processor that it found? */
 bool eddy__gemm_is_wide(void);
+
+/* Writes the library's name, version and the processor that it found. */
+void eddy__gemm_name(char *text, size_t size);
 
 #endif

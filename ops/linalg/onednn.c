@@ -2,6 +2,9 @@
  * dnnl_sgemm keeps no state of ours: it has no primitive to make and nothing to
  * cache.  Its kernels are made once, at the first call, by the library itself.
  *
+ * oneDNN is behind a provider, which is loaded at the first product that it is
+ * better at; where the provider is missing, BLAS does them all.
+ *
  * It runs on as many OpenMP threads as the calling thread allows.  That number
  * belongs to the thread, so it is set to one around the call and then set back:
  * no other thread sees it, and a host that calls eddy finds its own unchanged.
@@ -10,12 +13,51 @@
 
 #if defined(EDDY_ONEDNN) && defined(__x86_64__)
 
-#include <dnnl.h>
+#include "core/base/provider.h"
+#include "eddy/version.h"
+#include "ops/linalg/onednn_provider.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
-/* OpenMP's own header is not where every compiler finds it. */
-int omp_get_max_threads(void);
-void omp_set_num_threads(int n);
+/* ---- the provider ---- */
+
+#define FILE_NAME "libeddy-onednn.so." EDDY__SOVERSION
+
+static const eddy__onednn_provider missing;
+
+/*
+ * A global, since the loader's table of libraries is one too.  Atomic: written
+ * by whoever loads first, with release, so that who reads it with acquire sees
+ * what the loader has set up.  Two threads at once load the same library and
+ * write the same pointer.  NULL: nobody has tried yet.
+ */
+static _Atomic(const eddy__onednn_provider *) provider;
+
+static const eddy__onednn_provider *get_provider(void)
+{
+    const eddy__onednn_provider *p =
+        atomic_load_explicit(&provider, memory_order_acquire);
+
+    if (p == NULL) {
+        p = eddy__provider_load(FILE_NAME, EDDY__ONEDNN_SYMBOL);
+        if (p == NULL || strcmp(p->version, EDDY_VERSION_STRING) != 0)
+            p = &missing;
+        atomic_store_explicit(&provider, p, memory_order_release);
+    }
+    return p == &missing ? NULL : p;
+}
+
+bool eddy__onednn_name(char *text, size_t size)
+{
+    const eddy__onednn_provider *p = get_provider();
+
+    if (p == NULL)
+        return false;
+    (void)snprintf(text, size, "%s", p->name);
+    return true;
+}
 
 /* ---- which shapes ---- */
 
@@ -51,34 +93,18 @@ static bool is_faster(const eddy__product *p)
 
 /* ---- the product ---- */
 
-/* Terms of a product: k rows of `b`, which are `row_b` elements apart. */
-typedef struct terms {
-    int64_t m, n, k;
-    const float *a, *b;
-    int64_t row_a, row_b, row_out;
-    char transpose_a, transpose_b;
-    float *out;
-    bool adds;
-} terms;
-
-static bool multiply(const terms *t)
-{
-    return dnnl_sgemm(t->transpose_a, t->transpose_b, t->m, t->n, t->k, 1, t->a,
-                      t->row_a, t->b, t->row_b, t->adds ? 1.0F : 0.0F, t->out,
-                      t->row_out) == dnnl_success;
-}
-
 /*
  * Copies a panel of the second factor at a time to where its rows are an odd
  * number of cache lines apart.
  */
 enum { PANEL_ROWS = 256, PANEL_COLUMNS = 64, PANEL_STRIDE = 80 };
 
-static bool multiply_panel(const terms *all, int64_t row, int64_t column,
-                           float *panel)
+static bool multiply_panel(const eddy__onednn_provider *with,
+                           const eddy__onednn_terms *all, int64_t row,
+                           int64_t column, float *panel)
 {
     const int64_t rows = all->k - row, columns = all->n - column;
-    terms t = *all;
+    eddy__onednn_terms t = *all;
 
     t.k = rows < PANEL_ROWS ? rows : PANEL_ROWS;
     t.n = columns < PANEL_COLUMNS ? columns : PANEL_COLUMNS;
@@ -91,16 +117,17 @@ static bool multiply_panel(const terms *all, int64_t row, int64_t column,
         memcpy(panel + i * PANEL_STRIDE,
                all->b + (row + i) * all->row_b + column,
                (size_t)t.n * sizeof *panel);
-    return multiply(&t);
+    return with->multiply(&t);
 }
 
-static bool multiply_by_panels(const terms *all)
+static bool multiply_by_panels(const eddy__onednn_provider *with,
+                               const eddy__onednn_terms *all)
 {
     _Alignas(64) float panel[PANEL_ROWS * PANEL_STRIDE];
 
     for (int64_t column = 0; column < all->n; column += PANEL_COLUMNS)
         for (int64_t row = 0; row < all->k; row += PANEL_ROWS)
-            if (!multiply_panel(all, row, column, panel))
+            if (!multiply_panel(with, all, row, column, panel))
                 return false;
     return true;
 }
@@ -113,7 +140,7 @@ static bool wants_panels(const eddy__product *p)
 
 bool eddy__onednn_multiply(const eddy__product *p)
 {
-    const terms t = {
+    const eddy__onednn_terms t = {
         .m = p->m,
         .n = p->n,
         .k = p->k,
@@ -127,15 +154,16 @@ bool eddy__onednn_multiply(const eddy__product *p)
         .out = p->out,
         .adds = p->adds,
     };
+    const eddy__onednn_provider *with = is_faster(p) ? get_provider() : NULL;
     int threads;
     bool done;
 
-    if (!is_faster(p))
+    if (with == NULL)
         return false;
-    threads = omp_get_max_threads();
-    omp_set_num_threads(1);
-    done = wants_panels(p) ? multiply_by_panels(&t) : multiply(&t);
-    omp_set_num_threads(threads);
+    threads = with->get_threads();
+    with->set_threads(1);
+    done = wants_panels(p) ? multiply_by_panels(with, &t) : with->multiply(&t);
+    with->set_threads(threads);
     return done;
 }
 
@@ -144,6 +172,13 @@ bool eddy__onednn_multiply(const eddy__product *p)
 bool eddy__onednn_multiply(const eddy__product *p)
 {
     (void)p;
+    return false;
+}
+
+bool eddy__onednn_name(char *text, size_t size)
+{
+    (void)text;
+    (void)size;
     return false;
 }
 

@@ -1,4 +1,4 @@
-/* Products of matrices by oneDNN, where the build has it and it is faster. */
+/* Products of matrices by oneDNN, where it is there and is faster. */
 #ifndef EDDY_OPS_ONEDNN_H
 #define EDDY_OPS_ONEDNN_H
 
@@ -9,5 +9,8 @@
  * better choice, which depends on the shape and the processor alone.
  */
 bool eddy__onednn_multiply(const eddy__product *product);
+
+/* Writes the library's name and version; false if there is none.  Loads it. */
+bool eddy__onednn_name(char *text, size_t size);
 
 #endif

@@ -56,6 +56,7 @@ eddy_status eddy_context_create(const eddy_context_options *options,
     ctx = eddy__allocate_zeroed(allocator, 1, sizeof *ctx);
     if (!ctx)
         return eddy__fail_memory(err);
+    atomic_init(&ctx->refs, 1);
     ctx->allocator = *allocator;
     ctx->logger = copy.logger;
     ctx->differentiate = eddy_gradients;
@@ -73,16 +74,29 @@ eddy_status eddy_context_create(const eddy_context_options *options,
     return EDDY_OK;
 }
 
-void eddy_context_destroy(eddy_context *ctx)
+eddy_context *eddy_context_retain(eddy_context *ctx)
+{
+    if (ctx)
+        atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+    return ctx;
+}
+
+void eddy_context_release(eddy_context *ctx)
 {
     eddy_allocator allocator;
 
-    if (!ctx)
+    if (!ctx ||
+        atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
         return;
     allocator = ctx->allocator;
     eddy__pool_destroy(ctx->pool);
     eddy__registry_deinit(&ctx->registry);
     eddy__free(&allocator, ctx, 1, sizeof *ctx);
+}
+
+void eddy_context_destroy(eddy_context *ctx)
+{
+    eddy_context_release(ctx);
 }
 
 uint32_t eddy_context_workers(const eddy_context *ctx)
