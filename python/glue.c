@@ -80,7 +80,7 @@ static eddy_dtype find_dtype(const Py_buffer *view)
     if (strchr("@=<>|", *format) && *format)
         format++;
     if (format[0] == 'Z')
-        return format[1] == 'f' && view->itemsize == 8     ? EDDY_COMPLEX64
+        return format[1] == 'f' && view->itemsize == 8    ? EDDY_COMPLEX64
                : format[1] == 'd' && view->itemsize == 16 ? EDDY_COMPLEX128
                                                           : EDDY_INVALID;
     if (format[0] == '\0' || format[1] != '\0')
@@ -187,8 +187,8 @@ static int bind_feeds(eddy_py_call *call)
         int result = EDDY_PY_DONE;
 
         if (call->as_dtypes[i] < 0)
-            tensor = eddy_tensor_retain(
-                ((eddy_py_box *)call->objects[i])->tensor);
+            tensor =
+                eddy_tensor_retain(((eddy_py_box *)call->objects[i])->tensor);
         else
             result = eddy_py_wrap(call->ctx, call->objects[i],
                                   call->as_dtypes[i], &tensor, &call->err);

@@ -29,9 +29,9 @@ enum {
 };
 
 /*
- * A tensor over the memory of the Python object at `object`, which is held until
- * the tensor is gone.  `as_dtype` is 0, or a dtype of as many bytes that the
- * object has no name for.
+ * A tensor over the memory of the Python object at `object`, which is held
+ * until the tensor is gone.  `as_dtype` is 0, or a dtype of as many bytes that
+ * the object has no name for.
  */
 int eddy_py_wrap(eddy_context *ctx, uintptr_t object, int as_dtype,
                  eddy_tensor **out_tensor, eddy_error *err);
