@@ -7,6 +7,7 @@
 #include "eddy/npy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool eddy__json_are_texts(const json_t *list)
 {
@@ -48,15 +49,33 @@ bool eddy__json_is_order(const json_t *value)
            json_integer_value(value) <= EDDY__MOST_ORDERS;
 }
 
+/* A case may come from anywhere: the files that it names are in its folder. */
+static bool leads_out(const char *name)
+{
+    size_t length;
+
+    do {
+        length = strcspn(name, "/");
+        if (length == 0 || (length == 2 && memcmp(name, "..", 2) == 0))
+            return true;
+        name += length;
+    } while (*name++ == '/');
+    return false;
+}
+
 eddy_status eddy__recorded_tensor(const eddy__recorded_case *c,
                                   const char *name, eddy_tensor **out_tensor,
                                   eddy_error *err)
 {
-    char *path = eddy__join_path(c->path, name);
-    eddy_status status = path == NULL
-                             ? eddy__raise_memory(err)
-                             : eddy_npy_load(c->ctx, path, out_tensor, err);
+    char *path;
+    eddy_status status;
 
+    if (leads_out(name))
+        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                           "'%s' leads out of the folder of the case", name);
+    path = eddy__join_path(c->path, name);
+    status = path == NULL ? eddy__raise_memory(err)
+                          : eddy_npy_load(c->ctx, path, out_tensor, err);
     free(path);
     return status;
 }

@@ -151,12 +151,30 @@ static bool write_part(int descriptor, eddy__file_part part)
     return true;
 }
 
+/*
+ * A pipe that nobody reads can't be opened so (ENXIO); one that somebody reads,
+ * a device or a terminal is written as it comes, and written to waits.
+ */
+static int open_to_write(const char *path)
+{
+    const int descriptor =
+        open_file(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY);
+    const int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
+
+    if (flags != -1)
+        (void)fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
+    return descriptor;
+}
+
 eddy_status eddy__file_write(const char *path, const eddy__file_part *parts,
                              size_t n_parts, eddy_error *err)
 {
-    int descriptor = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    const int descriptor = open_to_write(path);
     int number = 0;
 
+    if (descriptor < 0 && errno == ENXIO)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_IO,
+                          "'%s' is a pipe that nobody reads", path);
     if (descriptor < 0)
         return fail_io(err, path, "cannot open", errno);
     for (size_t i = 0; i < n_parts && number == 0; i++)

@@ -6,6 +6,7 @@
 #include "tests/aid/scratch_folder.h"
 #include "tests/suites.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -520,6 +521,54 @@ START_TEST(refuses_what_is_no_regular_file)
 }
 END_TEST
 
+/* To open it would wait for ever. */
+START_TEST(refuses_a_pipe_that_nobody_reads)
+{
+    const eddy_shape shape = {.rank = 1, .dims = {1}};
+    char folder[SCRATCH_PATH], name[SCRATCH_PATH + 8];
+    eddy_tensor *from = NULL;
+
+    scratch_folder_create(folder);
+    snprintf(name, sizeof name, "%s/pipe", folder);
+    ck_assert_int_eq(mkfifo(name, 0600), 0);
+    ck_assert_int_eq(
+        eddy_tensor_create(&f.ctx, EDDY_FLOAT32, &shape, &from, &f.err),
+        EDDY_OK);
+    memset(eddy_tensor_mutable_data(from), 0, eddy_tensor_bytes(from));
+    core_fixture_want(&f, eddy_npy_save(from, name, &f.err),
+                      EDDY_INVALID_ARGUMENT, EDDY_E_IO);
+    ck_assert_ptr_nonnull(strstr(f.err.message, "nobody reads"));
+    eddy_tensor_release(from);
+    scratch_folder_remove(folder);
+}
+END_TEST
+
+/* One that somebody reads is written to as a file is. */
+START_TEST(writes_to_a_pipe_that_is_read)
+{
+    const eddy_shape shape = {.rank = 1, .dims = {1}};
+    char folder[SCRATCH_PATH], name[SCRATCH_PATH + 8], magic[6];
+    eddy_tensor *from = NULL;
+    int reader;
+
+    scratch_folder_create(folder);
+    snprintf(name, sizeof name, "%s/pipe", folder);
+    ck_assert_int_eq(mkfifo(name, 0600), 0);
+    reader = open(name, O_RDONLY | O_NONBLOCK);
+    ck_assert_int_ge(reader, 0);
+    ck_assert_int_eq(
+        eddy_tensor_create(&f.ctx, EDDY_FLOAT32, &shape, &from, &f.err),
+        EDDY_OK);
+    memset(eddy_tensor_mutable_data(from), 0, eddy_tensor_bytes(from));
+    ck_assert_int_eq(eddy_npy_save(from, name, &f.err), EDDY_OK);
+    ck_assert_int_eq(read(reader, magic, sizeof magic), sizeof magic);
+    ck_assert_mem_eq(magic, "\x93NUMPY", sizeof magic);
+    ck_assert_int_eq(close(reader), 0);
+    eddy_tensor_release(from);
+    scratch_folder_remove(folder);
+}
+END_TEST
+
 /* A hole takes no room on the disk, but its bytes would in memory. */
 START_TEST(refuses_a_file_above_the_limit_before_it_is_read)
 {
@@ -578,6 +627,8 @@ TCase *npy_tests(void)
     tcase_add_test(tc, says_which_file_is_the_matter);
     tcase_add_test(tc, says_when_the_disk_is_full);
     tcase_add_loop_test(tc, refuses_what_is_no_regular_file, 0, 4);
+    tcase_add_test(tc, refuses_a_pipe_that_nobody_reads);
+    tcase_add_test(tc, writes_to_a_pipe_that_is_read);
     tcase_add_test(tc, refuses_a_file_above_the_limit_before_it_is_read);
     return tc;
 }

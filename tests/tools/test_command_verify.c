@@ -301,6 +301,27 @@ START_TEST(a_file_that_never_ends_is_refused_at_once)
 }
 END_TEST
 
+/* The file is there, and would do. */
+START_TEST(names_do_not_lead_out_of_the_folder)
+{
+    static const char *const names[] = {"../c/eight.npy", "/eight.npy",
+                                        "./../c/eight.npy", "eight.npy/.."};
+    char want[128];
+
+    make_blog_case(RUN("v1:0", WANT("eight.npy")));
+    check(NULL, 0, "1 passed, 0 failed, 0 skipped\n", "");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char text[1024];
+
+        snprintf(text, sizeof text, RUN("v1:0", WANT("%s")), names[i]);
+        scratch_folder_write(folder, "c/case.json", text);
+        snprintf(want, sizeof want,
+                 "'%s' leads out of the folder of the case\n", names[i]);
+        check(NULL, 1, "0 passed, 1 failed, 0 skipped\n", want);
+    }
+}
+END_TEST
+
 START_TEST(a_case_larger_than_any_is_not_read)
 {
     char path[128];
@@ -357,6 +378,7 @@ TCase *command_verify_tests(void)
     tcase_add_test(tc, gradients_are_compared_unless_they_are_left_out);
     tcase_add_test(tc, absurd_numbers_are_refused_at_once);
     tcase_add_loop_test(tc, a_file_that_never_ends_is_refused_at_once, 0, 3);
+    tcase_add_test(tc, names_do_not_lead_out_of_the_folder);
     tcase_add_test(tc, a_case_larger_than_any_is_not_read);
     tcase_add_test(tc, onnx_models_fail);
     tcase_add_test(tc, limits_apply_to_each_run);
