@@ -751,19 +751,26 @@ static eddy_status infer_shapes(eddy__walk *w)
         eddy__arena_allocate(&w->arena, n_told, sizeof *shapes);
     eddy_output *pops = eddy__arena_allocate(&w->arena, n_told, sizeof *pops);
     uint8_t *is_fed = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
+    uint32_t *first =
+        eddy__arena_allocate(&w->arena, w->n_nodes, sizeof *first);
+    uint32_t *next = eddy__arena_allocate(&w->arena, n_told, sizeof *next);
     eddy__selection told = w->selection;
     size_t n;
 
-    if (!shapes || !pops || !is_fed)
+    if (!shapes || !pops || !is_fed || !first || !next)
         return eddy__fail_memory(w->err);
+    /* Of a node output 0 alone is told. */
+    memset(next, 0xff, n_told * sizeof *next);
     told.is_fed = is_fed;
+    told.first_feed = first;
+    told.next_feed = next;
     told.feeds = pops;
     for (eddy_node v = 0; n_told > w->tapes.n && v < w->n_nodes; v++)
         if (eddy__is_open_merge(w, v)) {
             pops[told.n_feeds] = (eddy_output){v, 0};
             shapes[told.n_feeds] =
                 eddy__open_shape(w->graph, pops[told.n_feeds]);
-            told.n_feeds++;
+            first[v] = (uint32_t)told.n_feeds++;
             is_fed[v] = 1;
         }
     do {
@@ -781,6 +788,7 @@ static eddy_status infer_shapes(eddy__walk *w)
             if (shape->rank < 0)
                 continue;
             is_fed[tape->pop] = 1;
+            first[tape->pop] = (uint32_t)told.n_feeds;
             shapes[told.n_feeds] = *shape;
             pops[told.n_feeds++] = (eddy_output){tape->pop, 0};
         }

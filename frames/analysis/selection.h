@@ -13,6 +13,11 @@ typedef struct eddy__selection {
     const uint8_t *is_fed; /* one a node: some output of it is fed; or NULL */
     const eddy_output *feeds;
     size_t n_feeds;
+    /*
+     * By node, the first of its feeds, and by feed, the next one of its node;
+     * EDDY__NOT_FOUND ends a list.  NULL: all feeds are looked through.
+     */
+    const uint32_t *first_feed, *next_feed;
     eddy__budget *budget; /* of what is done with it; NULL: the graph's */
 } eddy__selection;
 
@@ -37,13 +42,16 @@ static inline bool eddy__selected(const eddy__selection *s, eddy_node node)
 static inline uint32_t eddy__feed_of(const eddy__selection *s,
                                      eddy_output output)
 {
+    uint32_t i = 0;
+
     if (!s->is_fed || !s->is_fed[output.node])
         return EDDY__NOT_FOUND;
-    for (uint32_t i = 0; i < s->n_feeds; i++)
-        if (s->feeds[i].node == output.node &&
-            s->feeds[i].index == output.index)
-            return i;
-    return EDDY__NOT_FOUND;
+    if (s->first_feed)
+        i = s->first_feed[output.node];
+    while (i < s->n_feeds && (s->feeds[i].node != output.node ||
+                              s->feeds[i].index != output.index))
+        i = s->first_feed ? s->next_feed[i] : i + 1;
+    return i < s->n_feeds ? i : EDDY__NOT_FOUND;
 }
 
 #endif

@@ -25,22 +25,6 @@ static eddy_status check_output(const eddy_graph *graph, eddy_output output,
     return EDDY_OK;
 }
 
-static eddy_status check_fed_twice(const eddy_graph *graph,
-                                   const eddy_plan_options *options,
-                                   eddy_error *err)
-{
-    for (size_t i = 0; i < options->n_feeds; i++)
-        for (size_t j = 0; j < i; j++)
-            if (options->feeds[i].node == options->feeds[j].node &&
-                options->feeds[i].index == options->feeds[j].index)
-                return eddy__fail_at(
-                    err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_TWICE,
-                    eddy__graph_node(graph, options->feeds[i].node),
-                    "output %u is fed more than once, as feeds %zu and %zu",
-                    options->feeds[i].index, j, i);
-    return EDDY_OK;
-}
-
 eddy_status eddy__plan_check_options(eddy__plan_build *b)
 {
     const eddy_graph *graph = b->graph;
@@ -56,7 +40,10 @@ eddy_status eddy__plan_check_options(eddy__plan_build *b)
             return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
                               "target %zu is node %u, but the graph has %zu", i,
                               options->targets[i], graph->n_nodes);
-    return check_fed_twice(graph, options, err);
+    if (options->n_feeds >= EDDY__NOT_FOUND)
+        return eddy__fail(err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_SIZE,
+                          "%zu feeds are too many", options->n_feeds);
+    return EDDY_OK;
 }
 
 /* What a feed must look like: a placeholder says, anything else does not. */

@@ -17,21 +17,63 @@
 
 /* ---- the graph that the build owns ---- */
 
+/* Notes in new memory what is fed, each node's feeds in their order. */
+static eddy_status find_feeds(eddy__plan_build *b)
+{
+    eddy__selection *selection = &b->chosen;
+    const size_t n = selection->graph->n_nodes;
+    const size_t n_feeds = b->now.n_feeds;
+    uint8_t *is_fed = eddy__arena_allocate_zeroed(&b->scratch, n, 1);
+    uint32_t *first = eddy__arena_allocate(&b->scratch, n, sizeof *first);
+    uint32_t *next = eddy__arena_allocate(&b->scratch, n_feeds, sizeof *next);
+
+    if (!is_fed || !first || !next)
+        return eddy__fail_memory(b->err);
+    memset(first, 0xff, n * sizeof *first);
+    for (uint32_t i = (uint32_t)n_feeds; i-- > 0;) {
+        const eddy_node node = b->now.feeds[i].node;
+
+        next[i] = first[node];
+        first[node] = i;
+        is_fed[node] = 1;
+    }
+    selection->feeds = b->now.feeds;
+    selection->n_feeds = n_feeds;
+    selection->is_fed = is_fed;
+    selection->first_feed = first;
+    selection->next_feed = next;
+    return EDDY_OK;
+}
+
+static eddy_status check_fed_twice(const eddy__plan_build *b)
+{
+    const eddy__selection *selection = &b->chosen;
+
+    for (uint32_t i = 0; i < selection->n_feeds; i++) {
+        const eddy_output fed = selection->feeds[i];
+        const uint32_t first = eddy__feed_of(selection, fed);
+
+        if (first != i)
+            return eddy__fail_at(
+                b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_TWICE,
+                eddy__graph_node(selection->graph, fed.node),
+                "output %u is fed more than once, as feeds %u and %u",
+                fed.index, (unsigned)first, (unsigned)i);
+    }
+    return EDDY_OK;
+}
+
 /* Marks in new memory what is fed and what is needed of the current graph. */
 static eddy_status prune(eddy__plan_build *b)
 {
     eddy__selection *selection = &b->chosen;
-    const size_t n = selection->graph->n_nodes;
-    uint8_t *keep = eddy__arena_allocate_zeroed(&b->scratch, n, 1);
-    uint8_t *is_fed = eddy__arena_allocate_zeroed(&b->scratch, n, 1);
+    uint8_t *keep =
+        eddy__arena_allocate_zeroed(&b->scratch, selection->graph->n_nodes, 1);
 
-    if (!keep || !is_fed)
+    if (!keep)
         return eddy__fail_memory(b->err);
-    selection->feeds = b->now.feeds;
-    selection->n_feeds = b->now.n_feeds;
-    for (size_t i = 0; i < selection->n_feeds; i++)
-        is_fed[selection->feeds[i].node] = 1;
-    selection->is_fed = is_fed;
+    EDDY_TRY(find_feeds(b));
+    EDDY_TRY(check_fed_twice(b));
     selection->keep = NULL;
     EDDY_TRY(eddy__prune(selection, &b->now, keep, b->err));
     selection->keep = keep;
