@@ -19,6 +19,11 @@ uint64_t clock_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t thread_cpu_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void pause_ns(uint64_t ns)
 {
     struct timespec left = {
@@ -58,12 +63,12 @@ eddy_status measure_run(eddy_run *run, size_t least, timing *out_timing,
 
     while (status == EDDY_OK && n < MEASURE_MAX &&
            (n < least || total < ENOUGH_NS)) {
-        const uint64_t cpu_begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
+        const uint64_t cpu_begin = thread_cpu_ns();
         const uint64_t begin = clock_ns();
 
         status = eddy_run_execute(run, err);
         times[n] = clock_ns() - begin;
-        cpu[n] = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
+        cpu[n] = thread_cpu_ns() - cpu_begin;
         total += times[n++];
     }
     if (status != EDDY_OK)

@@ -7,6 +7,9 @@
 /* Nanoseconds since some moment in the past; never goes back. */
 uint64_t clock_ns(void);
 
+/* What the calling thread has computed. */
+uint64_t thread_cpu_ns(void);
+
 /* Sleeps at least that long. */
 void pause_ns(uint64_t ns);
 
