@@ -14,14 +14,6 @@ static void emit_identity(eddy__onnx_op *op)
                           x.kind, x.dtype);
 }
 
-/* Before 7 a smaller operand could be told where to begin. */
-static void emit_add(eddy__onnx_op *op)
-{
-    eddy__onnx_give(op, 0,
-                    eddy__onnx_emit2(op, "AddV2", eddy__onnx_in(op, 0),
-                                     eddy__onnx_in(op, 1)));
-}
-
 static eddy_output write_floats(eddy__onnx_op *op, const float *values,
                                 size_t n, int32_t rank)
 {
@@ -103,7 +95,6 @@ static void emit_constant(eddy__onnx_op *op)
 }
 
 const eddy__onnx_row eddy__onnx_basic[] = {
-    {"Add", 7, EDDY__ONNX_NEWEST, 2, 2, 1, 1, emit_add},
     {"Constant", 1, EDDY__ONNX_NEWEST, 0, 0, 1, 1, emit_constant},
     {"Identity", 1, EDDY__ONNX_NEWEST, 1, 1, 1, 1, emit_identity},
     {.name = NULL},
