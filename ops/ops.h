@@ -4,7 +4,8 @@
 
 #include "core/graph/registry.h"
 
-/* X(family): <family>.c in a folder of ops/ holds the table eddy__<family>_ops. */
+/* X(family): <family>.c in a folder of ops/ holds the table eddy__<family>_ops.
+ */
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
     X(addn)                                                                    \
     X(argmax)                                                                  \
@@ -20,6 +21,7 @@
     X(bound)                                                                   \
     X(broadcast_args)                                                          \
     X(cast)                                                                    \
+    X(chain)                                                                   \
     X(clip)                                                                    \
     X(compare)                                                                 \
     X(complex)                                                                 \

@@ -1,5 +1,6 @@
 #include "ops/array/broadcast.h"
 #include "ops/math/elements.h"
+#include "ops/math/strip.h"
 #include "ops/math/transcendental.h"
 #include "ops/misc/scratch.h"
 #include "ops/ops.h"
@@ -126,26 +127,53 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 
 /* ---- the kernels of each op by dtype ---- */
 
+#define ENTRY EDDY__KERNEL_ENTRY
 #define ENTRIES(name, ...)                                                     \
     static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
         __VA_ARGS__};                                                          \
     EDDY__CHOOSER(name)
 #define BINARY(name, types, kernels, flags, doc) ENTRIES(name, kernels)
-#define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(ENTRY, name)
 #define CALLS FLOATS
-#define CALLS_WIDER(name, e)                                                   \
-    EDDY__KERNEL_ENTRY(F32, name) EDDY__KERNEL_ENTRY(F64, name)
+#define CALLS_WIDER(name, e) ENTRY(F32, name) ENTRY(F64, name)
 #define MATHS(name, e, function, apply, first, second, after) FLOATS(name, e)
 #define NEAR(name, function, apply, first, second, after) FLOATS(name, )
-#define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
-#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
-#define COMPLEX(name, e) EDDY__EACH_COMPLEX(EDDY__KERNEL_ENTRY, name)
-#define DIVIDED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
-#define DIVIDED_UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
-#define RAISED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
+#define SIGNED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
+#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(ENTRY, name)
+#define DIVIDED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
+#define DIVIDED_UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)
+#define RAISED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
 #include "ops/math/binary.def"
 #undef BINARY
 #undef ALIAS
+
+/* ---- the loops of each op by dtype, for chains ---- */
+
+#undef ENTRY
+#define ENTRY EDDY__LOOPS_ENTRY
+#define BINARY(name, types, kernels, flags, doc)                               \
+    static const eddy__binary *const loops_##name[EDDY_DTYPE_COUNT] = {kernels};
+#define ALIAS(name, of, types, flags, doc)
+#include "ops/math/binary.def"
+#undef BINARY
+#undef ALIAS
+
+/* Add has a kernel of its own for strings alone. */
+#define loops_Add loops_AddV2
+
+static const eddy__strip_row strips[] = {
+#define BINARY(name, types, kernels, flags, doc) {#name, NULL, loops_##name},
+#define ALIAS(name, of, types, flags, doc) {#name, NULL, loops_##of},
+#include "ops/math/binary.def"
+#undef BINARY
+#undef ALIAS
+};
+
+const eddy__strip_table eddy__binary_strips = {
+    .rows = strips,
+    .n = sizeof strips / sizeof strips[0],
+};
 
 /* ---- strings: Add joins them ---- */
 

@@ -93,10 +93,10 @@ eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary);
     }
 
 #define EDDY__UNARY_RUN(name, D, OUT, wide_loop)                               \
+    static const eddy__unary loops_##name##_##D = {                            \
+        loop_##name##_##D, wide_loop, EDDY__DTYPE_##OUT};                      \
     static eddy_status run_##name##_##D(eddy_kernel *k)                        \
     {                                                                          \
-        static const eddy__unary unary = {loop_##name##_##D, wide_loop,        \
-                                          EDDY__DTYPE_##OUT};                  \
         const eddy__value *in = eddy__in(k, 0);                                \
                                                                                \
         if (EDDY__IS_INLINE_##OUT && in->kind == EDDY__SCALAR) {               \
@@ -104,7 +104,7 @@ eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary);
                             element_##name##_##D(eddy__get_##D(in)));          \
             return EDDY_OK;                                                    \
         }                                                                      \
-        return eddy__unary_run(k, &unary);                                     \
+        return eddy__unary_run(k, &loops_##name##_##D);                        \
     }
 
 #define EDDY__UNARY_KERNEL(D, name, OUT, LOCALS, e)                            \
@@ -195,11 +195,11 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
  * refuses, `find` and `fail` are as in eddy__binary.
  */
 #define EDDY__BINARY_RUN(name, D, OUT, wide_loop, BAD, find, fail)             \
+    static const eddy__binary loops_##name##_##D = {                           \
+        loop_##name##_##D,        wide_loop, EDDY__DTYPE_##OUT,                \
+        sizeof(eddy__stored_##D), find,      fail};                            \
     static eddy_status run_##name##_##D(eddy_kernel *k)                        \
     {                                                                          \
-        static const eddy__binary binary = {                                   \
-            loop_##name##_##D,        wide_loop, EDDY__DTYPE_##OUT,            \
-            sizeof(eddy__stored_##D), find,      fail};                        \
         const eddy__value *a = eddy__in(k, 0), *b = eddy__in(k, 1);            \
                                                                                \
         if (EDDY__IS_INLINE_##OUT && a->kind == EDDY__SCALAR &&                \
@@ -209,7 +209,7 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
                 element_##name##_##D(eddy__get_##D(a), eddy__get_##D(b)));     \
             return EDDY_OK;                                                    \
         }                                                                      \
-        return eddy__binary_run(k, &binary);                                   \
+        return eddy__binary_run(k, &loops_##name##_##D);                       \
     }
 
 #define EDDY__NONE_BAD(y) false
@@ -263,6 +263,9 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
 
 /* In an initialiser of kernels by dtype. */
 #define EDDY__KERNEL_ENTRY(D, name) [EDDY__DTYPE_##D] = run_##name##_##D,
+
+/* In an initialiser of loops by dtype. */
+#define EDDY__LOOPS_ENTRY(D, name) [EDDY__DTYPE_##D] = &loops_##name##_##D,
 
 /* A prepare function: the kernel for the dtype of input 0. */
 #define EDDY__CHOOSER(name)                                                    \

@@ -1,4 +1,5 @@
 #include "ops/math/special_math.h"
+#include "ops/math/strip.h"
 #include "ops/math/transcendental.h"
 #include "ops/ops.h"
 
@@ -131,30 +132,61 @@ EDDY__EACH_UNSIGNED(POPULATION, )
 
 /* ---- the kernels of each op by dtype ---- */
 
+#define ENTRY EDDY__KERNEL_ENTRY
 #define ENTRIES(name, ...)                                                     \
     static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
         __VA_ARGS__};                                                          \
     EDDY__CHOOSER(name)
 #define UNARY(name, types, kernels, flags, doc) ENTRIES(name, kernels)
-#define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(ENTRY, name)
 #define MATHS(name, e, function, before, after) FLOATS(name, e)
 #define KEEPING MATHS
 #define NEAR(name, function, after) FLOATS(name, )
 #define LONG(name, function, before, after) FLOATS(name, )
 #define SCALARS FLOATS
-#define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
-#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
-#define COMPLEX(name, e) EDDY__EACH_COMPLEX(EDDY__KERNEL_ENTRY, name)
+#define SIGNED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
+#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(ENTRY, name)
 #define TEST(name, e, doc) ENTRIES(name, FLOATS(name, e))
 #include "ops/math/unary.def"
 #undef UNARY
 #undef ALIAS
-#undef ACTIVATION
 #undef TEST
 
 ENTRIES(PopulationCount,
         EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, PopulationCount)
             EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, PopulationCount))
+
+/* ---- the loops of each op by dtype, for chains ---- */
+
+#undef ENTRY
+#define ENTRY EDDY__LOOPS_ENTRY
+#define LOOPS(name, ...)                                                       \
+    static const eddy__unary *const loops_##name[EDDY_DTYPE_COUNT] = {         \
+        __VA_ARGS__};
+#define UNARY(name, types, kernels, flags, doc) LOOPS(name, kernels)
+#define ALIAS(name, of, types, flags, doc)
+#define TEST(name, e, doc) LOOPS(name, FLOATS(name, e))
+#include "ops/math/unary.def"
+#undef UNARY
+#undef ALIAS
+#undef TEST
+
+static const eddy__strip_row strips[] = {
+#define UNARY(name, types, kernels, flags, doc) {#name, loops_##name, NULL},
+#define ALIAS(name, of, types, flags, doc) {#name, loops_##of, NULL},
+#define TEST(name, e, doc) {#name, loops_##name, NULL},
+#include "ops/math/unary.def"
+#undef UNARY
+#undef ALIAS
+#undef ACTIVATION
+#undef TEST
+};
+
+const eddy__strip_table eddy__unary_strips = {
+    .rows = strips,
+    .n = sizeof strips / sizeof strips[0],
+};
 
 /* ---- definitions ---- */
 

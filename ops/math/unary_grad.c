@@ -1,4 +1,5 @@
 #include "core/base/status.h"
+#include "ops/math/strip.h"
 #include "ops/math/transcendental.h"
 #include "ops/ops.h"
 
@@ -11,13 +12,14 @@
 
 /* FIRST and SECOND are what a row calls its inputs, AS_FLAT how they meet. */
 #define KERNEL_RUN(name, D, wide_loop)                                         \
+    static const eddy__binary loops_##name##_##D = {                           \
+        .loop = loop_##name##_##D,                                             \
+        .wide = (wide_loop),                                                   \
+        .out = EDDY__DTYPE_##D,                                                \
+        .in_size = sizeof(eddy__stored_##D),                                   \
+    };                                                                         \
     static eddy_status run_##name##_##D(eddy_kernel *k)                        \
     {                                                                          \
-        static const eddy__binary binary = {                                   \
-            .loop = loop_##name##_##D,                                         \
-            .wide = (wide_loop),                                               \
-            .out = EDDY__DTYPE_##D,                                            \
-        };                                                                     \
         const eddy__value *a = eddy__in(k, 0), *b = eddy__in(k, 1);            \
                                                                                \
         if (a->kind == EDDY__SCALAR && b->kind == EDDY__SCALAR) {              \
@@ -26,7 +28,7 @@
                 element_##name##_##D(eddy__get_##D(a), eddy__get_##D(b)));     \
             return EDDY_OK;                                                    \
         }                                                                      \
-        return eddy__pair_run(k, &binary, AS_FLAT);                            \
+        return eddy__pair_run(k, &loops_##name##_##D, AS_FLAT);                \
     }
 
 #define KERNEL(D, name, LOCALS, e)                                             \
@@ -83,20 +85,47 @@
 
 /* ---- the kernels of each op by dtype ---- */
 
+#define ENTRY EDDY__KERNEL_ENTRY
 #define ENTRIES(name, ...)                                                     \
     static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
         __VA_ARGS__};                                                          \
     EDDY__CHOOSER(name)
 #define OF_RESULT(name, kernels, doc) ENTRIES(name, kernels)
 #define OF(name, input, types, kernels, doc) ENTRIES(name, kernels)
-#define FLOATS(name, e) EDDY__EACH_FLOAT(EDDY__KERNEL_ENTRY, name)
+#define FLOATS(name, e) EDDY__EACH_FLOAT(ENTRY, name)
 #define MATHS(name, e, function, before, after) FLOATS(name, e)
-#define SIGNED(name, e) EDDY__EACH_SIGNED(EDDY__KERNEL_ENTRY, name)
-#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(EDDY__KERNEL_ENTRY, name)
-#define COMPLEX(name, e) EDDY__EACH_COMPLEX(EDDY__KERNEL_ENTRY, name)
+#define SIGNED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
+#define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)
+#define COMPLEX(name, e) EDDY__EACH_COMPLEX(ENTRY, name)
 #include "ops/math/unary_grad.def"
 #undef OF_RESULT
 #undef OF
+
+/* ---- the loops of each op by dtype, for chains ---- */
+
+#undef ENTRY
+#define ENTRY EDDY__LOOPS_ENTRY
+#define LOOPS(name, ...)                                                       \
+    static const eddy__binary *const loops_##name[EDDY_DTYPE_COUNT] = {        \
+        __VA_ARGS__};
+#define OF_RESULT(name, kernels, doc) LOOPS(name, kernels)
+#define OF(name, input, types, kernels, doc) LOOPS(name, kernels)
+#include "ops/math/unary_grad.def"
+#undef OF_RESULT
+#undef OF
+
+static const eddy__strip_row strips[] = {
+#define OF_RESULT(name, kernels, doc) {#name, NULL, loops_##name},
+#define OF(name, input, types, kernels, doc) {#name, NULL, loops_##name},
+#include "ops/math/unary_grad.def"
+#undef OF_RESULT
+#undef OF
+};
+
+const eddy__strip_table eddy__unary_grad_strips = {
+    .rows = strips,
+    .n = sizeof strips / sizeof strips[0],
+};
 
 /* ---- definitions ---- */
 

@@ -1,0 +1,41 @@
+/*
+ * What a plan must know to make one node, a _Chain, of several elementwise ops
+ * (ops/math/chain.c computes it).
+ */
+#ifndef EDDY_OPS_CHAIN_H
+#define EDDY_OPS_CHAIN_H
+
+#include "core/graph/graph.h"
+
+#define EDDY__CHAIN "_Chain"
+#define EDDY__CHAIN_MEMBERS 16
+#define EDDY__CHAIN_INPUTS 16
+
+typedef struct eddy__chain_op {
+    uint32_t n_inputs; /* 1 or 2 */
+    eddy_dtype output;
+    bool is_pair; /* inputs are not broadcast */
+} eddy__chain_op;
+
+/* May a chain hold the node, whose inputs have this dtype?  Its attributes then
+ * say nothing that its op, dtype and shapes do not. */
+bool eddy__chain_takes(const eddy__node *node, eddy_dtype dtype,
+                       eddy__chain_op *out_op);
+
+/* How an input of a chain meets the elements of the result. */
+typedef enum eddy__chain_fit {
+    EDDY__CHAIN_NO_FIT,
+    EDDY__CHAIN_WHOLE,  /* one by one */
+    EDDY__CHAIN_ONE,    /* one element for all */
+    EDDY__CHAIN_ROW,    /* a row for all rows */
+    EDDY__CHAIN_COLUMN, /* a column for all columns */
+} eddy__chain_fit;
+
+/*
+ * `*out_columns`: elements of a row, for ROW and COLUMN; a chain has rows of
+ * one length.  Both shapes are known.
+ */
+eddy__chain_fit eddy__chain_fit_of(const eddy_shape *in, const eddy_shape *out,
+                                   int64_t *out_columns);
+
+#endif

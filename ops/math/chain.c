@@ -1,0 +1,541 @@
+/*
+ * _Chain: several elementwise ops as one node, which the plan makes of nodes
+ * that nothing else reads (runtime/plan/chain.h).
+ *
+ * The elements go through all members a strip at a time, so that what lies
+ * between two members stays in the nearest cache.  Members run the loops of
+ * their own ops, and a loop gives an element the same bits wherever it stands,
+ * so a chain has the bits of its members.
+ *
+ * Every member has the shape of the result.  An input has it too, or is
+ * repeated along rows, along columns or over all; which of these is known when
+ * the plan is made.
+ */
+#include "ops/chain.h"
+
+#include "core/base/status.h"
+#include "core/graph/attr.h"
+#include "core/value/shape.h"
+#include "ops/math/elements.h"
+#include "ops/math/strip.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+/* Bytes of a strip: a few of them leave room in the nearest cache. */
+#define STRIP 4096
+
+/* What an element of one member counts: some take half a microsecond. */
+#define WORK 64
+
+#define MAX_ELEMENT 16
+
+#define BUFFERS (EDDY__CHAIN_MEMBERS - 1)
+
+/* Where a member reads: an input of the node, or what a member left. */
+typedef struct operand {
+    bool is_input;
+    uint32_t at; /* number of the input, or of the buffer */
+} operand;
+
+typedef struct member {
+    eddy__strip strip;
+    uint32_t n_in;
+    operand in[2];
+    uint32_t buffer; /* where its result goes; the last one's is the output */
+} member;
+
+/*
+ * How an input meets the result, which is seen as rows of columns: elements
+ * from one column to the next, and from one row to the next.
+ */
+typedef struct spread {
+    int64_t step, stride;
+    size_t size; /* of an element */
+    bool is_whole;
+} spread;
+
+typedef struct chain {
+    eddy_shape shape;
+    eddy_dtype dtype;
+    int64_t n_rows, n_columns;
+    int64_t strip; /* elements */
+    uint32_t n_members;
+    member members[EDDY__CHAIN_MEMBERS];
+    spread inputs[EDDY__CHAIN_INPUTS];
+    uint32_t n_inputs;
+} chain;
+
+/* ---- which ops ---- */
+
+/* Ops that have no loops of their own but do what another one does. */
+static const char *const same_as[][2] = {
+    {"AddN", "AddV2"},
+    {"BiasAdd", "AddV2"},
+    {"BiasAddV1", "AddV2"},
+};
+
+static bool find_in(const eddy__strip_table *table, const char *op,
+                    eddy_dtype dtype, eddy__strip *out)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const eddy__strip_row *row = &table->rows[i];
+
+        if (strcmp(row->op, op) != 0)
+            continue;
+        *out = (eddy__strip){
+            .unary = row->unary ? row->unary[dtype] : NULL,
+            .binary = row->binary ? row->binary[dtype] : NULL,
+        };
+        return out->unary || (out->binary && !out->binary->find_bad);
+    }
+    return false;
+}
+
+bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy__strip *out_strip)
+{
+    for (size_t i = 0; i < sizeof same_as / sizeof same_as[0]; i++)
+        if (strcmp(same_as[i][0], op) == 0)
+            op = same_as[i][1];
+    return find_in(&eddy__binary_strips, op, dtype, out_strip) ||
+           find_in(&eddy__unary_strips, op, dtype, out_strip) ||
+           find_in(&eddy__unary_grad_strips, op, dtype, out_strip);
+}
+
+/* Ops whose inputs all have the shape of the output. */
+static bool is_pair(const char *op, const eddy__strip *strip)
+{
+    eddy__strip found;
+
+    return strcmp(op, "AddN") == 0 ||
+           (strip->binary &&
+            find_in(&eddy__unary_grad_strips, op, strip->binary->out, &found));
+}
+
+static bool is_channels_first(const eddy__node *node)
+{
+    const eddy_attr *format = eddy__node_attr(node, "data_format");
+
+    return format && format->as.strings[0].length >= 2 &&
+           memcmp(format->as.strings[0].data, "NC", 2) == 0;
+}
+
+bool eddy__chain_takes(const eddy__node *node, eddy_dtype dtype,
+                       eddy__chain_op *out_op)
+{
+    eddy__strip strip;
+
+    if (eddy_dtype_size(dtype) == 0 || eddy_dtype_size(dtype) > MAX_ELEMENT ||
+        is_channels_first(node) ||
+        !eddy__strip_find(node->op_name, dtype, &strip))
+        return false;
+    *out_op = (eddy__chain_op){
+        .n_inputs = strip.unary ? 1 : 2,
+        .output = strip.unary ? strip.unary->out : strip.binary->out,
+        .is_pair = is_pair(node->op_name, &strip),
+    };
+    return node->n_inputs == out_op->n_inputs;
+}
+
+/* ---- how inputs meet the result ---- */
+
+/* Dimension `d` of `in` where its last one stands under the last of `out`. */
+static int64_t dim_under(const eddy_shape *in, const eddy_shape *out, int32_t d)
+{
+    const int32_t at = d - (out->rank - in->rank);
+
+    return at < 0 ? 1 : in->dims[at];
+}
+
+static int64_t product(const eddy_shape *shape, int32_t from, int32_t to)
+{
+    int64_t n = 1;
+
+    for (int32_t d = from; d < to; d++)
+        n *= shape->dims[d];
+    return n;
+}
+
+eddy__chain_fit eddy__chain_fit_of(const eddy_shape *in, const eddy_shape *out,
+                                   int64_t *out_columns)
+{
+    const int32_t rank = out->rank;
+    int32_t low = 0, high = rank, d;
+
+    if (in->rank < 0 || in->rank > rank)
+        return EDDY__CHAIN_NO_FIT;
+    while (low < rank && dim_under(in, out, low) == 1)
+        low++;
+    while (high > low && dim_under(in, out, high - 1) == 1)
+        high--;
+    for (d = low; d < high; d++)
+        if (dim_under(in, out, d) != out->dims[d])
+            return EDDY__CHAIN_NO_FIT;
+    *out_columns = product(out, low, rank);
+    if (product(out, 0, low) == 1 && product(out, high, rank) == 1)
+        return EDDY__CHAIN_WHOLE;
+    if (low == high)
+        return EDDY__CHAIN_ONE;
+    if (product(out, high, rank) == 1)
+        return EDDY__CHAIN_ROW;
+    *out_columns = product(out, high, rank);
+    return product(out, 0, low) == 1 ? EDDY__CHAIN_COLUMN : EDDY__CHAIN_NO_FIT;
+}
+
+/* ---- running ---- */
+
+typedef struct strips {
+    const chain *c;
+    const unsigned char *in[EDDY__CHAIN_INPUTS];
+    unsigned char *out;
+    unsigned char *buffers;
+} strips;
+
+/* Part of the result: `n` columns of `n_rows` rows. */
+typedef struct part {
+    int64_t row, column, n_rows, n;
+} part;
+
+static unsigned char *buffer_at(const strips *s, uint32_t i)
+{
+    return s->buffers + (size_t)i * STRIP;
+}
+
+/* Finds the first element of an operand, and how it goes on. */
+static const void *operand_at(const strips *s, const operand *o, const part *p,
+                              int64_t *out_step, int64_t *out_stride)
+{
+    const spread *in = &s->c->inputs[o->at];
+
+    if (!o->is_input) {
+        *out_step = 1;
+        *out_stride = p->n;
+        return buffer_at(s, o->at);
+    }
+    *out_step = in->step;
+    *out_stride = in->stride;
+    return s->in[o->at] +
+           (size_t)(p->row * in->stride + p->column * in->step) * in->size;
+}
+
+static void run_member(const strips *s, const member *m, const part *p,
+                       unsigned char *out)
+{
+    eddy__rows rows = {.out = out, .n = p->n, .n_rows = p->n_rows};
+
+    rows.a = operand_at(s, &m->in[0], p, &rows.step_a, &rows.stride_a);
+    if (m->strip.unary) {
+        const eddy__unary *u = m->strip.unary;
+
+        (u->wide && EDDY__HAS_WIDE() ? u->wide : u->loop)(out, rows.a,
+                                                          p->n * p->n_rows);
+    } else {
+        const eddy__binary *b = m->strip.binary;
+
+        rows.b = operand_at(s, &m->in[1], p, &rows.step_b, &rows.stride_b);
+        (b->wide && EDDY__HAS_WIDE() ? b->wide : b->loop)(&rows);
+    }
+}
+
+static void run_part(const strips *s, const part *p)
+{
+    const chain *c = s->c;
+    const size_t at = (size_t)(p->row * c->n_columns + p->column);
+    const uint32_t last = c->n_members - 1;
+
+    for (uint32_t i = 0; i < last; i++)
+        run_member(s, &c->members[i], p, buffer_at(s, c->members[i].buffer));
+    run_member(s, &c->members[last], p,
+               s->out + at * eddy_dtype_size(c->dtype));
+}
+
+/* Short rows go several at a time, long ones in parts. */
+static void run_parts(eddy_kernel *k, const strips *s)
+{
+    const chain *c = s->c;
+    const int64_t strip = c->strip;
+    const int64_t at_once = c->n_columns >= strip ? 1 : strip / c->n_columns;
+    const int64_t work = WORK * (int64_t)c->n_members;
+    part p;
+
+    for (p.row = 0; p.row < c->n_rows; p.row += at_once) {
+        const int64_t left = c->n_rows - p.row;
+
+        p.n_rows = left < at_once ? left : at_once;
+        for (p.column = 0; p.column < c->n_columns; p.column += strip) {
+            const int64_t rest = c->n_columns - p.column;
+
+            p.n = rest < strip ? rest : strip;
+            if (eddy__spent(k, p.n_rows * p.n * work))
+                return;
+            run_part(s, &p);
+        }
+    }
+}
+
+/* An input whose buffer will do for the result, or EDDY__CHAIN_INPUTS. */
+static uint32_t find_spare(const eddy_kernel *k, const chain *c)
+{
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        if (eddy__in(k, i)->kind == EDDY__TENSOR && eddy__in(k, i)->uses == 1 &&
+            c->inputs[i].is_whole &&
+            c->inputs[i].size == eddy_dtype_size(c->dtype))
+            return i;
+    return EDDY__CHAIN_INPUTS;
+}
+
+static eddy_status run_chain(eddy_kernel *k)
+{
+    const chain *c = eddy__state(k);
+    const uint32_t spare = find_spare(k, c);
+    _Alignas(64) unsigned char buffers[BUFFERS * STRIP];
+    strips s = {.c = c, .buffers = buffers};
+    void *out;
+
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        s.in[i] = eddy__in_elements(k, i);
+    if (spare < EDDY__CHAIN_INPUTS)
+        EDDY_TRY(eddy__output_reusing(k, 0, spare, c->dtype, &c->shape, &out));
+    else
+        EDDY_TRY(eddy__output(k, 0, c->dtype, &c->shape, &out));
+    s.out = out;
+    if (c->n_columns > 0)
+        run_parts(k, &s);
+    return EDDY_OK;
+}
+
+/* ---- what the node says ---- */
+
+/* The attributes, and how far they have been read. */
+typedef struct program {
+    eddy_infer *infer;
+    eddy_attr ops, types, wires;
+    size_t n_wires; /* taken so far */
+    eddy_dtype results[EDDY__CHAIN_MEMBERS];
+    uint32_t last_use[EDDY__CHAIN_MEMBERS];
+    bool is_taken[BUFFERS]; /* a buffer, by what is still to be read */
+} program;
+
+static eddy_status fail_program(program *p, const char *what)
+{
+    return eddy_infer_fail(p->infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                           "a chain that %s", what);
+}
+
+static eddy_status read_attrs(program *p)
+{
+    const uint32_t n_inputs = eddy_infer_inputs(p->infer);
+
+    if (!eddy_infer_attr(p->infer, "ops", &p->ops) ||
+        !eddy_infer_attr(p->infer, "types", &p->types) ||
+        !eddy_infer_attr(p->infer, "wires", &p->wires))
+        return fail_program(p, "lacks its members");
+    if (p->ops.n == 0 || p->ops.n > EDDY__CHAIN_MEMBERS ||
+        p->types.n != p->ops.n || n_inputs > EDDY__CHAIN_INPUTS)
+        return fail_program(p, "has too many members or inputs, or none");
+    return EDDY_OK;
+}
+
+/* The next operand of member `i`, which must have the dtype that it works on.
+ */
+static eddy_status read_operand(program *p, const chain *c, uint32_t i,
+                                operand *out)
+{
+    const int64_t wire =
+        p->n_wires < p->wires.n ? p->wires.as.ints[p->n_wires++] : INT64_MAX;
+    const eddy_dtype want = p->types.as.types[i];
+
+    if (wire >= (int64_t)c->n_inputs || wire < -(int64_t)i)
+        return fail_program(p, "reads what is not there");
+    out->is_input = wire >= 0;
+    out->at = (uint32_t)(wire >= 0 ? wire : -wire - 1);
+    if ((out->is_input ? eddy_infer_input_dtype(p->infer, out->at)
+                       : p->results[out->at]) != want)
+        return fail_program(p, "reads another dtype than its member wants");
+    if (!out->is_input)
+        p->last_use[out->at] = i;
+    return EDDY_OK;
+}
+
+static eddy_status read_member(program *p, chain *c, uint32_t i)
+{
+    const eddy_string op = p->ops.as.strings[i];
+    const eddy_dtype dtype = p->types.as.types[i];
+    member *m = &c->members[i];
+    char name[64];
+
+    if (op.length >= sizeof name)
+        return fail_program(p, "has an unknown member");
+    memcpy(name, op.data, op.length);
+    name[op.length] = '\0';
+    if ((uint32_t)dtype >= EDDY_DTYPE_COUNT ||
+        eddy_dtype_size(dtype) > MAX_ELEMENT ||
+        !eddy__strip_find(name, dtype, &m->strip))
+        return fail_program(p, "has a member that it can't hold");
+    m->n_in = m->strip.unary ? 1 : 2;
+    for (uint32_t j = 0; j < m->n_in; j++)
+        EDDY_TRY(read_operand(p, c, i, &m->in[j]));
+    p->results[i] = m->strip.unary ? m->strip.unary->out : m->strip.binary->out;
+    return EDDY_OK;
+}
+
+static void release_buffers(program *p, chain *c, uint32_t i)
+{
+    const member *m = &c->members[i];
+
+    for (uint32_t j = 0; j < m->n_in; j++)
+        if (!m->in[j].is_input && p->last_use[m->in[j].at] == i)
+            p->is_taken[c->members[m->in[j].at].buffer] = false;
+}
+
+/*
+ * Gives each member but the last a buffer.  A result may take the place of an
+ * operand that nothing reads later if their elements have one size.
+ */
+static void place_results(program *p, chain *c)
+{
+    for (uint32_t i = 0; i + 1 < c->n_members; i++) {
+        const bool in_place = eddy_dtype_size(p->results[i]) ==
+                              eddy_dtype_size(p->types.as.types[i]);
+        uint32_t at = 0;
+
+        if (in_place)
+            release_buffers(p, c, i);
+        while (p->is_taken[at])
+            at++;
+        p->is_taken[at] = true;
+        if (!in_place)
+            release_buffers(p, c, i);
+        c->members[i].buffer = at;
+    }
+}
+
+/* Operands name members until every member has its buffer. */
+static void point_at_buffers(chain *c)
+{
+    for (uint32_t i = 0; i < c->n_members; i++)
+        for (uint32_t j = 0; j < c->members[i].n_in; j++) {
+            operand *o = &c->members[i].in[j];
+
+            if (!o->is_input)
+                o->at = c->members[o->at].buffer;
+        }
+}
+
+/* Sees the result as rows of columns, as all inputs that are repeated do. */
+static eddy_status read_shapes(program *p, chain *c)
+{
+    int64_t total;
+
+    if (!eddy__shape_is_known(&c->shape) ||
+        !eddy__shape_count(&c->shape, MAX_ELEMENT, &total))
+        return fail_program(p, "has a result of unknown shape");
+    c->n_columns = total;
+    for (uint32_t i = 0; i < c->n_inputs; i++) {
+        int64_t columns;
+        const eddy__chain_fit fit = eddy__chain_fit_of(
+            eddy_infer_input(p->infer, i), &c->shape, &columns);
+
+        if (fit == EDDY__CHAIN_NO_FIT)
+            return fail_program(p, "has an input of an unfit shape");
+        c->inputs[i].size =
+            eddy_dtype_size(eddy_infer_input_dtype(p->infer, i));
+        c->inputs[i].is_whole = fit == EDDY__CHAIN_WHOLE;
+        c->inputs[i].step = fit == EDDY__CHAIN_WHOLE || fit == EDDY__CHAIN_ROW;
+        c->inputs[i].stride = fit == EDDY__CHAIN_COLUMN;
+        if (fit != EDDY__CHAIN_ROW && fit != EDDY__CHAIN_COLUMN)
+            continue;
+        if (c->n_columns != total && c->n_columns != columns)
+            return fail_program(p, "has rows of two lengths");
+        c->n_columns = columns;
+    }
+    c->n_rows = c->n_columns > 0 ? total / c->n_columns : 0;
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        if (c->inputs[i].is_whole)
+            c->inputs[i].stride = c->n_columns;
+    return EDDY_OK;
+}
+
+static void size_strips(program *p, chain *c)
+{
+    size_t largest = eddy_dtype_size(c->dtype);
+
+    for (uint32_t i = 0; i < c->n_members; i++)
+        if (eddy_dtype_size(p->results[i]) > largest)
+            largest = eddy_dtype_size(p->results[i]);
+    c->strip = (int64_t)(STRIP / largest);
+}
+
+static eddy_status infer_chain(eddy_infer *infer)
+{
+    eddy_shape shape = *eddy_infer_input(infer, 0), joined;
+
+    for (uint32_t i = 1; i < eddy_infer_inputs(infer); i++) {
+        if (!eddy__shape_broadcast(&shape, eddy_infer_input(infer, i), &joined))
+            return eddy_infer_fail(
+                infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                "shapes %s and %s do not broadcast",
+                eddy__shape_print(&shape).text,
+                eddy__shape_print(eddy_infer_input(infer, i)).text);
+        shape = joined;
+    }
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+static eddy_status read_program(program *p, chain *c)
+{
+    EDDY_TRY(read_attrs(p));
+    c->n_members = (uint32_t)p->ops.n;
+    c->n_inputs = eddy_infer_inputs(p->infer);
+    c->dtype = eddy_infer_output_dtype(p->infer, 0);
+    for (uint32_t i = 0; i < c->n_members; i++)
+        EDDY_TRY(read_member(p, c, i));
+    if (p->results[c->n_members - 1] != c->dtype)
+        return fail_program(p, "gives another dtype than its last member");
+    EDDY_TRY(read_shapes(p, c));
+    size_strips(p, c);
+    place_results(p, c);
+    point_at_buffers(c);
+    return EDDY_OK;
+}
+
+static eddy_status prepare_chain(eddy_infer *infer)
+{
+    program p = {.infer = infer};
+    chain *c = eddy__prepare_state(infer, sizeof *c);
+    eddy_shape joined;
+
+    if (!c)
+        return EDDY_RESOURCE_EXHAUSTED;
+    c->shape = *eddy_infer_input(infer, 0);
+    for (uint32_t i = 1; i < eddy_infer_inputs(infer); i++) {
+        if (!eddy__shape_broadcast(&c->shape, eddy_infer_input(infer, i),
+                                   &joined))
+            return fail_program(&p, "has inputs that do not broadcast");
+        c->shape = joined;
+    }
+    return read_program(&p, c);
+}
+
+static const eddy_op_spec specs[] = {
+    {
+        .size = sizeof(eddy_op_spec),
+        .name = EDDY__CHAIN,
+        .inputs = "inputs: L",
+        .outputs = "result: T",
+        .attrs = "ops: list(string) >= 1, types: list(type) >= 1, "
+                 "wires: list(int) >= 1, L: list(type) >= 1, T: type",
+        .infer = infer_chain,
+        .kernel = run_chain,
+        .prepare = prepare_chain,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Elementwise ops one after another, as a plan joins them: wire "
+               "i >= 0 is an input, -i is what member i - 1 gave.",
+    },
+};
+
+const eddy__op_table eddy__chain_ops = {
+    .specs = specs,
+    .n = sizeof specs / sizeof specs[0],
+};
