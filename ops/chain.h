@@ -9,7 +9,8 @@
 
 #define EDDY__CHAIN "_Chain"
 #define EDDY__CHAIN_MEMBERS 16
-#define EDDY__CHAIN_INPUTS 16
+/* Each member reads two, of which all but the first reads one of another. */
+#define EDDY__CHAIN_INPUTS (EDDY__CHAIN_MEMBERS + 1)
 
 typedef struct eddy__chain_op {
     uint32_t n_inputs; /* 1 or 2 */

@@ -25,6 +25,7 @@ BEGIN {
     # Single headers beyond the rows: the executor knows the table of ops,
     # not the kernels behind it.
     also["runtime/exec"] = "ops/ops.h"
+    also["runtime/plan"] = "ops/chain.h"
 
     # A library stays in the folders that wrap it; folders without a row are
     # free here too.

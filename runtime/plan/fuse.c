@@ -2,60 +2,23 @@
 
 #include "core/base/status.h"
 #include "core/value/shape.h"
+#include "runtime/plan/readers.h"
 
 #include <string.h>
 
 #define FUSED "_MatMulSum"
-
-/* How nodes are read: by edges of any kind, and by the caller. */
-typedef struct readers {
-    const eddy__plan_build *build;
-    uint32_t *n; /* a node */
-} readers;
-
-static eddy_status count_readers(const eddy__plan_build *build,
-                                 eddy__arena *scratch, readers *r)
-{
-    const eddy_plan_options *options = build->options;
-    const eddy_graph *graph = build->selection->graph;
-
-    r->build = build;
-    r->n = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, sizeof *r->n);
-    if (!r->n)
-        return eddy__fail_memory(build->err);
-    for (eddy_node v = 0; v < graph->n_nodes; v++) {
-        const eddy__node *node = eddy__graph_node(graph, v);
-
-        if (!eddy__selected(build->selection, v))
-            continue;
-        for (uint32_t i = 0; i < node->n_inputs; i++)
-            r->n[node->inputs[i].node]++;
-        for (uint32_t i = 0; i < node->n_controls; i++)
-            r->n[node->controls[i]]++;
-    }
-    for (size_t i = 0; i < options->n_fetches; i++)
-        r->n[options->fetches[i].node]++;
-    for (size_t i = 0; i < options->n_targets; i++)
-        r->n[options->targets[i]]++;
-    return EDDY_OK;
-}
 
 static bool has_op(const eddy__node *node, const char *op)
 {
     return node->op && strcmp(node->op_name, op) == 0;
 }
 
-static bool is_fed(const readers *r, eddy_node v)
-{
-    return r->build->selection->is_fed && r->build->selection->is_fed[v];
-}
-
 /* A sum of two values of a dtype whose products BLAS can add up. */
-static bool is_sum(const readers *r, eddy_node v)
+static bool is_sum(const eddy__readers *r, eddy_node v)
 {
     const eddy__node *node = eddy__graph_node(r->build->selection->graph, v);
 
-    return eddy__selected(r->build->selection, v) && !is_fed(r, v) &&
+    return eddy__selected(r->build->selection, v) && !eddy__is_fed(r, v) &&
            node->n_inputs == 2 &&
            (has_op(node, "AddV2") || has_op(node, "Add") ||
             has_op(node, "AddN")) &&
@@ -63,34 +26,25 @@ static bool is_sum(const readers *r, eddy_node v)
             node->output_dtypes[0] == EDDY_FLOAT64);
 }
 
-/* A fed output has no shape of its own, but that of the feed. */
-static const eddy_shape *shape_of(const readers *r, eddy_output output)
-{
-    const uint32_t feed = eddy__feed_of(r->build->selection, output);
-
-    return feed == EDDY__NOT_FOUND ? eddy__shape_at(&r->build->shapes, output)
-                                   : &r->build->feed_shapes[feed];
-}
-
 /*
  * Is input `i` of the sum a product for it alone, and the other one a matrix
  * that may have the same shape?  Where it turns out to be another, the fused
  * node broadcasts as the sum does.
  */
-static bool is_product(const readers *r, eddy_node sum, uint32_t i)
+static bool is_product(const eddy__readers *r, eddy_node sum, uint32_t i)
 {
     const eddy_graph *graph = r->build->selection->graph;
     const eddy_output *inputs = eddy__graph_node(graph, sum)->inputs;
-    const eddy_shape *other = shape_of(r, inputs[i == 0]);
+    const eddy_shape *other = eddy__seen_shape(r, inputs[i == 0]);
 
     return has_op(eddy__graph_node(graph, inputs[i].node), "MatMul") &&
-           !is_fed(r, inputs[i].node) && r->n[inputs[i].node] == 1 &&
+           !eddy__is_fed(r, inputs[i].node) && r->n[inputs[i].node] == 1 &&
            other->rank == 2 &&
-           eddy__shape_compatible(other, shape_of(r, inputs[i]));
+           eddy__shape_compatible(other, eddy__seen_shape(r, inputs[i]));
 }
 
 /* The input of `v` that is a product to be fused with it; 2: none. */
-static uint32_t find_product(const readers *r, eddy_node v)
+static uint32_t find_product(const eddy__readers *r, eddy_node v)
 {
     uint32_t i = 2;
 
@@ -117,8 +71,6 @@ static eddy_node *join_controls(const eddy__node *a, const eddy__node *b,
 static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
                         eddy__arena *scratch, eddy_error *err)
 {
-    const eddy__add_options options = {.strict = false};
-    const size_t n_nodes = copy->n_nodes;
     const eddy__node *sum = eddy__graph_node(copy, v);
     const eddy__node *factor =
         eddy__graph_node(copy, sum->inputs[product].node);
@@ -138,20 +90,12 @@ static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
         .attrs = attrs,
         .n_attrs = 2,
     };
-    const char *name = sum->name, *device = sum->device;
-    eddy_node made;
 
-    if (!spec.controls)
-        return eddy__fail_memory(err);
-    EDDY_TRY(eddy__graph_add(copy, &spec, &options, &made, err));
-    copy->nodes[v] = copy->nodes[made];
-    copy->nodes[v].name = name;
-    copy->nodes[v].device = device;
-    eddy__graph_truncate(copy, n_nodes);
-    return EDDY_OK;
+    return spec.controls ? eddy__replace_node(copy, v, &spec, err)
+                         : eddy__fail_memory(err);
 }
 
-static eddy_status fuse_all(const readers *r, eddy_graph *copy,
+static eddy_status fuse_all(const eddy__readers *r, eddy_graph *copy,
                             eddy__arena *scratch)
 {
     const size_t n = copy->n_nodes;
@@ -171,12 +115,12 @@ eddy_status eddy__fuse(const eddy__plan_build *build, eddy__arena *scratch,
     const eddy_graph *graph = build->selection->graph;
     eddy_status status;
     eddy_node v = 0;
-    readers r;
+    eddy__readers r;
 
     *out_graph = NULL;
     if (build->options->optimize != EDDY_OPTIMIZE_FULL)
         return EDDY_OK;
-    EDDY_TRY(count_readers(build, scratch, &r));
+    EDDY_TRY(eddy__count_readers(build, scratch, &r));
     while (v < graph->n_nodes && find_product(&r, v) == 2)
         v++;
     if (v == graph->n_nodes)

@@ -10,6 +10,7 @@
 #include "frames/analysis/fed_controls.h"
 #include "frames/lower/lower.h"
 #include "frames/lower/references.h"
+#include "runtime/plan/chains.h"
 #include "runtime/plan/fuse.h"
 #include "runtime/plan/layout.h"
 
@@ -233,19 +234,32 @@ static eddy_status infer(eddy__plan_build *b)
                               &b->scratch, &b->shapes, b->err);
 }
 
-/* To a copy in which nodes have been fused, with all that is known anew. */
+/* To a copy in which nodes are joined, with all that is known anew. */
+static eddy_status go_on_with(eddy__plan_build *b, eddy_graph *joined)
+{
+    if (!joined)
+        return EDDY_OK;
+    build_replace(b, joined);
+    EDDY_TRY(prune(b));
+    EDDY_TRY(count_nodes(b));
+    EDDY_TRY(analyse(b));
+    return infer(b);
+}
+
 static eddy_status fuse(eddy__plan_build *b)
 {
     eddy_graph *fused;
 
     EDDY_TRY(eddy__fuse(b, &b->scratch, &fused));
-    if (!fused)
-        return EDDY_OK;
-    build_replace(b, fused);
-    EDDY_TRY(prune(b));
-    EDDY_TRY(count_nodes(b));
-    EDDY_TRY(analyse(b));
-    return infer(b);
+    return go_on_with(b, fused);
+}
+
+static eddy_status join_chains(eddy__plan_build *b)
+{
+    eddy_graph *joined;
+
+    EDDY_TRY(eddy__join_chains(b, &b->scratch, &joined));
+    return go_on_with(b, joined);
 }
 
 /* ---- in a row ---- */
@@ -273,6 +287,7 @@ static const plan_pass passes[] = {
     {"ends",       eddy__plan_describe_fetches}, /* what is fetched will be */
     {"warnings",   copy_warnings},               /* what is odd */
     {"fuse",       fuse},                        /* at the level full */
+    {"chains",     join_chains},                 /* elementwise, as one pass */
     {"layout",     eddy__plan_lay_out},          /* steps, slots, edges */
 };
 /* clang-format on */
