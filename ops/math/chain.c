@@ -99,6 +99,7 @@ bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy__strip *out_strip)
             op = same_as[i][1];
     return find_in(&eddy__binary_strips, op, dtype, out_strip) ||
            find_in(&eddy__unary_strips, op, dtype, out_strip) ||
+           find_in(&eddy__compare_strips, op, dtype, out_strip) ||
            find_in(&eddy__unary_grad_strips, op, dtype, out_strip);
 }
 
@@ -531,7 +532,8 @@ static const eddy_op_spec specs[] = {
         .prepare = prepare_chain,
         .flags = EDDY_OP_NOT_DIFFERENTIABLE,
         .doc = "Elementwise ops one after another, as a plan joins them: wire "
-               "i >= 0 is an input, -i is what member i - 1 gave.",
+               "i >= 0 is an input, -i what member i - 1 gave. Plans make it.",
+        .source = "eddy",
     },
 };
 

@@ -1,6 +1,7 @@
 #include "core/base/status.h"
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
+#include "ops/math/strip.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -134,6 +135,37 @@ static eddy_status prepare_answer(eddy_infer *infer, uint8_t answer)
 #undef COMPARE
 #undef EQUAL
 #undef LOGICAL
+
+/* ---- the loops of each op by dtype, for chains ---- */
+
+#define COMPARE(name, e)                                                       \
+    static const eddy__binary *const loops_##name[EDDY_DTYPE_COUNT] = {        \
+        EDDY__EACH_FLOAT(EDDY__LOOPS_ENTRY, name)                              \
+            EDDY__EACH_SIGNED(EDDY__LOOPS_ENTRY, name)                         \
+                EDDY__EACH_UNSIGNED(EDDY__LOOPS_ENTRY, name)};
+#define EQUAL(name, e, answer) COMPARE(name, e)
+#define LOGICAL(name, e)                                                       \
+    static const eddy__binary *const loops_##name[EDDY_DTYPE_COUNT] = {        \
+        EDDY__LOOPS_ENTRY(B, name)};
+#include "ops/math/compare.def"
+#undef COMPARE
+#undef EQUAL
+#undef LOGICAL
+
+static const eddy__strip_row strips[] = {
+#define COMPARE(name, e) {#name, NULL, loops_##name},
+#define EQUAL(name, e, answer) {#name, NULL, loops_##name},
+#define LOGICAL(name, e) {#name, NULL, loops_##name},
+#include "ops/math/compare.def"
+#undef COMPARE
+#undef EQUAL
+#undef LOGICAL
+};
+
+const eddy__strip_table eddy__compare_strips = {
+    .rows = strips,
+    .n = sizeof strips / sizeof strips[0],
+};
 
 /* ---- ApproximateEqual ---- */
 

@@ -21,7 +21,7 @@ typedef struct eddy__strip_table {
 } eddy__strip_table;
 
 extern const eddy__strip_table eddy__unary_strips, eddy__binary_strips,
-    eddy__unary_grad_strips;
+    eddy__unary_grad_strips, eddy__compare_strips;
 
 /* The loops of one op for one dtype; one of the two is NULL. */
 typedef struct eddy__strip {

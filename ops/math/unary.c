@@ -172,7 +172,10 @@ ENTRIES(PopulationCount,
 #undef ALIAS
 #undef TEST
 
+LOOPS(LogicalNot, EDDY__LOOPS_ENTRY(B, LogicalNot))
+
 static const eddy__strip_row strips[] = {
+    {"LogicalNot", loops_LogicalNot, NULL},
 #define UNARY(name, types, kernels, flags, doc) {#name, loops_##name, NULL},
 #define ALIAS(name, of, types, flags, doc) {#name, loops_##of, NULL},
 #define TEST(name, e, doc) {#name, loops_##name, NULL},
