@@ -10,10 +10,11 @@ EDDY_BEGIN_DECLS
 
 /*
  * Executions count nodes of the plan, primitives included, once each time that
- * one ran (live) or was passed over with dead outputs (dead).  Iterations are
- * those started over all frames but the root, frames likewise.  Bytes are what
- * the run held of its allocator at the most, cached blocks included;
- * allocations are its calls of the allocator during the run.
+ * one ran (live) or was passed over with dead outputs (dead); a node that the
+ * plan has made of several counts as those.  Iterations are those started over
+ * all frames but the root, frames likewise.  Bytes are what the run held of its
+ * allocator at the most, cached blocks included; allocations are its calls of
+ * the allocator during the run.
  */
 typedef struct eddy_stats {
     uint64_t live_executions;

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define FUSED "_MatMulSum"
-
 static bool has_op(const eddy__node *node, const char *op)
 {
     return node->op && strcmp(node->op_name, op) == 0;
@@ -82,7 +80,7 @@ static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
                                eddy_attr_bool("transpose_b", &transpose_b)};
     const eddy_node_spec spec = {
         .size = sizeof spec,
-        .op = FUSED,
+        .op = EDDY__FUSED_SUM,
         .inputs = inputs,
         .n_inputs = 3,
         .controls = join_controls(sum, factor, scratch),

@@ -7,6 +7,9 @@
 
 #include "runtime/plan/plan.h"
 
+/* The op of a product and a sum in one. */
+#define EDDY__FUSED_SUM "_MatMulSum"
+
 /*
  * A sum and a MatMul that nothing else reads become one product that is added
  * in place, under the sum's name.  `*out_graph` is a copy in which that is so,

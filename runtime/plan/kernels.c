@@ -4,6 +4,8 @@
 #include "core/base/status.h"
 #include "core/graph/attr.h"
 #include "core/value/dtype.h"
+#include "ops/chain.h"
+#include "runtime/plan/fuse.h"
 
 #include <string.h>
 
@@ -171,6 +173,14 @@ static bool has_handles(const eddy__node *node)
     return false;
 }
 
+/* How many nodes of the caller's graph a node stands for. */
+static uint32_t count_members(const eddy__node *node)
+{
+    if (strcmp(node->op_name, EDDY__CHAIN) == 0)
+        return (uint32_t)eddy__node_attr(node, "ops")->n;
+    return strcmp(node->op_name, EDDY__FUSED_SUM) == 0 ? 2 : 1;
+}
+
 static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
 {
     const eddy__node *node = eddy__layout_node(l, id);
@@ -189,6 +199,7 @@ static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
         step->kind = EDDY__STEP_KERNEL;
     if (step->kind != EDDY__STEP_KERNEL)
         return;
+    step->aux = count_members(node) - 1;
     if ((step->flags & EDDY__STEP_INLINE_IN) &&
         (step->flags & EDDY__STEP_INLINE_OUT) &&
         !(flags & (EDDY_OP_ASYNC | EDDY__OP_HOST)))

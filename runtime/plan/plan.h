@@ -97,6 +97,7 @@ typedef struct eddy__step {
     uint16_t flags; /* eddy__step_flags */
     uint32_t local; /* number in its frame */
     /*
+     * A kernel: how many nodes of the caller's graph it does besides one;
      * Enter: its child frame; Exit: its number in the frame; Feed, Fetch: their
      * number in the plan; Const: the number of its value; Merge: 1 + the
      * number of its contest, or 0.

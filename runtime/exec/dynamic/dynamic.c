@@ -530,6 +530,7 @@ static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
 
     if (run->failed || must_stop_now(run))
         return no_token;
+    run->stats.live_executions += step->aux;
     if ((step->flags & EDDY__STEP_OFFLOAD) && run->may_offload &&
         eddy__task_offload(run, step, it->values, &it->place, is_alone(run)))
         return no_token;
@@ -638,6 +639,10 @@ static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
     if (step->kind == EDDY__STEP_FETCH)
         return run_fetch(run, step, it, true);
     run->stats.dead_executions++;
+    if (step->kind == EDDY__STEP_KERNEL) {
+        run->stats.dead_executions += step->aux;
+        run->n_executed += step->aux;
+    }
     if (step->kind == EDDY__STEP_ENTER)
         return run_enter(run, step, it, true);
     if (step->kind != EDDY__STEP_MERGE) /* whose dead inputs hold nothing */
