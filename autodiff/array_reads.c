@@ -8,10 +8,10 @@
  * enters the loop beside the flow, takes the place of the read: the values are
  * the same, and it has no state.
  */
-#include "autodiff/walk.h"
+#include "autodiff/array_reads.h"
 
 #include "core/base/status.h"
-#include "core/graph/name.h"
+#include "core/graph/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -314,7 +314,7 @@ static void lead_readers(const rewriting *r)
     }
 }
 
-static eddy_status rewrite(rewriting *r, const eddy__asked_outputs *asked)
+static eddy_status rewrite(rewriting *r, const eddy__asked *asked)
 {
     const size_t n = r->n_nodes;
 
@@ -339,9 +339,8 @@ static eddy_status rewrite(rewriting *r, const eddy__asked_outputs *asked)
     return EDDY_OK;
 }
 
-eddy_status eddy__gather_reads(eddy_graph *graph, const char *prefix,
-                               const eddy__asked_outputs *asked,
-                               eddy_error *err)
+eddy_status eddy__array_reads_gather(eddy_graph *graph, const char *prefix,
+                                     const eddy__asked *asked, eddy_error *err)
 {
     rewriting r = {.graph = graph,
                    .prefix = prefix,

@@ -4,7 +4,7 @@
  * names the gradient in an attribute.  A gradient that comes to it leaves the
  * part out: the function makes those of the inputs.
  */
-#include "autodiff/walk.h"
+#include "autodiff/custom.h"
 
 #include "core/base/status.h"
 #include "core/context.h"
@@ -14,7 +14,7 @@
 #define ATTR "_gradient_op_type"
 #define MOST_NAME 255
 
-eddy_string eddy__custom_gradient_of(const eddy__node *node)
+eddy_string eddy__custom_name(const eddy__node *node)
 {
     const eddy_attr *attr = eddy__node_attr(node, ATTR);
 
@@ -23,8 +23,7 @@ eddy_string eddy__custom_gradient_of(const eddy__node *node)
                : (eddy_string){.length = 0};
 }
 
-eddy_gradient_fn eddy__custom_gradient_find(const eddy_context *ctx,
-                                            eddy_string name)
+eddy_gradient_fn eddy__custom_find(const eddy_context *ctx, eddy_string name)
 {
     char text[MOST_NAME + 1];
     const eddy__op *op;
@@ -81,7 +80,7 @@ eddy_status eddy_custom_gradient(eddy_graph *graph, const char *name,
     eddy_status status;
     eddy_node node;
 
-    if (!eddy__custom_gradient_find(graph->ctx, text))
+    if (!eddy__custom_find(graph->ctx, text))
         return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_NO_GRADIENT,
                           "no gradient '%s' was defined", name);
     list = eddy__arena_allocate(&arena, spec.n_inputs + 1, sizeof *list);

@@ -1,209 +1,279 @@
-/* Adding nodes to the graph that is being differentiated. */
-#include "autodiff/walk.h"
+/*
+ * Adding nodes: names of their own, control inputs, constants, and the failure
+ * that sticks.  Requires a graph of which only this call adds nodes.
+ */
+#include "autodiff/emit.h"
 
 #include "core/base/status.h"
-#include "core/graph/name.h"
+#include "core/graph/names.h"
+#include "core/value/shape.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-eddy_status eddy__walk_fail(eddy__walk *w, eddy_status code, eddy_detail detail,
-                            eddy_node at, const char *format, ...)
+void eddy__emit_init(eddy__gradient_emitter *e, eddy_graph *graph,
+                     const char *prefix, eddy_error *err)
 {
-    char text[sizeof w->err->message];
+    /*
+     * A rewrite goes into loops and branches that have ended, and into those
+     * that are open, so it adds nodes as they stand; levels.c says where they
+     * live.
+     */
+    *e = (eddy__gradient_emitter){.core = {.graph = graph, .err = err},
+                                  .prefix = prefix,
+                                  .at = EDDY_NO_NODE,
+                                  .control = EDDY_NO_NODE,
+                                  .arena.allocator = graph->arena.allocator};
+}
+
+void eddy__emit_deinit(eddy__gradient_emitter *e)
+{
+    eddy__arena_destroy(&e->arena);
+}
+
+eddy_status eddy__emit_fail(eddy__gradient_emitter *e, eddy_status code,
+                            eddy_detail detail, eddy_node at,
+                            const char *format, ...)
+{
+    char text[sizeof e->core.err->message];
     va_list args;
 
-    if (w->status != EDDY_OK)
-        return w->status;
+    if (e->core.status != EDDY_OK)
+        return e->core.status;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (at == EDDY_NO_NODE)
-        w->status = eddy__fail(w->err, code, detail, "%s", text);
+        e->core.status = eddy__fail(e->core.err, code, detail, "%s", text);
     else
-        w->status = eddy__fail_at(w->err, code, detail,
-                                  eddy__graph_node(w->graph, at), "%s", text);
-    return w->status;
+        e->core.status =
+            eddy__fail_at(e->core.err, code, detail,
+                          eddy__graph_node(e->core.graph, at), "%s", text);
+    return e->core.status;
 }
 
-void eddy__keep(eddy__walk *w, eddy__output_map *map, eddy_output key,
-                uint64_t tag, eddy_output value)
+void *eddy__emit_room(eddy__gradient_emitter *e, size_t n, size_t size)
 {
-    if (w->status == EDDY_OK && !eddy__output_map_add(map, key, tag, value))
-        w->status = eddy__fail_memory(w->err);
+    void *room = eddy__arena_allocate(&e->arena, n, size);
+
+    (void)eddy__emitter_need(&e->core, room);
+    return room;
 }
 
-/* `<prefix>/<forward node>/<op>`; NULL without memory. */
-static const char *make_base(eddy__walk *w, const char *op)
+void *eddy__emit_zeroed_room(eddy__gradient_emitter *e, size_t n, size_t size)
 {
-    const char *at =
-        w->at == EDDY_NO_NODE ? "" : eddy__graph_node(w->graph, w->at)->name;
-    const size_t size = strlen(w->prefix) + strlen(at) + strlen(op) + 3;
-    char *base = eddy__arena_allocate(&w->graph->arena, size, 1);
+    void *room = eddy__arena_allocate_zeroed(&e->arena, n, size);
 
-    op += *op == '_';
-    if (base)
-        snprintf(base, size, "%s/%s%s%s", w->prefix, at, *at ? "/" : "", op);
-    return base;
+    (void)eddy__emitter_need(&e->core, room);
+    return room;
 }
 
-/*
- * A rewrite goes into loops and branches that have ended, and into those that
- * are open, so it adds nodes as they stand; levels.c says where they live.
- */
-static eddy_status add_node(eddy__walk *w, const eddy_node_spec *spec,
-                            eddy_node *out_node)
+void eddy__emit_keep(eddy__gradient_emitter *e, eddy__output_map *map,
+                     eddy_output key, uint64_t tag, eddy_output value)
 {
-    const eddy__add_options options = {.strict = false};
-    const eddy_status status =
-        eddy__graph_add(w->graph, spec, &options, out_node, w->err);
-
-    if (status == EDDY_OK && w->late.is_on && !eddy__late_note(w, *out_node))
-        return eddy__fail_memory(w->err);
-    return status;
+    if (e->core.status == EDDY_OK &&
+        !eddy__output_map_add(map, key, tag, value))
+        (void)eddy__emitter_need(&e->core, NULL);
 }
 
-/* Adds `spec` under its name, or one that no node has. */
-static eddy_output add(eddy__walk *w, eddy_node_spec *spec)
+/* ---- names ---- */
+
+/* `<prefix>/<middle>/<last>`, in the graph's memory; NULL without memory. */
+static const char *join_names(eddy__gradient_emitter *e, const char *middle,
+                              const char *last)
 {
-    const char *base = make_base(w, spec->op);
-    eddy_output out = EDDY__NO_OUTPUT;
+    return eddy__names_print(&e->core.graph->arena, "%s/%s%s%s", e->prefix,
+                             middle, *middle ? "/" : "", last);
+}
+
+/* What a node of this op is named by, if it has no name of its own. */
+static const char *join_op(eddy__gradient_emitter *e, const char *op)
+{
+    const char *at = e->at == EDDY_NO_NODE
+                         ? ""
+                         : eddy__graph_node(e->core.graph, e->at)->name;
+
+    return join_names(e, at, op + (*op == '_'));
+}
+
+static const char *make_name(eddy__gradient_emitter *e, const char *middle,
+                             const char *like, bool is_taken)
+{
+    const char *base, *name = NULL;
     uint32_t suffix;
 
-    spec->size = sizeof *spec;
-    if (spec->name) {
-        w->status = add_node(w, spec, &out.node);
-        return w->status == EDDY_OK ? out : EDDY__NO_OUTPUT;
-    }
-    spec->name = base ? eddy__name_make(w->graph, base, &suffix) : NULL;
-    if (!spec->name) {
-        w->status = eddy__fail_memory(w->err);
-        return out;
-    }
-    w->status = add_node(w, spec, &out.node);
-    if (w->status != EDDY_OK)
-        return EDDY__NO_OUTPUT;
-    eddy__name_taken(w->graph, base, suffix);
-    out.index = 0;
-    return out;
+    if (e->core.status != EDDY_OK)
+        return NULL;
+    base = join_names(e, middle ? middle : "", like);
+    if (base)
+        name = eddy__name_make(e->core.graph, base, &suffix);
+    if (eddy__emitter_need(&e->core, name) && is_taken)
+        eddy__name_taken(e->core.graph, base, suffix);
+    return name;
 }
+
+const char *eddy__emit_free_name(eddy__gradient_emitter *e, const char *middle,
+                                 const char *like)
+{
+    return make_name(e, middle, like, false);
+}
+
+const char *eddy__emit_take_name(eddy__gradient_emitter *e, const char *middle,
+                                 const char *like)
+{
+    return make_name(e, middle, like, true);
+}
+
+/* ---- nodes ---- */
 
 static bool all_there(const eddy_output *inputs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!eddy__is_output(inputs[i]))
+        if (!eddy__output_exists(inputs[i]))
             return false;
     return true;
 }
 
-eddy_output eddy__emit_spec(eddy__walk *w, const eddy_node_spec *spec)
+eddy_output eddy__emit_spec(eddy__gradient_emitter *e,
+                            const eddy_node_spec *spec)
 {
-    eddy_node_spec own = *spec;
-
-    if (w->status != EDDY_OK)
+    if (e->core.status != EDDY_OK)
         return EDDY__NO_OUTPUT;
     if (!all_there(spec->inputs, spec->n_inputs)) {
-        eddy__walk_fail(w, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, w->at,
+        eddy__emit_fail(e, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, e->at,
                         "its gradient adds a node of op %s with an input that "
                         "does not exist",
                         spec->op);
         return EDDY__NO_OUTPUT;
     }
-    return add(w, &own);
+    return eddy__emitter_add_as(&e->core, join_op(e, spec->op), spec);
 }
 
-eddy_output eddy__emit_after(eddy__walk *w, eddy_node control, const char *op,
-                             const eddy_output *inputs, size_t n_inputs)
+eddy_output eddy__emit_after(eddy__gradient_emitter *e, eddy_node control,
+                             const char *op, const eddy_output *inputs,
+                             size_t n_inputs)
 {
     return eddy__emit_spec(
-        w, &(eddy_node_spec){.op = op,
+        e, &(eddy_node_spec){.op = op,
                              .inputs = inputs,
                              .n_inputs = n_inputs,
                              .controls = &control,
                              .n_controls = control != EDDY_NO_NODE});
 }
 
-void eddy__emit_control(eddy__walk *w, eddy_node node, eddy_node from)
+void eddy__emit_control(eddy__gradient_emitter *e, eddy_node node,
+                        eddy_node from)
 {
-    if (w->status == EDDY_OK)
-        w->status = eddy__graph_add_control(w->graph, node, from, w->err);
+    eddy__emitter_control(&e->core, node, from);
 }
 
-void eddy__emit_back_edge(eddy__walk *w, eddy_output merge, eddy_output next)
+void eddy__emit_back_edge(eddy__gradient_emitter *e, eddy_output merge,
+                          eddy_output next)
 {
-    if (w->status == EDDY_OK)
-        w->status = eddy__graph_connect(w->graph, merge.node, 1, next, w->err);
+    eddy__emitter_connect(&e->core, merge.node, 1, next);
 }
 
 /* `node_name` NULL: any that is free. */
-static eddy_output emit_enter(eddy__walk *w, eddy_output from,
-                              const char *frame, const char *node_name,
-                              int64_t parallel, bool is_constant)
+static eddy_output add_enter(eddy__gradient_emitter *e, eddy_output from,
+                             const char *frame, const char *node_name,
+                             int64_t parallel, bool is_constant)
 {
     const eddy_string text = {.data = frame, .length = strlen(frame)};
     const eddy_attr attrs[] = {eddy_attr_string("frame_name", &text),
                                eddy_attr_int("parallel_iterations", &parallel),
                                eddy_attr_bool("is_constant", &is_constant)};
-    eddy_node_spec spec = {.op = "Enter",
-                           .name = node_name,
-                           .inputs = &from,
-                           .n_inputs = 1,
-                           .attrs = attrs,
-                           .n_attrs = 3};
+    const eddy_node_spec spec = {.op = "Enter",
+                                 .name = node_name,
+                                 .inputs = &from,
+                                 .n_inputs = 1,
+                                 .attrs = attrs,
+                                 .n_attrs = 3};
 
-    return w->status == EDDY_OK ? add(w, &spec) : EDDY__NO_OUTPUT;
+    if (e->core.status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    return node_name
+               ? eddy__emitter_add(&e->core, &spec)
+               : eddy__emitter_add_as(&e->core, join_op(e, spec.op), &spec);
 }
 
-eddy_output eddy__emit_enter(eddy__walk *w, eddy_output from, const char *frame,
-                             int64_t parallel, bool is_constant)
+eddy_output eddy__emit_enter(eddy__gradient_emitter *e, eddy_output from,
+                             const char *frame, int64_t parallel,
+                             bool is_constant)
 {
-    return emit_enter(w, from, frame, NULL, parallel, is_constant);
+    return add_enter(e, from, frame, NULL, parallel, is_constant);
 }
 
-eddy_output eddy__emit_first_enter(eddy__walk *w, eddy_output from,
+eddy_output eddy__emit_first_enter(eddy__gradient_emitter *e, eddy_output from,
                                    const char *frame, int64_t parallel)
 {
-    return emit_enter(w, from, frame, frame, parallel, false);
+    return add_enter(e, from, frame, frame, parallel, false);
 }
 
-eddy_output eddy__emit_const(eddy__walk *w, eddy_tensor *tensor)
+/* ---- constants ---- */
+
+/* What a constant that waits for `control` is made of, but for its value. */
+static bool begin_const(eddy__gradient_emitter *e, const eddy_node *control,
+                        eddy_node_spec *out_spec)
 {
-    const eddy_dtype dtype = eddy_tensor_dtype(tensor);
-    const eddy_attr attrs[] = {eddy_attr_tensor("value", &tensor),
-                               eddy_attr_type("dtype", &dtype)};
+    const char *base;
 
-    /* In the body of a loop a control edge says in which. */
-    return eddy__emit_spec(w, &(eddy_node_spec){.op = "Const",
-                                                .controls = &w->anchor,
-                                                .n_controls = w->home != 0,
-                                                .attrs = attrs,
-                                                .n_attrs = 2});
+    if (e->core.status != EDDY_OK)
+        return false;
+    base = join_op(e, "Const");
+    *out_spec = (eddy_node_spec){
+        .name = base ? eddy__name_take(e->core.graph, base) : NULL,
+        .controls = control,
+        .n_controls = *control != EDDY_NO_NODE};
+    return eddy__emitter_need(&e->core, out_spec->name);
 }
 
-eddy_output eddy__emit_elements(eddy__walk *w, eddy_dtype dtype,
-                                const eddy_shape *shape, const void *elements)
+eddy_output eddy__emit_const(eddy__gradient_emitter *e, eddy_tensor *tensor)
 {
-    eddy_output out = EDDY__NO_OUTPUT;
-    eddy_tensor *tensor;
+    eddy_node_spec spec;
 
-    if (w->status != EDDY_OK)
-        return out;
-    w->status =
-        eddy_tensor_create(w->graph->ctx, dtype, shape, &tensor, w->err);
-    if (w->status != EDDY_OK)
-        return out;
-    if (eddy_tensor_count(tensor) > 0)
-        memcpy(eddy_tensor_mutable_data(tensor), elements,
-               eddy_dtype_size(dtype) * (size_t)eddy_tensor_count(tensor));
-    out = eddy__emit_const(w, tensor);
-    eddy_tensor_release(tensor);
-    return out;
+    return begin_const(e, &e->control, &spec)
+               ? eddy__emitter_const(&e->core, &spec, tensor)
+               : EDDY__NO_OUTPUT;
 }
 
-eddy_output eddy__emit_int(eddy__walk *w, int32_t value)
+eddy_output eddy__emit_elements_after(eddy__gradient_emitter *e,
+                                      eddy_node control, eddy_dtype dtype,
+                                      const eddy_shape *shape,
+                                      const void *elements)
+{
+    eddy_node_spec spec;
+
+    return begin_const(e, &control, &spec)
+               ? eddy__emitter_elements(&e->core, &spec, dtype, shape, elements)
+               : EDDY__NO_OUTPUT;
+}
+
+eddy_output eddy__emit_int_after(eddy__gradient_emitter *e, eddy_node control,
+                                 int32_t value)
 {
     const eddy_shape scalar = {.rank = 0};
 
-    return eddy__emit_elements(w, EDDY_INT32, &scalar, &value);
+    return eddy__emit_elements_after(e, control, EDDY_INT32, &scalar, &value);
+}
+
+bool eddy__emit_has_shape(const eddy_shape *shape)
+{
+    if (!eddy__shape_is_known(shape))
+        return false;
+    for (int32_t i = 0; i < shape->rank; i++)
+        if (shape->dims[i] > INT32_MAX)
+            return false;
+    return true;
+}
+
+eddy_output eddy__emit_shape_after(eddy__gradient_emitter *e, eddy_node control,
+                                   const eddy_shape *shape)
+{
+    const eddy_shape vector = {.rank = 1, .dims = {shape->rank}};
+    int32_t dims[EDDY_MAX_RANK];
+
+    for (int32_t i = 0; i < shape->rank; i++)
+        dims[i] = (int32_t)shape->dims[i];
+    return eddy__emit_elements_after(e, control, EDDY_INT32, &vector, dims);
 }

@@ -1,76 +1,65 @@
-/* eddy_jvp and eddy_hvp. */
+/*
+ * eddy_jvp: the tangents of the ys, node by node in the order of the data.
+ */
 #include "autodiff/forward.h"
 
+#include "autodiff/array_reads.h"
 #include "autodiff/bounded.h"
+#include "autodiff/deferral.h"
+#include "autodiff/levels.h"
+#include "autodiff/waits.h"
 #include "core/base/status.h"
 
 /* ---- what is asked ---- */
 
-static eddy_status check_seeds(eddy__forward *f, const eddy_output *tangents)
+static eddy_status check_tangents(eddy__gradient_emitter *e,
+                                  const eddy__asked *asked)
 {
-    eddy__walk *w = &f->w;
-
-    for (size_t i = 0; tangents && i < f->n_xs; i++) {
-        const eddy_dtype want = eddy_graph_output_dtype(w->graph, f->xs[i]);
+    for (size_t i = 0; asked->starts && i < asked->n_xs; i++) {
+        const eddy_output x = asked->xs[i], tangent = asked->starts[i];
+        const eddy_dtype want = eddy_graph_output_dtype(e->core.graph, x);
         eddy_dtype got;
 
-        if (tangents[i].node == EDDY_NO_NODE)
+        if (tangent.node == EDDY_NO_NODE)
             continue;
-        EDDY_TRY(eddy__walk_check(w, "tangent", &tangents[i], 1, true));
-        got = eddy_graph_output_dtype(w->graph, tangents[i]);
+        EDDY_TRY(eddy__study_check(e, "tangent", &tangent, 1, true));
+        got = eddy_graph_output_dtype(e->core.graph, tangent);
         if (got != want)
-            return eddy__walk_fail(w, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
-                                   tangents[i].node,
+            return eddy__emit_fail(e, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+                                   tangent.node,
                                    "tangent %zu is %s, but its x is %s", i,
                                    eddy_dtype_name(got), eddy_dtype_name(want));
-        EDDY_TRY(eddy__walk_check_shape(w, "tangent", tangents[i], "x",
-                                        f->xs[i], i));
+        EDDY_TRY(eddy__study_check_shape(e, "tangent", tangent, "x", x, i));
     }
     return EDDY_OK;
 }
 
-static eddy_status check(eddy__forward *f, const eddy_output *ys, size_t n_ys,
-                         const eddy_output *tangents)
+static eddy_status check(eddy__gradient_emitter *e, const eddy__asked *asked)
 {
-    const eddy_gradient_options *options = f->w.options;
-
-    EDDY_TRY(eddy__walk_check(&f->w, "y", ys, n_ys, true));
-    EDDY_TRY(eddy__walk_check(&f->w, "x", f->xs, f->n_xs, true));
-    if (options)
-        EDDY_TRY(eddy__walk_check(&f->w, "stop", options->stop, options->n_stop,
-                                  false));
-    return check_seeds(f, tangents);
+    EDDY_TRY(eddy__study_check(e, "y", asked->ys, asked->n_ys, true));
+    EDDY_TRY(eddy__study_check(e, "x", asked->xs, asked->n_xs, true));
+    EDDY_TRY(eddy__study_check(e, "stop", asked->stop, asked->n_stop, false));
+    return check_tangents(e, asked);
 }
 
 /* ---- what is known before ---- */
 
 /* A tangent that is given may not depend on the ys or the xs, but runs. */
-static eddy_status study(eddy__forward *f, const eddy_output *ys, size_t n_ys,
-                         const eddy_output *tangents)
+static eddy_status build_study(eddy__forward *f)
 {
-    eddy__walk *w = &f->w;
-    eddy_output *ends =
-        eddy__arena_allocate(&w->arena, 2 * f->n_xs + 1, sizeof *ends);
     eddy_node *order;
-    size_t n = 0;
 
-    if (!ends)
-        return eddy__fail_memory(w->err);
-    for (size_t i = 0; i < f->n_xs; i++) {
-        ends[n++] = f->xs[i];
-        if (tangents && eddy__is_output(tangents[i]))
-            ends[n++] = tangents[i];
-    }
-    EDDY_TRY(eddy__walk_study(w, ys, n_ys, ends, n));
-    EDDY_TRY(
-        eddy__flow_order(&w->flow, &w->arena, &order, &f->n_order, w->err));
+    EDDY_TRY(eddy__study_build(&f->study, &f->e, &f->asked));
+    EDDY_TRY(eddy__primals_begin(&f->primals));
+    EDDY_TRY(eddy__flow_order(&f->study.flow, &f->e.arena, &order, &f->n_order,
+                              f->e.core.err));
     f->order = order;
     return EDDY_OK;
 }
 
 static bool reads_body(const eddy__forward *f, eddy_node node)
 {
-    const eddy__flow *flow = &f->w.flow;
+    const eddy__flow *flow = &f->study.flow;
 
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
         if (eddy__is_node(flow->source[i]) && f->in_body[flow->source[i]])
@@ -81,14 +70,13 @@ static bool reads_body(const eddy__forward *f, eddy_node node)
 /* Behind which Switches of loops a value is, branches being known already. */
 static eddy_status find_bodies(eddy__forward *f)
 {
-    const eddy__flow *flow = &f->w.flow;
-    const eddy_analysis *analysis = f->w.analysis;
-    uint8_t *of_frame =
-        eddy__arena_allocate_zeroed(&f->w.arena, analysis->n_frames, 1);
+    const eddy__flow *flow = &f->study.flow;
+    const eddy_analysis *analysis = f->study.analysis;
+    uint8_t *of_frame = eddy__emit_zeroed_room(&f->e, analysis->n_frames, 1);
 
-    f->in_body = eddy__arena_allocate_zeroed(&f->w.arena, f->w.n_nodes, 1);
+    f->in_body = eddy__emit_zeroed_room(&f->e, f->study.n_nodes, 1);
     if (!of_frame || !f->in_body)
-        return eddy__fail_memory(f->w.err);
+        return f->e.core.status;
     for (size_t i = 0; i < f->n_order; i++) {
         const eddy_node v = f->order[i];
         const eddy__role role = (eddy__role)flow->role[v];
@@ -107,30 +95,29 @@ static eddy_status find_bodies(eddy__forward *f)
 }
 
 /* A value inside a loop varies for one iteration of it. */
-static eddy_status find_cuts(eddy__forward *f, const eddy_output *ys,
-                             size_t n_ys)
+static eddy_status find_cuts(eddy__forward *f)
 {
-    const eddy_frame *frames = f->w.analysis->frames;
+    const eddy_output *ys = f->asked.ys;
+    const eddy_frame *frames = f->study.analysis->frames;
 
-    f->is_cut =
-        eddy__arena_allocate_zeroed(&f->w.arena, f->w.analysis->n_frames, 1);
+    f->is_cut = eddy__emit_zeroed_room(&f->e, f->study.analysis->n_frames, 1);
     if (!f->is_cut)
-        return eddy__fail_memory(f->w.err);
-    for (size_t i = 0; i < f->n_xs; i++)
-        for (uint32_t frame = eddy__frame_of(&f->w, f->xs[i]); frame != 0;
-             frame = frames[frame].parent)
+        return f->e.core.status;
+    for (size_t i = 0; i < f->asked.n_xs; i++)
+        for (uint32_t frame = eddy__study_frame(&f->study, f->asked.xs[i]);
+             frame != 0; frame = frames[frame].parent)
             f->is_cut[frame] = 1;
-    for (size_t i = 0; i < f->n_xs; i++)
-        for (size_t j = 0; j < n_ys; j++) {
-            const uint32_t inner = eddy__frame_of(&f->w, f->xs[i]);
-            uint32_t frame = eddy__frame_of(&f->w, ys[j]);
+    for (size_t i = 0; i < f->asked.n_xs; i++)
+        for (size_t j = 0; j < f->asked.n_ys; j++) {
+            const uint32_t inner = eddy__study_frame(&f->study, f->asked.xs[i]);
+            uint32_t frame = eddy__study_frame(&f->study, ys[j]);
 
             while (frames[frame].depth > frames[inner].depth)
                 frame = frames[frame].parent;
-            if (frame != inner && !eddy__is_open_frame(&f->w, inner))
-                return eddy__walk_fail(
-                    &f->w, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
-                    f->xs[i].node,
+            if (frame != inner && !eddy__study_is_open_frame(&f->study, inner))
+                return eddy__emit_fail(
+                    &f->e, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
+                    f->asked.xs[i].node,
                     "x %zu is inside the loop '%s', but y %zu is not", i,
                     frames[inner].name, j);
         }
@@ -138,51 +125,49 @@ static eddy_status find_cuts(eddy__forward *f, const eddy_output *ys,
 }
 
 /* The tangents that are given, each where its x is. */
-static eddy_status bring_seeds(eddy__forward *f, const eddy_output *tangents)
+static eddy_status bring_seeds(eddy__forward *f)
 {
-    eddy__walk *w = &f->w;
-    eddy_output *seeds =
-        eddy__arena_allocate(&w->arena, f->n_xs, sizeof *seeds);
+    const eddy_output *tangents = f->asked.starts;
+    eddy_output *seeds = eddy__emit_room(&f->e, f->asked.n_xs, sizeof *seeds);
 
     if (!seeds)
-        return eddy__fail_memory(w->err);
-    for (size_t i = 0; i < f->n_xs; i++) {
+        return f->e.core.status;
+    for (size_t i = 0; i < f->asked.n_xs; i++) {
         seeds[i] = EDDY__NO_OUTPUT;
-        if (!tangents || !eddy__is_output(tangents[i]))
+        if (!tangents || !eddy__output_exists(tangents[i]))
             continue;
-        w->at = f->xs[i].node;
-        w->home = eddy__frame_of(w, f->xs[i]);
-        EDDY_TRY(eddy__make_scopes(w));
-        seeds[i] = eddy__bring(w, tangents[i], f->xs[i]);
+        f->e.at = f->asked.xs[i].node;
+        EDDY_TRY(eddy__places_build(
+            &f->places, eddy__study_frame(&f->study, f->asked.xs[i])));
+        seeds[i] = eddy__primal_bring(&f->primals, tangents[i], f->asked.xs[i]);
     }
     f->seeds = seeds;
-    return w->status;
+    return f->e.core.status;
 }
 
 static eddy_output *no_outputs(eddy__forward *f, size_t n)
 {
-    eddy_output *list = eddy__arena_allocate(&f->w.arena, n + 1, sizeof *list);
+    eddy_output *list = eddy__emit_room(&f->e, n + 1, sizeof *list);
 
     for (size_t i = 0; list && i < n; i++)
         list[i] = EDDY__NO_OUTPUT;
     return list;
 }
 
-static eddy_status prepare(eddy__forward *f, const eddy_output *ys, size_t n_ys)
+static eddy_status prepare(eddy__forward *f)
 {
-    eddy__walk *w = &f->w;
-    const size_t n_slots = eddy__walk_slots(w);
+    const uint32_t base = eddy__study_frame(&f->study, f->asked.ys[0]);
+    const size_t n_slots = eddy__study_slots(&f->study);
 
-    w->state = eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, 1);
-    f->maker =
-        eddy__arena_allocate_zeroed(&w->arena, w->n_nodes, sizeof *f->maker);
+    EDDY_TRY(
+        eddy__activity_init(&f->activity, &f->e, &f->study, base, &f->asked));
+    f->allocated_by =
+        eddy__emit_room(&f->e, f->study.n_nodes, sizeof *f->allocated_by);
     f->tangents = no_outputs(f, n_slots);
     f->zeros = no_outputs(f, n_slots);
-    if (!w->state || !f->maker || !f->tangents || !f->zeros)
-        return eddy__fail_memory(w->err);
+    EDDY_TRY(f->e.core.status);
     EDDY_TRY(find_bodies(f));
-    w->home = eddy__frame_of(w, ys[0]);
-    return find_cuts(f, ys, n_ys);
+    return find_cuts(f);
 }
 
 /* ---- going forward ---- */
@@ -190,54 +175,54 @@ static eddy_status prepare(eddy__forward *f, const eddy_output *ys, size_t n_ys)
 /* Constants that a rule adds are live with the node. */
 static void go_to(eddy__forward *f, eddy_node node)
 {
-    const bool is_root = f->w.analysis->node_frame[node] == 0;
+    const bool is_root = f->study.analysis->node_frame[node] == 0;
 
-    f->w.at = node;
-    f->w.anchor = node;
-    f->w.home = !is_root || !eddy__is_always_live(f, node);
+    f->e.at = node;
+    f->e.control =
+        is_root && eddy__tangent_is_always_live(f, node) ? EDDY_NO_NODE : node;
 }
 
 static void visit(eddy__forward *f, eddy_node node)
 {
-    const eddy__node *n = eddy__graph_node(f->w.graph, node);
-    const eddy__role role = (eddy__role)f->w.flow.role[node];
+    const eddy__node *n = eddy__graph_node(f->e.core.graph, node);
+    const eddy__role role = (eddy__role)f->study.flow.role[node];
 
     if (role == EDDY__ROLE_SWITCH || role == EDDY__ROLE_MERGE ||
         role == EDDY__ROLE_ENTER || role == EDDY__ROLE_EXIT ||
         role == EDDY__ROLE_NEXT_ITERATION)
         eddy__forward_primitive(f, node);
-    else if (eddy__is_maker(n))
-        eddy__forward_maker(f, node);
+    else if (eddy__forward_allocates(n))
+        eddy__forward_allocation(f, node);
     else if (!eddy__forward_rule(f, node))
-        eddy__forward_transpose(f, node);
+        eddy__transpose(f, node);
 }
 
 static void plant_seeds(eddy__forward *f, eddy_node node)
 {
-    for (size_t i = 0; i < f->n_xs && f->w.status == EDDY_OK; i++) {
-        const eddy_output x = f->xs[i];
+    for (size_t i = 0; i < f->asked.n_xs && f->e.core.status == EDDY_OK; i++) {
+        const eddy_output x = f->asked.xs[i];
         eddy_output seed;
 
         if (x.node != node)
             continue;
-        seed = eddy__is_output(f->seeds[i])
+        seed = eddy__output_exists(f->seeds[i])
                    ? f->seeds[i]
-                   : eddy__emit_op(&f->w, "OnesLike", x);
-        if (eddy__is_output(eddy__tangent(f, x)))
-            seed = eddy__emit_op(&f->w, "AddV2", eddy__tangent(f, x), seed);
-        eddy__set_tangent(f, x, seed);
+                   : eddy__emit_op(&f->e, "OnesLike", x);
+        if (eddy__output_exists(eddy__tangent_of(f, x)))
+            seed = eddy__emit_op(&f->e, "AddV2", eddy__tangent_of(f, x), seed);
+        eddy__tangent_set(f, x, seed);
     }
 }
 
 static void go_forward(eddy__forward *f)
 {
-    for (size_t i = 0; i < f->n_order && f->w.status == EDDY_OK; i++) {
+    for (size_t i = 0; i < f->n_order && f->e.core.status == EDDY_OK; i++) {
         const eddy_node v = f->order[i];
 
         go_to(f, v);
-        if (eddy__is_active(&f->w, v))
+        if (eddy__activity_has(&f->activity, v))
             visit(f, v);
-        if (f->w.state[v] & EDDY__IS_X)
+        if (f->activity.state[v] & EDDY__IS_X)
             plant_seeds(f, v);
     }
     eddy__forward_close_merges(f);
@@ -255,14 +240,14 @@ static eddy_status ask_again(eddy_graph *graph, const eddy__question *q,
 /* The level of the loop for whose end to wait, if any. */
 static uint32_t level_to_end(eddy__forward *f, const eddy__waits *waits)
 {
-    const eddy_frame *frames = f->w.analysis->frames;
+    const eddy_frame *frames = f->study.analysis->frames;
     uint32_t frame = waits->frame, own;
 
     if (waits->depth == 0 || f->is_cut[frame])
         return waits->level;
     while (frames[frame].parent != 0 && !f->is_cut[frames[frame].parent])
         frame = frames[frame].parent;
-    own = eddy__open_level(&f->w, frame);
+    own = eddy__deferral_level(&f->e, &f->study, frame);
     return own < waits->level ? own : waits->level;
 }
 
@@ -274,17 +259,17 @@ static eddy_status try_defer(eddy__forward *f, const eddy__question *q,
     uint32_t level;
 
     *out_waits = false;
-    EDDY_TRY(eddy__find_waits(&f->w, q->ys, q->n_ys, f->is_cut, &waits));
+    EDDY_TRY(eddy__waits_find(&f->activity, q->ys, q->n_ys, f->is_cut, &waits));
     level = level_to_end(f, &waits);
-    if (level == EDDY__NOT_FOUND || f->w.status != EDDY_OK)
-        return f->w.status;
+    if (level == EDDY__NOT_FOUND || f->e.core.status != EDDY_OK)
+        return f->e.core.status;
     *out_waits = true;
     for (size_t i = 0; i < q->n_ys; i++) {
         go_to(f, q->ys[i].node);
-        out_tangents[i] = eddy__emit_op(&f->w, "ZerosLike", q->ys[i]);
+        out_tangents[i] = eddy__emit_op(&f->e, "ZerosLike", q->ys[i]);
     }
-    eddy__defer(&f->w, q, level, out_tangents, q->n_ys);
-    return f->w.status;
+    eddy__deferral_make(&f->e, q, level, out_tangents, q->n_ys);
+    return f->e.core.status;
 }
 
 /* ---- all of it ---- */
@@ -294,11 +279,11 @@ static void take_tangents(eddy__forward *f, const eddy__question *q,
 {
     const bool zeros = q->options && q->options->zeros_if_unconnected;
 
-    for (size_t i = 0; i < q->n_ys && f->w.status == EDDY_OK; i++) {
+    for (size_t i = 0; i < q->n_ys && f->e.core.status == EDDY_OK; i++) {
         go_to(f, q->ys[i].node);
-        out_tangents[i] = eddy__tangent(f, q->ys[i]);
-        if (!eddy__is_output(out_tangents[i]) && zeros)
-            out_tangents[i] = eddy__emit_op(&f->w, "ZerosLike", q->ys[i]);
+        out_tangents[i] = eddy__tangent_of(f, q->ys[i]);
+        if (!eddy__output_exists(out_tangents[i]) && zeros)
+            out_tangents[i] = eddy__emit_op(&f->e, "ZerosLike", q->ys[i]);
     }
 }
 
@@ -307,23 +292,44 @@ static eddy_status find_tangents(eddy__forward *f, const eddy__question *q,
 {
     bool waits;
 
-    EDDY_TRY(study(f, q->ys, q->n_ys, q->starts));
-    EDDY_TRY(prepare(f, q->ys, q->n_ys));
+    EDDY_TRY(build_study(f));
+    EDDY_TRY(prepare(f));
     EDDY_TRY(try_defer(f, q, out_tangents, &waits));
     if (!waits) {
-        EDDY_TRY(bring_seeds(f, q->starts));
-        f->w.late.is_on = true;
-        f->w.home = eddy__frame_of(&f->w, q->ys[0]);
-        EDDY_TRY(eddy__forward_find_active(f, q->ys, q->n_ys));
+        EDDY_TRY(bring_seeds(f));
+        eddy__value_shapes_watch(&f->shapes);
+        EDDY_TRY(eddy__forward_find_active(f));
         go_forward(f);
         take_tangents(f, q, out_tangents);
     }
-    EDDY_TRY(f->w.status);
-    if (!eddy__note_levels(&f->w, q->ys[0]))
-        return eddy__fail_memory(f->w.err);
+    EDDY_TRY(f->e.core.status);
+    if (!eddy__levels_note(&f->study, q->ys[0]))
+        return eddy__fail_memory(f->e.core.err);
     for (size_t i = 0; i < q->n_ys; i++)
-        eddy__note_result(&f->w, out_tangents[i], q->ys[i], q->ys[i]);
+        eddy__levels_note_result(&f->study, out_tangents[i], q->ys[i],
+                                 q->ys[i]);
     return EDDY_OK;
+}
+
+static void init_forward(eddy__forward *f, eddy_graph *graph,
+                         const char *prefix, eddy_error *err)
+{
+    eddy__emit_init(&f->e, graph, prefix, err);
+    f->study.graph = graph;
+    eddy__value_shapes_init(&f->shapes, &f->e, &f->study);
+    eddy__places_init(&f->places, &f->e, &f->study);
+    eddy__primals_init(&f->primals, &f->shapes, &f->places);
+    /* The graph has grown since any other call. */
+    eddy__rule_host_source(f->source, graph->n_nodes);
+}
+
+static void deinit_forward(eddy__forward *f)
+{
+    eddy__primals_deinit(&f->primals);
+    eddy__places_deinit(&f->places);
+    eddy__value_shapes_deinit(&f->shapes);
+    eddy__study_deinit(&f->study);
+    eddy__emit_deinit(&f->e);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
@@ -333,116 +339,39 @@ eddy_status eddy_jvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
                      const eddy_gradient_options *options,
                      eddy_output *out_tangents, eddy_error *err)
 {
+    eddy__question q = {.ys = ys,
+                        .n_ys = n_ys,
+                        .xs = xs,
+                        .n_xs = n_xs,
+                        .starts = tangents,
+                        .is_forward = true,
+                        .again = ask_again};
     eddy_error own;
-    eddy__forward f = {.xs = xs, .n_xs = n_xs};
+    eddy__forward f = {.asked = {.ys = ys,
+                                 .n_ys = n_ys,
+                                 .xs = xs,
+                                 .n_xs = n_xs,
+                                 .starts = tangents,
+                                 .n_starts = n_xs}};
     eddy__bounded bounded;
     eddy_status status;
 
     for (size_t i = 0; i < n_ys; i++)
         out_tangents[i] = EDDY__NO_OUTPUT;
     EDDY_TRY(eddy__bounded_begin(&bounded, graph, "the tangent", options, err));
-    options = &bounded.options;
-    eddy__walk_init(&f.w, graph, options->prefix ? options->prefix : "tangents",
-                    err ? err : &own);
-    f.w.options = options;
-    status = check(&f, ys, n_ys, tangents);
+    q.options = options = &bounded.options;
+    f.asked.stop = options->stop;
+    f.asked.n_stop = options->n_stop;
+    init_forward(&f, graph, options->prefix ? options->prefix : "tangents",
+                 err ? err : &own);
+    status = check(&f.e, &f.asked);
     if (status == EDDY_OK)
-        status = eddy__walk_begin(&f.w, ys, n_ys, xs, n_xs);
+        status =
+            eddy__array_reads_gather(graph, f.e.prefix, &f.asked, f.e.core.err);
     if (status == EDDY_OK && n_ys > 0 && n_xs > 0)
-        status = find_tangents(&f,
-                               &(eddy__question){.ys = ys,
-                                                 .n_ys = n_ys,
-                                                 .xs = xs,
-                                                 .n_xs = n_xs,
-                                                 .starts = tangents,
-                                                 .is_forward = true,
-                                                 .options = options,
-                                                 .again = ask_again},
-                               out_tangents);
+        status = find_tangents(&f, &q, out_tangents);
     for (size_t i = 0; i < n_ys && status != EDDY_OK; i++)
         out_tangents[i] = EDDY__NO_OUTPUT;
-    eddy__walk_deinit(&f.w);
+    deinit_forward(&f);
     return eddy__bounded_end(&bounded, status, err);
-}
-
-/* The gradients that there are, one after the other, and whose they are. */
-static size_t compact(const eddy_output *gradients, size_t n, eddy_output *out,
-                      size_t *whose)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (eddy__is_output(gradients[i])) {
-            whose[count] = i;
-            out[count++] = gradients[i];
-        }
-    return count;
-}
-
-static eddy_status fill_zeros(eddy_graph *graph, const eddy_output *xs,
-                              size_t n, eddy_output *products, eddy_error *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!eddy__is_output(products[i]))
-            EDDY_TRY(eddy_graph_add_op(graph, "ZerosLike", NULL, &xs[i], 1,
-                                       &products[i], err));
-    return EDDY_OK;
-}
-
-/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
-static eddy_status multiply(eddy_graph *graph, const eddy_output *ys,
-                            size_t n_ys, const eddy_output *xs, size_t n_xs,
-                            const eddy_output *vectors,
-                            const eddy_gradient_options *options,
-                            eddy_output *out_products, eddy_error *err)
-{
-    eddy__arena arena = {.allocator = graph->arena.allocator};
-    eddy_output *list = eddy__arena_allocate(&arena, n_xs + 1, sizeof *list);
-    eddy_output *made = eddy__arena_allocate(&arena, n_xs + 1, sizeof *made);
-    size_t *whose = eddy__arena_allocate(&arena, n_xs + 1, sizeof *whose);
-    eddy_gradient_options own = *options;
-    eddy_status status;
-    size_t n;
-
-    if (!list || !made || !whose) {
-        eddy__arena_destroy(&arena);
-        return eddy__fail_memory(err);
-    }
-    own.zeros_if_unconnected = false;
-    status = eddy_gradients(graph, ys, n_ys, xs, n_xs, &own, out_products, err);
-    if (status == EDDY_OK) {
-        n = compact(out_products, n_xs, list, whose);
-        own.grad_ys = NULL;
-        own.prefix = NULL;
-        status = eddy_jvp(graph, list, n, xs, n_xs, vectors, &own, made, err);
-        for (size_t i = 0; i < n_xs; i++)
-            out_products[i] = EDDY__NO_OUTPUT;
-        for (size_t i = 0; i < n && status == EDDY_OK; i++)
-            out_products[whose[i]] = made[i];
-    }
-    if (status == EDDY_OK && options->zeros_if_unconnected)
-        status = fill_zeros(graph, xs, n_xs, out_products, err);
-    for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
-        out_products[i] = EDDY__NO_OUTPUT;
-    eddy__arena_destroy(&arena);
-    return status;
-}
-
-/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
-eddy_status eddy_hvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
-                     const eddy_output *xs, size_t n_xs,
-                     const eddy_output *vectors,
-                     const eddy_gradient_options *options,
-                     eddy_output *out_products, eddy_error *err)
-{
-    eddy__bounded bounded;
-
-    for (size_t i = 0; i < n_xs; i++)
-        out_products[i] = EDDY__NO_OUTPUT;
-    EDDY_TRY(eddy__bounded_begin(&bounded, graph,
-                                 "the product with the Hessian", options, err));
-    return eddy__bounded_end(&bounded,
-                             multiply(graph, ys, n_ys, xs, n_xs, vectors,
-                                      &bounded.options, out_products, err),
-                             err);
 }

@@ -2,7 +2,7 @@
 #include "autodiff/forward.h"
 
 #include "core/base/status.h"
-#include "core/graph/name.h"
+#include "core/graph/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,104 +13,101 @@
 static void hand_on(eddy__forward *f, eddy_node node)
 {
     const eddy_output t =
-        eddy__tangent(f, eddy__graph_node(f->w.graph, node)->inputs[0]);
+        eddy__tangent_of(f, eddy__graph_node(f->e.core.graph, node)->inputs[0]);
 
-    if (eddy__is_output(t))
-        eddy__set_tangent(f, (eddy_output){node, 0},
-                          eddy__emit_like(f, node, &t));
+    if (eddy__output_exists(t))
+        eddy__tangent_set(f, (eddy_output){node, 0},
+                          eddy__tangent_repeat(f, node, &t));
 }
 
 static void choose_side(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
-    const eddy_output inputs[] = {eddy__tangent(f, n.inputs[0]), n.inputs[1]};
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
+    const eddy_output inputs[] = {eddy__tangent_of(f, n.inputs[0]),
+                                  n.inputs[1]};
     eddy_output sides;
 
-    if (!eddy__is_output(inputs[0]))
+    if (!eddy__output_exists(inputs[0]))
         return;
-    sides = eddy__emit_like(f, node, inputs);
+    sides = eddy__tangent_repeat(f, node, inputs);
     for (uint32_t i = 0; i < n.n_outputs; i++)
-        eddy__set_tangent(f, (eddy_output){node, i}, eddy__port(sides, i));
+        eddy__tangent_set(f, (eddy_output){node, i},
+                          eddy__output_port(sides, i));
 }
 
 /* The zero that comes in first where only later iterations have a tangent. */
 static eddy_output enter_zeros(eddy__forward *f, eddy_node enter)
 {
-    const eddy_output zeros =
-        eddy__full_tangent(f, eddy__graph_node(f->w.graph, enter)->inputs[0]);
+    const eddy_output zeros = eddy__tangent_full(
+        f, eddy__graph_node(f->e.core.graph, enter)->inputs[0]);
 
-    return eddy__emit_like(f, enter, &zeros);
+    return eddy__tangent_repeat(f, enter, &zeros);
 }
 
 static void open_merge(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
-    eddy__open_merge *open = eddy__arena_allocate(&f->w.arena, 1, sizeof *open);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
+    eddy__open_merge *open = eddy__emit_room(&f->e, 1, sizeof *open);
     eddy_output first;
 
-    if (!open) {
-        f->w.status = eddy__fail_memory(f->w.err);
+    if (!open)
         return;
-    }
     if (n.n_inputs != 2 ||
-        f->w.flow.role[n.inputs[0].node] != EDDY__ROLE_ENTER) {
-        eddy__walk_fail(&f->w, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
+        f->study.flow.role[n.inputs[0].node] != EDDY__ROLE_ENTER) {
+        eddy__emit_fail(&f->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
                         "it has a tangent, but is not the Merge of an Enter "
                         "and a NextIteration");
         return;
     }
-    first = eddy__tangent(f, n.inputs[0]);
-    if (!eddy__is_output(first))
+    first = eddy__tangent_of(f, n.inputs[0]);
+    if (!eddy__output_exists(first))
         first = enter_zeros(f, n.inputs[0].node);
     *open =
         (eddy__open_merge){.forward = node,
-                           .tangent = eddy__emit_like(
+                           .tangent = eddy__tangent_repeat(
                                f, node, (const eddy_output[]){first, first}),
                            .next = f->open_merges};
     f->open_merges = open;
-    eddy__set_tangent(f, (eddy_output){node, 0}, open->tangent);
+    eddy__tangent_set(f, (eddy_output){node, 0}, open->tangent);
 }
 
 void eddy__forward_close_merges(eddy__forward *f)
 {
-    for (eddy__open_merge *m = f->open_merges; m && f->w.status == EDDY_OK;
+    for (eddy__open_merge *m = f->open_merges; m && f->e.core.status == EDDY_OK;
          m = m->next) {
         const eddy_output back =
-            eddy__graph_node(f->w.graph, m->forward)->inputs[1];
-        eddy_output next = eddy__tangent(f, back);
+            eddy__graph_node(f->e.core.graph, m->forward)->inputs[1];
+        eddy_output next = eddy__tangent_of(f, back);
 
-        f->w.at = back.node;
-        if (!eddy__is_output(next)) {
-            const eddy_output zeros = eddy__full_tangent(
-                f, eddy__graph_node(f->w.graph, back.node)->inputs[0]);
+        f->e.at = back.node;
+        if (!eddy__output_exists(next)) {
+            const eddy_output zeros = eddy__tangent_full(
+                f, eddy__graph_node(f->e.core.graph, back.node)->inputs[0]);
 
-            next = eddy__emit_like(f, back.node, &zeros);
+            next = eddy__tangent_repeat(f, back.node, &zeros);
         }
-        eddy__emit_back_edge(&f->w, m->tangent, next);
+        eddy__emit_back_edge(&f->e, m->tangent, next);
     }
 }
 
 /* Each input's tangent is live when it is, so the Merge takes the right one. */
 static void meet(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
-    eddy_output *inputs =
-        eddy__arena_allocate(&f->w.arena, n.n_inputs, sizeof *inputs);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
+    eddy_output *inputs = eddy__emit_room(&f->e, n.n_inputs, sizeof *inputs);
 
-    if (!inputs) {
-        f->w.status = eddy__fail_memory(f->w.err);
+    if (!inputs)
         return;
-    }
     for (uint32_t i = 0; i < n.n_inputs; i++)
-        inputs[i] = eddy__full_tangent(f, n.inputs[i]);
-    if (f->w.status == EDDY_OK)
-        eddy__set_tangent(f, (eddy_output){node, 0},
-                          eddy__emit_like(f, node, inputs));
+        inputs[i] = eddy__tangent_full(f, n.inputs[i]);
+    if (f->e.core.status == EDDY_OK)
+        eddy__tangent_set(f, (eddy_output){node, 0},
+                          eddy__tangent_repeat(f, node, inputs));
 }
 
 static bool has_back_edge(const eddy__forward *f, eddy_node merge)
 {
-    const eddy__flow *flow = &f->w.flow;
+    const eddy__flow *flow = &f->study.flow;
 
     for (size_t i = flow->first_in[merge]; i < flow->first_in[merge + 1]; i++)
         if (eddy__is_node(flow->source[i]) &&
@@ -122,7 +119,7 @@ static bool has_back_edge(const eddy__forward *f, eddy_node merge)
 
 void eddy__forward_primitive(eddy__forward *f, eddy_node node)
 {
-    switch ((eddy__role)f->w.flow.role[node]) {
+    switch ((eddy__role)f->study.flow.role[node]) {
     case EDDY__ROLE_SWITCH:
         choose_side(f, node);
         break;
@@ -148,15 +145,13 @@ void eddy__forward_primitive(eddy__forward *f, eddy_node node)
 static const char *new_source(eddy__forward *f, const eddy__node *n)
 {
     const eddy_string old = eddy__node_string(n, "source");
-    const size_t size = old.length + strlen(f->w.source) + 2;
-    char *text = eddy__arena_allocate(&f->w.graph->arena, size, 1);
+    const size_t size = old.length + strlen(f->source) + 2;
+    char *text = eddy__arena_allocate(&f->e.core.graph->arena, size, 1);
 
-    if (!text) {
-        f->w.status = eddy__fail_memory(f->w.err);
+    if (!text)
         return NULL;
-    }
     memcpy(text, old.data, old.length);
-    snprintf(text + old.length, size - old.length, "_%s", f->w.source);
+    snprintf(text + old.length, size - old.length, "_%s", f->source);
     return text;
 }
 
@@ -165,12 +160,10 @@ static eddy_node *controls_and(eddy__forward *f, const eddy__node *n,
                                eddy_node more)
 {
     eddy_node *controls =
-        eddy__arena_allocate(&f->w.arena, n->n_controls + 1u, sizeof *controls);
+        eddy__emit_room(&f->e, n->n_controls + 1u, sizeof *controls);
 
-    if (!controls) {
-        f->w.status = eddy__fail_memory(f->w.err);
+    if (!controls)
         return NULL;
-    }
     for (uint32_t i = 0; i < n->n_controls; i++)
         controls[i] = n->controls[i];
     controls[n->n_controls] = more;
@@ -186,9 +179,9 @@ static eddy_node *controls_and(eddy__forward *f, const eddy__node *n,
  */
 static eddy_output second_gradients(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
     const char *source = new_source(f, &n);
-    const eddy_output flow = eddy__tangent(f, n.inputs[1]);
+    const eddy_output flow = eddy__tangent_of(f, n.inputs[1]);
     const eddy_node *controls = controls_and(f, &n, n.inputs[1].node);
     eddy_output inputs[3] = {n.inputs[0], n.inputs[1]};
     eddy_string text;
@@ -198,11 +191,11 @@ static eddy_output second_gradients(eddy__forward *f, eddy_node node)
         return EDDY__NO_OUTPUT;
     text = (eddy_string){.data = source, .length = strlen(source)};
     attr = eddy_attr_string("source", &text);
-    if (eddy__is_output(flow))
+    if (eddy__output_exists(flow))
         inputs[1] = flow;
     if (n.n_inputs == 3)
         inputs[2] = n.inputs[2];
-    return eddy__emit_spec(&f->w,
+    return eddy__emit_spec(&f->e,
                            &(eddy_node_spec){.op = n.op_name,
                                              .inputs = inputs,
                                              .n_inputs = n.n_inputs,
@@ -212,13 +205,15 @@ static eddy_output second_gradients(eddy__forward *f, eddy_node node)
                                              .n_attrs = 1});
 }
 
-void eddy__forward_maker(eddy__forward *f, eddy_node node)
+void eddy__forward_allocation(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
     const bool is_gradient = n.n_inputs > 1;
-    const eddy_output second = is_gradient ? second_gradients(f, node)
-                                           : eddy__emit_like(f, node, n.inputs);
+    const eddy_output second = is_gradient
+                                   ? second_gradients(f, node)
+                                   : eddy__tangent_repeat(f, node, n.inputs);
 
     for (uint32_t i = 0; i < n.n_outputs; i++)
-        eddy__set_tangent(f, (eddy_output){node, i}, eddy__port(second, i));
+        eddy__tangent_set(f, (eddy_output){node, i},
+                          eddy__output_port(second, i));
 }

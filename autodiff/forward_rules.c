@@ -1,6 +1,8 @@
 /* Tangents of ops that are linear, in all of some inputs or in each of two. */
 #include "autodiff/forward.h"
 
+#include "autodiff/custom.h"
+
 #include "core/base/status.h"
 
 #include <string.h>
@@ -32,7 +34,7 @@ static const rule rules[] = {
 /* What a program brings goes before what is here. */
 static bool has_own(const eddy__node *n)
 {
-    return n->op->gradient || eddy__custom_gradient_of(n).length > 0;
+    return n->op->gradient || eddy__custom_name(n).length > 0;
 }
 
 static const rule *find(const eddy__node *n)
@@ -48,60 +50,58 @@ static const rule *find(const eddy__node *n)
 static eddy_output *new_inputs(eddy__forward *f, const eddy__node *n)
 {
     eddy_output *inputs =
-        eddy__arena_allocate(&f->w.arena, n->n_inputs + 1u, sizeof *inputs);
+        eddy__emit_room(&f->e, n->n_inputs + 1u, sizeof *inputs);
 
-    if (!inputs)
-        f->w.status = eddy__fail_memory(f->w.err);
-    else if (n->n_inputs > 0)
+    if (inputs && n->n_inputs > 0)
         memcpy(inputs, n->inputs, n->n_inputs * sizeof *inputs);
     return inputs;
 }
 
 static bool has_tangent(const eddy__forward *f, eddy_output v)
 {
-    return eddy__is_output(eddy__tangent(f, v));
+    return eddy__output_exists(eddy__tangent_of(f, v));
 }
 
 /* Of those summands that there are. */
 static void add_n(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
     eddy_output *inputs = new_inputs(f, &n);
     uint32_t count = 0;
 
     for (uint32_t i = 0; inputs && i < n.n_inputs; i++)
         if (has_tangent(f, n.inputs[i]))
-            inputs[count++] = eddy__tangent(f, n.inputs[i]);
+            inputs[count++] = eddy__tangent_of(f, n.inputs[i]);
     if (count == 0)
         return;
-    eddy__set_guarded(f, (eddy_output){node, 0},
-                      count == 1 ? inputs[0]
-                                 : eddy__emit(&f->w, "AddN", inputs, count));
+    eddy__tangent_set_guarded(
+        f, (eddy_output){node, 0},
+        count == 1 ? inputs[0] : eddy__emit(&f->e, "AddN", inputs, count));
 }
 
 static bool same_shape(const eddy__forward *f, eddy_output a, eddy_output b)
 {
-    const eddy_shape *x = eddy__static_shape(&f->w, a);
+    const eddy_shape *x = eddy__value_shapes_find(&f->shapes, a);
 
     return eddy__shape_is_known(x) &&
-           eddy__shape_equal(x, eddy__static_shape(&f->w, b));
+           eddy__shape_equal(x, eddy__value_shapes_find(&f->shapes, b));
 }
 
 /* Addition and subtraction, where one summand has no tangent. */
 static bool add_one(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
     const eddy_output y = {node, 0};
     const bool is_sub = strcmp(n.op_name, "Sub") == 0;
     const bool first = has_tangent(f, n.inputs[0]);
     const eddy_output v = n.inputs[first ? 0 : 1];
-    eddy_output t = eddy__tangent(f, v);
+    eddy_output t = eddy__tangent_of(f, v);
 
     if (first == has_tangent(f, n.inputs[1]) || !same_shape(f, v, y))
         return false;
     if (is_sub && !first)
-        t = eddy__emit_op(&f->w, "Neg", t);
-    eddy__set_guarded(f, y, t);
+        t = eddy__emit_op(&f->e, "Neg", t);
+    eddy__tangent_set_guarded(f, y, t);
     return true;
 }
 
@@ -109,41 +109,42 @@ static bool add_one(eddy__forward *f, eddy_node node)
 
 static void pass(eddy__forward *f, eddy_node node)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
 
     for (uint32_t i = 0; i < n.n_outputs && i < n.n_inputs; i++)
-        eddy__set_guarded(f, (eddy_output){node, i},
-                          eddy__tangent(f, n.inputs[i]));
+        eddy__tangent_set_guarded(f, (eddy_output){node, i},
+                                  eddy__tangent_of(f, n.inputs[i]));
 }
 
 /* What waits for a node that has an effect waits for its second, too. */
 static void order_effects(eddy__forward *f, eddy_node node, eddy_node second)
 {
-    const eddy__flow *flow = &f->w.flow;
+    const eddy__flow *flow = &f->study.flow;
 
     for (size_t e = flow->first_out[node]; e < flow->first_out[node + 1]; e++)
         if (flow->edge[e].input == EDDY__CONTROL)
-            eddy__emit_control(&f->w, flow->edge[e].to, second);
+            eddy__emit_control(&f->e, flow->edge[e].to, second);
 }
 
 static void set_outputs(eddy__forward *f, eddy_node node, eddy_output made)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
 
     for (uint32_t i = 0; i < n.n_outputs; i++) {
         const eddy_output y = {node, i};
-        const eddy_dtype dtype = eddy_graph_output_dtype(f->w.graph, y);
+        const eddy_dtype dtype = eddy_graph_output_dtype(f->e.core.graph, y);
 
-        if (eddy__is_handle(f, y) || eddy__dtype_has_gradient(dtype))
-            eddy__set_tangent(f, y, eddy__port(made, i));
+        if (eddy__forward_is_handle(f, y) || eddy__study_has_gradient(dtype))
+            eddy__tangent_set(f, y, eddy__output_port(made, i));
     }
 }
 
 static void linear(eddy__forward *f, eddy_node node, uint32_t set)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
     eddy_output *inputs = new_inputs(f, &n);
-    const bool is_use = n.n_inputs > 0 && eddy__is_handle(f, n.inputs[0]);
+    const bool is_use =
+        n.n_inputs > 0 && eddy__forward_is_handle(f, n.inputs[0]);
     bool any = false;
     eddy_output made;
 
@@ -155,20 +156,20 @@ static void linear(eddy__forward *f, eddy_node node, uint32_t set)
 
         any = any || (is_in && has_tangent(f, n.inputs[i]));
         if (is_in && (!is_use || has_tangent(f, n.inputs[0])))
-            inputs[i] = eddy__full_tangent(f, n.inputs[i]);
+            inputs[i] = eddy__tangent_full(f, n.inputs[i]);
     }
     /* A use of a stack or array that has no second tells nothing. */
     if (!inputs || !any || (is_use && !has_tangent(f, n.inputs[0])))
         return;
-    made = eddy__emit_like(f, node, inputs);
+    made = eddy__tangent_repeat(f, node, inputs);
     set_outputs(f, node, made);
-    if (is_use && eddy__is_output(made))
+    if (is_use && eddy__output_exists(made))
         order_effects(f, node, made.node);
 }
 
 static void bilinear(eddy__forward *f, eddy_node node, uint32_t both)
 {
-    const eddy__node n = *eddy__graph_node(f->w.graph, node);
+    const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
     const uint32_t which[] = {both & 0xff, both >> 8};
     eddy_output terms[2], sum;
     size_t count = 0;
@@ -178,13 +179,13 @@ static void bilinear(eddy__forward *f, eddy_node node, uint32_t both)
 
         if (!inputs || !has_tangent(f, n.inputs[which[i]]))
             continue;
-        inputs[which[i]] = eddy__tangent(f, n.inputs[which[i]]);
-        terms[count++] = eddy__emit_like(f, node, inputs);
+        inputs[which[i]] = eddy__tangent_of(f, n.inputs[which[i]]);
+        terms[count++] = eddy__tangent_repeat(f, node, inputs);
     }
     if (count == 0)
         return;
-    sum = count == 1 ? terms[0] : eddy__emit(&f->w, "AddV2", terms, 2);
-    eddy__set_tangent(f, (eddy_output){node, 0}, sum);
+    sum = count == 1 ? terms[0] : eddy__emit(&f->e, "AddV2", terms, 2);
+    eddy__tangent_set(f, (eddy_output){node, 0}, sum);
 }
 
 static bool is_add(const eddy__node *n)
@@ -195,7 +196,7 @@ static bool is_add(const eddy__node *n)
 
 bool eddy__forward_rule(eddy__forward *f, eddy_node node)
 {
-    const eddy__node *n = eddy__graph_node(f->w.graph, node);
+    const eddy__node *n = eddy__graph_node(f->e.core.graph, node);
     const rule *r = find(n);
 
     if (!has_own(n) && strcmp(n->op_name, "AddN") == 0) {

@@ -1,74 +1,16 @@
-/* The table of gradient rules, and the words in which rules are written. */
+/*
+ * What the rules share: constants, parts of shapes, and sums over what was
+ * broadcast.  All of it goes through the rule API.
+ */
 #include "autodiff/rule.h"
 
-#include "autodiff/walk.h"
-#include "core/base/map.h"
+#include "autodiff/rule_host.h"
 #include "core/base/status.h"
-#include "core/base/thread.h"
+#include "core/value/shape.h"
 #include "core/value/tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the table ---- */
-
-static const eddy__rule rules[] = {
-#define GRAD(op, rule) {op, eddy__grad_##rule},
-#include "autodiff/grads.def"
-#undef GRAD
-};
-
-#define N_RULES (sizeof rules / sizeof rules[0])
-#define N_SLOTS 1024 /* a power of two */
-
-_Static_assert(2 * N_RULES <= N_SLOTS, "probes of the index are short");
-
-/* By the hash of the op's name, then onwards: 1 + the rule, or 0 for none. */
-static uint16_t index_of_rules[N_SLOTS];
-static eddy__once index_is_made = EDDY__ONCE_INIT;
-
-/* The slot of the op's rule, or the empty one where it would be. */
-static uint16_t *seek_rule(const char *op)
-{
-    size_t at = eddy__map_hash(op, strlen(op)) % N_SLOTS;
-
-    while (index_of_rules[at] > 0 &&
-           strcmp(rules[index_of_rules[at] - 1].op, op) != 0)
-        at = (at + 1) % N_SLOTS;
-    return &index_of_rules[at];
-}
-
-/* The first of several rules of an op is the one that holds. */
-static void make_index(void)
-{
-    for (size_t i = 0; i < N_RULES; i++) {
-        uint16_t *slot = seek_rule(rules[i].op);
-
-        if (*slot == 0)
-            *slot = (uint16_t)(i + 1);
-    }
-}
-
-static eddy_gradient_fn find_rule(const char *op)
-{
-    uint16_t found;
-
-    eddy__once_call(&index_is_made, make_index);
-    found = *seek_rule(op);
-    return found > 0 ? rules[found - 1].gradient : NULL;
-}
-
-eddy_gradient_fn eddy__rule_find(const eddy_graph *graph,
-                                 const eddy__node *node)
-{
-    const eddy_string custom = eddy__custom_gradient_of(node);
-
-    if (custom.length > 0)
-        return eddy__custom_gradient_find(graph->ctx, custom);
-    if (node->op && node->op->gradient)
-        return node->op->gradient;
-    return find_rule(node->op_name);
-}
 
 /* ---- constants ---- */
 
@@ -107,15 +49,15 @@ static eddy_output add_const(eddy_gradient *g, eddy_dtype dtype,
                              const eddy_shape *shape, const void *elements,
                              double value)
 {
-    eddy__walk *w = g->walk;
+    eddy__gradient_emitter *e = g->e;
     eddy_output out = EDDY__NO_OUTPUT;
     eddy_tensor *tensor;
 
-    if (w->status != EDDY_OK)
+    if (e->core.status != EDDY_OK)
         return out;
-    w->status =
-        eddy_tensor_create(w->graph->ctx, dtype, shape, &tensor, w->err);
-    if (w->status != EDDY_OK)
+    e->core.status = eddy_tensor_create(e->core.graph->ctx, dtype, shape,
+                                        &tensor, e->core.err);
+    if (e->core.status != EDDY_OK)
         return out;
     if (elements && eddy_tensor_bytes(tensor) > 0)
         memcpy(eddy_tensor_mutable_data(tensor), elements,
@@ -199,13 +141,7 @@ eddy_output eddy__rule_adjoint(eddy_gradient *g, eddy_output v)
 
 eddy_output *eddy__rule_room(eddy_gradient *g, size_t n)
 {
-    eddy__walk *w = g->walk;
-    eddy_output *room =
-        eddy__arena_allocate(&w->arena, n > 0 ? n : 1, sizeof *room);
-
-    if (!room && w->status == EDDY_OK)
-        w->status = eddy__fail_memory(w->err);
-    return room;
+    return eddy__emit_room(g->e, n > 0 ? n : 1, sizeof(eddy_output));
 }
 
 eddy_output eddy__rule_conj(eddy_gradient *g, uint32_t i, eddy_output v)
@@ -219,19 +155,18 @@ eddy_output eddy__rule_conj(eddy_gradient *g, uint32_t i, eddy_output v)
 
 static eddy_output input_of(const eddy_gradient *g, uint32_t i)
 {
-    return eddy__graph_node(g->walk->graph, g->node)->inputs[i];
+    return eddy__rule_host_node(g)->inputs[i];
 }
 
 eddy_output eddy__rule_length_of(eddy_gradient *g, uint32_t i)
 {
-    return eddy__real_length(g->walk, input_of(g, i));
+    return g->host->length_of(g, input_of(g, i));
 }
 
 void eddy__rule_set_item(eddy_gradient *g, uint32_t i, eddy_output index,
                          eddy_output gradient)
 {
-    eddy__add_item_gradient(g->walk, input_of(g, i), index, gradient,
-                            g->walk->branches.of_node[g->node]);
+    g->host->set_item(g, i, index, gradient);
 }
 
 /* ---- broadcasting ---- */
@@ -301,7 +236,7 @@ void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient)
 
 bool eddy__rule_is_op(const eddy_gradient *g, const char *op)
 {
-    return strcmp(eddy__graph_node(g->walk->graph, g->node)->op_name, op) == 0;
+    return strcmp(eddy__rule_host_node(g)->op_name, op) == 0;
 }
 
 bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j)
@@ -342,14 +277,13 @@ eddy_attr eddy__rule_attr(const eddy_gradient *g, const char *name)
 
 eddy_dtype eddy__rule_output_dtype(const eddy_gradient *g, uint32_t i)
 {
-    return eddy_graph_output_dtype(g->walk->graph, (eddy_output){g->node, i});
+    return eddy_graph_output_dtype(g->e->core.graph, (eddy_output){g->node, i});
 }
 
 bool eddy__rule_constant(const eddy_gradient *g, uint32_t i, int64_t *out_value)
 {
-    const eddy__walk *w = g->walk;
-    const eddy_tensor *value = eddy__static_constant(
-        w, eddy__graph_node(w->graph, g->node)->inputs[i]);
+    const eddy_tensor *value =
+        eddy__value_shapes_constant(g->shapes, input_of(g, i));
 
     if (!value || value->count != 1)
         return false;
@@ -363,7 +297,7 @@ bool eddy__rule_constant(const eddy_gradient *g, uint32_t i, int64_t *out_value)
 bool eddy__rule_is_set(const eddy_gradient *g, uint32_t i)
 {
     const eddy_tensor *value =
-        eddy__constant_at(&g->walk->shapes, input_of(g, i));
+        eddy__value_shapes_constant(g->shapes, input_of(g, i));
     const int32_t *numbers;
 
     if (!value || value->dtype != EDDY_INT32 || value->count > 64)

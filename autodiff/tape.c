@@ -1,3 +1,6 @@
+/*
+ * Which stacks are tapes: the handle of each is followed to where it is used.
+ */
 #include "autodiff/tape.h"
 
 #include "core/base/status.h"
@@ -104,9 +107,7 @@ eddy_status eddy__tapes_find(eddy__tapes *tapes, const eddy__flow *flow,
         *tape = (eddy__tape){.stack = v,
                              .push = EDDY_NO_NODE,
                              .pop = EDDY_NO_NODE,
-                             .is_tape = true,
-                             .gradients.node = EDDY_NO_NODE,
-                             .done = EDDY_NO_NODE};
+                             .is_tape = true};
         follow(flow, tape, way, seen);
         close_tape(tapes, (uint32_t)tapes->n++);
     }

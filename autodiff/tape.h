@@ -10,21 +10,10 @@
 #include "frames/analysis/analysis.h"
 #include "frames/analysis/flow.h"
 
-struct eddy__scope;
-
 typedef struct eddy__tape {
     eddy_node stack;
     eddy_node push, pop; /* EDDY_NO_NODE: none, or not only one */
     bool is_tape;        /* else it has other uses */
-    bool is_pending;     /* the pop has yet to be walked */
-    /*
-     * The innermost frame around both has one unit with the push in it and one
-     * with the pop: a loop, or the node itself (NULL).
-     */
-    struct eddy__scope *push_loop, *pop_loop;
-    uint32_t next_pushed, next_popped; /* tapes of the same loop */
-    eddy_output gradients; /* the stack for the gradients of the pops ... */
-    eddy_node done;        /* ... and the node with which they are all there */
 } eddy__tape;
 
 typedef struct eddy__tapes {

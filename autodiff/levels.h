@@ -1,0 +1,17 @@
+/* What the builder of open constructs is told of nodes that were added. */
+#ifndef EDDY_AUTODIFF_LEVELS_H
+#define EDDY_AUTODIFF_LEVELS_H
+
+#include "autodiff/study.h"
+
+/*
+ * All nodes that were added live in the loop of `y`, as far as its builder
+ * knows; false without memory.
+ */
+bool eddy__levels_note(const eddy__study *study, eddy_output y);
+
+/* What was added for `v`, in the frame of `y`, lives there, or where v does. */
+void eddy__levels_note_result(const eddy__study *study, eddy_output result,
+                              eddy_output v, eddy_output y);
+
+#endif

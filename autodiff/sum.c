@@ -1,0 +1,56 @@
+/* Sums of the contributions to a gradient. */
+#include "autodiff/sums.h"
+
+void eddy__sum_add(eddy__sums *s, eddy_output v, eddy_output gradient,
+                   uint32_t branch)
+{
+    const uint32_t target = eddy__study_branch(s->study, v);
+
+    if (s->e->core.status != EDDY_OK || !eddy__output_exists(gradient))
+        return;
+    if (!eddy__branch_is_within(&s->study->branches, branch, target)) {
+        eddy__emit_fail(s->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, v.node,
+                        "a gradient of it comes from a branch that is not "
+                        "within its own");
+        return;
+    }
+    while (branch != target && s->e->core.status == EDDY_OK) {
+        gradient = eddy__sides_leave(s, v, gradient, branch);
+        branch = s->study->branches.branches[branch].outer;
+    }
+    eddy__contribution_add_whole(s, v, gradient);
+}
+
+static eddy_output sum_tensors(eddy__sums *s, const eddy__contribution *list)
+{
+    eddy_output *inputs;
+    size_t n = 0;
+
+    for (const eddy__contribution *a = list; a; a = a->next)
+        n++;
+    inputs = eddy__emit_room(s->e, n, sizeof *inputs);
+    if (!inputs)
+        return EDDY__NO_OUTPUT;
+    n = 0;
+    for (const eddy__contribution *a = list; a; a = a->next)
+        inputs[n++] = a->gradient;
+    return eddy__emit(s->e, "AddN", inputs, n);
+}
+
+eddy_output eddy__sum_make(eddy__sums *s, eddy_output v)
+{
+    eddy__contribution **list =
+        &s->contributions[eddy__study_slot(s->study, v)];
+    eddy_output sum;
+
+    if (s->e->core.status != EDDY_OK || !*list)
+        return EDDY__NO_OUTPUT;
+    if (!(*list)->next && !eddy__output_exists((*list)->item))
+        return (*list)->gradient;
+    sum = eddy_graph_output_dtype(s->e->core.graph, v) == EDDY_VARIANT
+              ? eddy__list_sum_make(s, v, EDDY__NO_OUTPUT)
+              : sum_tensors(s, *list);
+    **list = (eddy__contribution){
+        .gradient = sum, .item = EDDY__NO_OUTPUT, .last = *list};
+    return sum;
+}
