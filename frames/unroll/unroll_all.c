@@ -10,21 +10,22 @@
 
 static bool is_own(const eddy__unrolling *u, eddy_node v, eddy__role role)
 {
-    return v < u->n_old && u->bits[v] & EDDY__CARRIER &&
-           u->flow.role[v] == role;
+    return u->bits[v] & EDDY__CARRIER && u->flow.role[v] == role;
 }
 
 /* ---- the end ---- */
 
 static eddy_status check_exits(const eddy__unrolling *u)
 {
-    for (eddy_node v = 0; v < u->n_old; v++)
-        if (is_own(u, v, EDDY__ROLE_EXIT) &&
-            eddy__unroll_node(u, v)->n_controls > 0)
-            return eddy__unroll_fail(u, v, "an Exit waits for another node");
+    for (size_t i = 0; i < u->n_members; i++)
+        if (is_own(u, u->members[i], EDDY__ROLE_EXIT) &&
+            eddy__unroll_node(u, u->members[i])->n_controls > 0)
+            return eddy__unroll_fail(u, u->members[i],
+                                     "an Exit waits for another node");
     return EDDY_OK;
 }
 
+/* What each Exit gives out is found before the first edge changes. */
 static eddy_status connect_exits(eddy__unrolling *u)
 {
     for (size_t i = 0; i < u->frame->n_invariants; i++) {
@@ -34,32 +35,46 @@ static eddy_status connect_exits(eddy__unrolling *u)
     }
     memcpy(u->suffix, "end", sizeof "end");
     EDDY_TRY(eddy__unroll_copy(u, EDDY__END));
-    for (eddy_node v = 0; v < u->n_old; v++) {
-        eddy_output last = {EDDY_NO_NODE, 0};
+    for (size_t i = 0; i < u->n_members; i++) {
+        const eddy_node v = u->members[i];
 
-        if (!is_own(u, v, EDDY__ROLE_EXIT))
-            continue;
-        EDDY_TRY(eddy__unroll_resolve(
-            u, EDDY__END, eddy__unroll_node(u, v)->inputs[0], &last));
-        EDDY_TRY(eddy__graph_connect(u->graph, v, 0, last, u->err));
+        if (is_own(u, v, EDDY__ROLE_EXIT))
+            EDDY_TRY(eddy__unroll_resolve(
+                u, EDDY__END, eddy__unroll_node(u, v)->inputs[0], &u->use[v]));
+    }
+    for (size_t i = 0; i < u->n_members; i++) {
+        const eddy_node v = u->members[i];
+
+        if (is_own(u, v, EDDY__ROLE_EXIT))
+            EDDY_TRY(eddy__graph_connect(u->graph, v, 0, u->use[v], u->err));
     }
     return EDDY_OK;
 }
 
-/* ---- the graph without the loop ---- */
-
-static bool is_kept(const eddy__unrolling *u, eddy_node v)
+static void decide_fates(eddy__unrolling *u)
 {
-    return v >= u->n_old || !(u->bits[v] & EDDY__INSIDE) ||
-           is_own(u, v, EDDY__ROLE_EXIT);
+    for (size_t i = 0; i < u->n_members; i++) {
+        const eddy_node v = u->members[i];
+
+        if (is_own(u, v, EDDY__ROLE_EXIT) || is_own(u, v, EDDY__ROLE_ENTER))
+            u->fate[v] = EDDY__HANDS_ON;
+        else if (u->bits[v] & EDDY__INSIDE)
+            u->fate[v] = EDDY__GOES;
+    }
+}
+
+/* ---- the graph without the loops ---- */
+
+static eddy__fate fate_of(const eddy__unrolling *u, eddy_node v)
+{
+    return v < u->n_old ? (eddy__fate)u->fate[v] : EDDY__STAYS;
 }
 
 static eddy_status add_kept(eddy__unrolling *u, eddy_graph *to, eddy_node v,
                             eddy_output *open, eddy_node *out)
 {
     const eddy__node *node = eddy__unroll_node(u, v);
-    const bool is_border =
-        is_own(u, v, EDDY__ROLE_EXIT) || is_own(u, v, EDDY__ROLE_ENTER);
+    const bool is_border = fate_of(u, v) == EDDY__HANDS_ON;
     const eddy__add_options options = {.strict = true,
                                        .opaque = !node->op,
                                        .forward_edges = true,
@@ -113,7 +128,7 @@ static eddy_output *open_inputs(eddy__unrolling *u)
     return open;
 }
 
-static eddy_status take_out(eddy__unrolling *u, eddy_graph *to)
+static eddy_status copy_kept(eddy__unrolling *u, eddy_graph *to)
 {
     const size_t n = u->graph->n_nodes;
     eddy_node *numbers = eddy__arena_allocate(&u->arena, n, sizeof *numbers);
@@ -122,19 +137,32 @@ static eddy_status take_out(eddy__unrolling *u, eddy_graph *to)
     if (!numbers || !open)
         return eddy__fail_memory(u->err);
     for (eddy_node v = 0; v < n; v++)
-        if (is_kept(u, v))
+        if (fate_of(u, v) != EDDY__GOES)
             EDDY_TRY(add_kept(u, to, v, open, &numbers[v]));
     for (eddy_node v = 0; v < n; v++)
-        if (is_kept(u, v))
+        if (fate_of(u, v) != EDDY__GOES)
             EDDY_TRY(connect_kept(u, to, v, numbers));
     return EDDY_OK;
 }
 
-eddy_status eddy__unroll_all(eddy__unrolling *u, eddy_graph **out_graph)
+eddy_status eddy__unroll_take_out(eddy__unrolling *u, eddy_graph **out_graph)
 {
     eddy_graph *to = NULL;
     eddy_status status;
 
+    EDDY_TRY(eddy__graph_clone_empty(u->graph, u->graph->budget, &to, u->err));
+    status = copy_kept(u, to);
+    if (status == EDDY_OK)
+        *out_graph = to;
+    else
+        eddy_graph_destroy(to);
+    return status;
+}
+
+/* ---- the loop ---- */
+
+eddy_status eddy__unroll_all(eddy__unrolling *u)
+{
     if (!u->counting.are_trips_known)
         return eddy__unroll_fail(u, EDDY_NO_NODE,
                                  "how many trips it makes is not known from "
@@ -148,11 +176,6 @@ eddy_status eddy__unroll_all(eddy__unrolling *u, eddy_graph **out_graph)
     EDDY_TRY(u->is_guarded ? eddy__unroll_guarded(u, u->counting.trips, true)
                            : eddy__unroll_trips(u, u->counting.trips, false));
     EDDY_TRY(connect_exits(u));
-    EDDY_TRY(eddy__graph_clone_empty(u->graph, u->graph->budget, &to, u->err));
-    status = take_out(u, to);
-    if (status == EDDY_OK)
-        *out_graph = to;
-    else
-        eddy_graph_destroy(to);
-    return status;
+    decide_fates(u);
+    return EDDY_OK;
 }

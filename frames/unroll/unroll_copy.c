@@ -6,8 +6,6 @@
 #include "core/graph/names.h"
 #include "frames/unroll/unrolling.h"
 
-#include <string.h>
-
 /* ---- nodes ---- */
 
 /* `<name>/<suffix>`, with a number where that is taken. */
@@ -155,11 +153,15 @@ static eddy_status find_frame(eddy__unrolling *u, eddy_node enter,
 {
     const uint32_t id = u->analysis->output_frame[enter];
 
-    if (!u->frames[id])
-        u->frames[id] =
-            eddy__unroll_frame_name(u, u->analysis->frames[id].name, u->suffix);
     *out = u->frames[id];
-    return *out ? EDDY_OK : eddy__fail_memory(u->err);
+    if (*out)
+        return EDDY_OK;
+    *out = eddy__unroll_frame_name(u, u->analysis->frames[id].name, u->suffix);
+    if (!*out)
+        return eddy__fail_memory(u->err);
+    u->frames[id] = *out;
+    u->named[u->n_named++] = id;
+    return EDDY_OK;
 }
 
 static eddy_status add_copy(eddy__unrolling *u, eddy_node id)
@@ -218,7 +220,8 @@ static eddy_status connect(eddy__unrolling *u, eddy__copied which, eddy_node id)
 eddy_status eddy__unroll_copy_nodes(eddy__unrolling *u, eddy__copied which,
                                     const eddy_node *list, size_t n)
 {
-    memset(u->frames, 0, u->analysis->n_frames * sizeof(const char *));
+    while (u->n_named > 0)
+        u->frames[u->named[--u->n_named]] = NULL;
     u->truth = EDDY__NO_OUTPUT;
     for (size_t i = 0; i < n; i++)
         EDDY_TRY(add_copy(u, list[i]));

@@ -52,11 +52,11 @@ static eddy_status check_invariants(const eddy__unrolling *u)
 
 eddy_status eddy__unroll_find_predicate(eddy__unrolling *u)
 {
-    eddy_node *list = eddy__arena_allocate(&u->arena, u->n_old, sizeof *list);
-    uint8_t *seen = eddy__arena_allocate_zeroed(&u->arena, u->n_old, 1);
+    eddy_node *list =
+        eddy__arena_allocate(&u->arena, u->n_members, sizeof *list);
     size_t n = 0, end = 0;
 
-    if (!list || !seen)
+    if (!list)
         return eddy__fail_memory(u->err);
     EDDY_TRY(check_invariants(u));
     list[end++] = u->frame->loop_cond;
@@ -66,9 +66,10 @@ eddy_status eddy__unroll_find_predicate(eddy__unrolling *u)
         for (size_t i = u->flow.first_in[v]; i < u->flow.first_in[v + 1]; i++) {
             const eddy_node from = u->flow.source[i];
 
-            if (!eddy__is_node(from) || seen[from] || !is_inside(u, from))
+            if (!eddy__is_node(from) || u->bits[from] & EDDY__ASKED ||
+                !is_inside(u, from))
                 continue;
-            seen[from] = 1;
+            u->bits[from] |= EDDY__ASKED;
             EDDY_TRY(check_part(u, from));
             list[end++] = from;
         }

@@ -6,16 +6,6 @@
 #include "core/context.h"
 #include "frames/unroll/unrolling.h"
 
-#include <string.h>
-
-/* Is the frame the loop's, or in it? */
-static bool is_frame_inside(const eddy__unrolling *u, uint32_t frame)
-{
-    while (frame > u->frame_id)
-        frame = u->analysis->frames[frame].parent;
-    return frame == u->frame_id;
-}
-
 static bool is_inside(const eddy__unrolling *u, eddy_node node)
 {
     return u->bits[node] & EDDY__INSIDE;
@@ -106,8 +96,11 @@ static void mark_dead(eddy__unrolling *u, uint32_t side, uint8_t bit,
 {
     size_t n = 0;
 
-    memset(n_dead, 0, u->n_old * sizeof *n_dead);
-    for (eddy_node v = 0; v < u->n_old; v++) {
+    for (size_t k = 0; k < u->n_members; k++)
+        n_dead[u->members[k]] = 0;
+    for (size_t k = 0; k < u->n_members; k++) {
+        const eddy_node v = u->members[k];
+
         if (!is_carrier(u, v) || u->flow.role[v] != EDDY__ROLE_SWITCH)
             continue;
         for (size_t i = u->flow.first_out[v]; i < u->flow.first_out[v + 1];
@@ -157,11 +150,14 @@ static void mark_wanted(eddy__unrolling *u, eddy__copied which,
     const uint8_t bit = (uint8_t)(EDDY__WANTED << which);
     size_t n = 0;
 
-    for (eddy_node v = 0; v < u->n_old; v++)
-        if (is_root(u, v, which)) {
-            u->bits[v] |= bit;
-            stack[n++] = v;
-        }
+    for (size_t k = 0; k < u->n_members; k++) {
+        const eddy_node v = u->members[k];
+
+        if (!is_root(u, v, which))
+            continue;
+        u->bits[v] |= bit;
+        stack[n++] = v;
+    }
     while (n > 0) {
         const eddy_node v = stack[--n];
         size_t end = u->flow.first_in[v + 1];
@@ -229,7 +225,9 @@ static eddy_status check_edges(const eddy__unrolling *u, eddy_node id,
 
 static eddy_status check(eddy__unrolling *u)
 {
-    for (eddy_node v = 0; v < u->n_old; v++) {
+    for (size_t k = 0; k < u->n_members; k++) {
+        const eddy_node v = u->members[k];
+
         if (!is_inside(u, v))
             continue;
         EDDY_TRY(check_node(u, v));
@@ -263,12 +261,15 @@ static eddy_status list_bodies(eddy__unrolling *u)
         size_t n = 0;
 
         u->body[which] =
-            eddy__arena_allocate(&u->arena, u->n_old, sizeof(eddy_node));
+            eddy__arena_allocate(&u->arena, u->n_members, sizeof(eddy_node));
         if (!u->body[which])
             return eddy__fail_memory(u->err);
-        for (eddy_node v = 0; v < u->n_old; v++)
+        for (size_t k = 0; k < u->n_members; k++) {
+            const eddy_node v = u->members[k];
+
             if (u->bits[v] & (EDDY__WANTED << which) && !is_carrier(u, v))
                 u->body[which][n++] = v;
+        }
         u->n_body[which] = n;
     }
     return EDDY_OK;
@@ -276,26 +277,19 @@ static eddy_status list_bodies(eddy__unrolling *u)
 
 eddy_status eddy__unroll_parts(eddy__unrolling *u)
 {
-    uint32_t *n_dead =
-        eddy__arena_allocate(&u->arena, u->n_old, sizeof *n_dead);
-    eddy_node *stack = eddy__arena_allocate(&u->arena, u->n_old, sizeof *stack);
-
-    u->bits = eddy__arena_allocate_zeroed(&u->arena, u->n_old, 1);
-    u->variable_of = eddy__arena_allocate_zeroed(&u->arena, u->n_old,
-                                                 sizeof *u->variable_of);
-    if (!n_dead || !stack || !u->bits || !u->variable_of)
-        return eddy__fail_memory(u->err);
     EDDY_TRY(find_variables(u));
-    for (eddy_node v = 0; v < u->n_old; v++) {
-        if (is_frame_inside(u, u->analysis->node_frame[v]))
+    for (size_t k = 0; k < u->n_members; k++) {
+        const eddy_node v = u->members[k];
+
+        if (u->loop_of[u->analysis->node_frame[v]] == u->frame_id)
             u->bits[v] |= EDDY__INSIDE;
         if (carries(u, v))
             u->bits[v] |= EDDY__CARRIER;
     }
-    mark_dead(u, 0, EDDY__DEAD, n_dead, stack);
-    mark_dead(u, 1, EDDY__DEAD << EDDY__END, n_dead, stack);
-    mark_wanted(u, EDDY__TRIP, stack);
-    mark_wanted(u, EDDY__END, stack);
+    mark_dead(u, 0, EDDY__DEAD, u->n_dead, u->stack);
+    mark_dead(u, 1, EDDY__DEAD << EDDY__END, u->n_dead, u->stack);
+    mark_wanted(u, EDDY__TRIP, u->stack);
+    mark_wanted(u, EDDY__END, u->stack);
     count_uses(u);
     EDDY_TRY(list_bodies(u));
     return check(u);

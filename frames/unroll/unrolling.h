@@ -1,9 +1,13 @@
 /*
- * The state of unrolling one loop, shared by frames/unroll*.c.
+ * The state of unrolling loops, shared by frames/unroll*.c.
  *
  * The graph is rewritten in place: nodes are added behind those that it has,
  * `n_old` of them, and a few edges are led elsewhere.  Where all trips are
  * unrolled a copy without the loop is made in the end.
+ *
+ * Loops none of which is in another one are unrolled one after the other by one
+ * analysis: nothing that is done to one changes what is in the others.  What is
+ * looked at for a loop are its own nodes, `members`.
  *
  * What carries the values of the loop from trip to trip is not copied: its
  * Enters, Merges, NextIterations, LoopCond, Exits, and every Switch by the
@@ -50,7 +54,15 @@ enum {
     EDDY__DEAD = 4,     /* in a trip; << EDDY__END: at the end */
     EDDY__WANTED = 16,  /* in a trip; << EDDY__END: at the end */
     EDDY__SEVERAL = 64, /* a constant Enter that more than one edge reads */
+    EDDY__ASKED = 128,  /* the predicate is computed by it */
 };
+
+/* What becomes of an old node where all trips are unrolled. */
+typedef enum eddy__fate {
+    EDDY__STAYS,
+    EDDY__GOES,
+    EDDY__HANDS_ON, /* it becomes an Identity */
+} eddy__fate;
 
 typedef struct eddy__unrolling {
     eddy_graph *graph;
@@ -59,6 +71,11 @@ typedef struct eddy__unrolling {
     uint32_t frame_id;
     eddy__flow flow; /* of the old nodes */
     size_t n_old;
+    /* By frame: the loop of this analysis' turn that it is or is in, or 0. */
+    uint32_t *loop_of;
+    /* The loop's nodes, and its Enters, in the order of their numbers. */
+    const eddy_node *members;
+    size_t n_members;
     eddy__arena arena; /* scratch */
     eddy__emitter emit;
     eddy__copier copier;
@@ -69,7 +86,10 @@ typedef struct eddy__unrolling {
     bool is_guarded;      /* something besides the counter can end it */
     eddy_node *predicate; /* then what the predicate is computed by */
     size_t n_predicate;
-    uint8_t *bits;      /* of each old node */
+    uint8_t *bits;      /* of each old node; 0 outside of the loop */
+    uint8_t *fate;      /* of each old node, if all trips are unrolled */
+    uint32_t *n_dead;   /* of each old node, while what is dead is found */
+    eddy_node *stack;   /* room for all of them */
     eddy_node *body[2]; /* what a trip, and the end, copies */
     size_t n_body[2];
     uint32_t *variable_of; /* an old Merge that carries: which, plus 1 */
@@ -81,6 +101,8 @@ typedef struct eddy__unrolling {
     eddy_node *copy;      /* of this trip, or EDDY_NO_NODE */
     eddy_output truth;    /* a constant of this trip, or EDDY_NO_NODE */
     const char **frames;  /* by frame: its name in this trip, or NULL */
+    uint32_t *named;      /* the frames that have one */
+    size_t n_named;
     eddy__map frame_names;
     char suffix[32]; /* of the names of this copy */
 } eddy__unrolling;
@@ -112,7 +134,8 @@ eddy_status eddy__unroll_count(eddy__unrolling *u);
 
 /* ---- unroll_parts.c ---- */
 
-/* Sets `bits` and `variable_of`; refuses what cannot be copied. */
+/* Sets `bits` and `variable_of` of the members; refuses what can't be copied.
+ */
 eddy_status eddy__unroll_parts(eddy__unrolling *u);
 
 /* ---- unroll_copy.c ---- */
@@ -189,11 +212,11 @@ eddy_status eddy__unroll_guarded(eddy__unrolling *u, uint64_t n, bool is_first);
 
 /* ---- unroll_all.c ---- */
 
-/*
- * Makes a graph with all trips and without the loop, which takes the place of
- * `u->graph`; the old one is the caller's still.
- */
-eddy_status eddy__unroll_all(eddy__unrolling *u, eddy_graph **out_graph);
+/* Makes all trips, and sets `fate`: the loop stays until it is taken out. */
+eddy_status eddy__unroll_all(eddy__unrolling *u);
+
+/* Makes a graph without the loops; the old one is the caller's still. */
+eddy_status eddy__unroll_take_out(eddy__unrolling *u, eddy_graph **out_graph);
 
 /* Trips after each other: `now`, `brought` go from one to the next. */
 eddy_status eddy__unroll_trips(eddy__unrolling *u, uint64_t n,

@@ -4,6 +4,7 @@
 #include "tests/aid/construct.h"
 #include "tests/suites.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static program p;
@@ -321,6 +322,53 @@ static eddy_output build_host(eddy_output n)
 }
 
 /* Of a loop beside the unrolled one; a loop that asks it is not copied. */
+/* Loop `k` makes `limit` trips, and adds `by` to `x` in each. */
+static void build_one_of_many(int k, const char *limit, const char *x)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "ie%d Enter@w%d zero\nim%d Merge ie%d in%d\n"
+             "nl%d Enter@w%d! %s\nless%d Less im%d nl%d\n"
+             "c%d LoopCond less%d\nis%d Switch im%d c%d\n"
+             "st%d Enter@w%d! one\nia%d AddV2 is%d:1 st%d\n"
+             "in%d NextIteration ia%d\n"
+             "xe%d Enter@w%d %s\nxm%d Merge xe%d xn%d\n"
+             "xs%d Switch xm%d c%d\nsum%d AddV2 xs%d:1 is%d:1\n"
+             "xn%d NextIteration sum%d\nxx%d Exit xs%d\n",
+             k, k, k, k, k, k, k, limit, k, k, k, k, k, k, k, k, k, k, k, k, k,
+             k, k, k, k, x, k, k, k, k, k, k, k, k, k, k, k, k, k);
+    build(text);
+}
+
+/*
+ * Loops beside each other and after each other are unrolled in one turn; with
+ * all trips every fifth stays, whose trips are not known.
+ */
+START_TEST(many_loops_are_unrolled_together)
+{
+    static const char *const limits[] = {"zero", "one", "three", "two", "sum"};
+    char x[16] = "one";
+
+    build("zero int64=0\none int64=1\ntwo int64=2\nthree int64=3\n"
+          "sum AddV2 two three\n");
+    for (int k = 0; k < 50; k++) {
+        build_one_of_many(k, limits[k % 5], x);
+        if (k % 2 == 0)
+            snprintf(x, sizeof x, "xx%d", k);
+    }
+    build("y AddV2 xx48 xx49\n");
+    unroll(2);
+    want_same("y", 0);
+    ck_assert_uint_eq(loops_of(unrolled), 100);
+    unroll(0);
+    want_same("y", 0);
+    ck_assert_uint_eq(loops_of(unrolled), 10);
+    unroll(3);
+    want_same("y", 0);
+}
+END_TEST
+
 START_TEST(the_host_is_asked_as_before)
 {
     const eddy_output n = construct_feed(&p, "n", EDDY_INT64);
@@ -723,6 +771,7 @@ TCase *unroll_tests(void)
     tcase_add_test(tc, loops_in_each_other_are_copied_with_frames_of_their_own);
     tcase_add_test(tc, known_loops_in_each_other_vanish);
     tcase_add_test(tc, a_loop_in_a_branch_does_not_run_where_it_did_not);
+    tcase_add_test(tc, many_loops_are_unrolled_together);
     tcase_add_test(tc, the_host_is_asked_as_before);
     tcase_add_test(tc, gradients_are_the_same_to_the_bit);
     tcase_add_test(tc, gradients_of_all_trips_are_the_same_to_the_bit);
