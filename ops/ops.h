@@ -36,12 +36,14 @@
     X(device)                                                                  \
     X(diag)                                                                    \
     X(einsum)                                                                  \
+    X(fft)                                                                     \
     X(fill)                                                                    \
     X(find)                                                                    \
     X(gather)                                                                  \
     X(gather_nd)                                                               \
     X(gru)                                                                     \
     X(host)                                                                    \
+    X(igamma)                                                                  \
     X(join)                                                                    \
     X(leaky_relu)                                                              \
     X(linear_equations)                                                        \

@@ -497,6 +497,23 @@ static const char *const programs[] = {
     "b DepthToSpace t block_size=2 data_format='NCHW'\ny Mul b b\n",
     "y Digamma x\n",
     "n float64[3]=1,2,3\ny Polygamma n x\n",
+    "n int32[1]=3\nq Mul x x\nf RFFT q n Tcomplex=complex128\n"
+    "a Real f Tout=float64\nb Imag f Tout=float64\ny Mul a b\n",
+    "n int32[2]=2,2\nf RFFT2D x n Tcomplex=complex128\ng FFT f\n"
+    "h IFFT2D g\na Real h Tout=float64\nb Imag h Tout=float64\n"
+    "c Mul a a\ny AddV2 c b\n",
+    "n int32[1]=4\nm int32[1]=5\nc Complex x w Tout=complex128\n"
+    "a IRFFT c n Treal=float64\nb IRFFT c m Treal=float64\n"
+    "s int32=1\nd Sum b s keep_dims=true\ne Mul a a\ny Mul e d\n",
+    "n int32[2]=2,3\nc Complex w x Tout=complex128\n"
+    "a IRFFT2D c n Treal=float64\ny Mul a a\n",
+    "s int32[3]=1,2,3\nn int32[3]=1,2,3\nr Reshape x s\n"
+    "f RFFT3D r n Tcomplex=complex128\na Real f Tout=float64\n"
+    "b IRFFT3D f n Treal=float64\ni int32[3]=0,1,2\nc Sum b i\n"
+    "y Mul a c\n",
+    "n float64[3]=1,2,3\ny Igamma n x\n",
+    "n float64[3]=1,2,3\na Mul x x\ny Igammac n a\n",
+    "n float64=2\nm float64=3\na Sigmoid x\ny Betainc n m a\n",
     "n float64[3]=2,3,1.5\ny Zeta n x\n",
 };
 

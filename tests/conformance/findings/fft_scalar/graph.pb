@@ -1,0 +1,8 @@
+
+0
+inputPlaceholder*
+shape:*
+dtype0
+!
+FFTFFTinput*
+Tcomplex0"ª
