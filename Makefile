@@ -16,6 +16,8 @@
 #   make drawings      draws docs/control_flow/*.svg, if Graphviz is there
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
+#   make wheel         the Python package, as build/wheel/*.whl
+#   make test-python   its tests: every recorded case, arrays, threads
 #   make dist          build/eddy-VERSION.tar.gz of the last commit
 #   make abi           what programs see, against abi/libeddy.abi
 #   make reproducible  builds twice in two folders and compares the bytes
@@ -45,6 +47,8 @@ INCLUDEDIR ?= $(PREFIX)/include
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 PROTOC_C ?= protoc-c
+# Debian's own, which its packages of NumPy and cffi are for.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 REQUIRES := libuv openblas libprotobuf-c sleef
 TOOL_REQUIRES := jansson
 TEST_REQUIRES := check jansson
@@ -174,7 +178,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 .SECONDARY:
 .PHONY: all demo test asan tsan valgrind fuzz fault stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs \
-	drawings format install uninstall dist abi abi-dump reproducible deps \
+	drawings format install uninstall wheel test-python dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
 	run-tests run-valgrind run-benches FORCE
 
@@ -402,6 +406,36 @@ uninstall:
 	    $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PROVIDERS))) \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc $(DESTDIR)$(INCLUDEDIR)/eddy.h
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/eddy $(DESTDIR)$(LIBDIR)/cmake/eddy
+
+# --- Python ---------------------------------------------------------------
+
+WHEEL := build/wheel
+PYTHON_SRC := $(wildcard python/*.py python/glue.* python/eddy/*)
+
+# A file that is as new as the wheel, whose own name has the version in it.
+$(WHEEL)/made: $(SHARED) $(PROVIDERS) $(HEADERS) $(PYTHON_SRC)
+	@rm -rf $(WHEEL) build/python && mkdir -p $(WHEEL)
+	@$(PYTHON) -c 'import cffi, setuptools, wheel' || \
+	    { echo 'eddy: run: scripts/deps.sh python' >&2; exit 1; }
+	$(call say,WHEEL,$(WHEEL)) cd python && CC='$(CC)' \
+	    EDDY_LIBRARY='$(CURDIR)/$(OUT)' $(PYTHON) setup.py -q \
+	    egg_info -e $(CURDIR)/$(WHEEL) build -b $(CURDIR)/build/python \
+	    bdist_wheel -d $(CURDIR)/$(WHEEL) 2>$(CURDIR)/$(WHEEL)/log || \
+	    { cat $(CURDIR)/$(WHEEL)/log; exit 1; }
+	@rm -rf $(WHEEL)/*.egg-info $(WHEEL)/site
+	@$(PYTHON) -m zipfile -e $(WHEEL)/*.whl $(WHEEL)/site
+	@touch $@
+
+wheel: deps
+	$(AGAIN) $(WHEEL)/made
+	@ls $(WHEEL)/*.whl
+
+# The wheel is tested as it was packed, from a folder of its own.
+test-python:
+	@scripts/deps.sh python
+	$(AGAIN) $(WHEEL)/made
+	@EDDY_PYTHON='$(CURDIR)/$(WHEEL)/site' OPENBLAS_NUM_THREADS=1 \
+	    PYTHON='$(PYTHON)' scripts/test_python.sh
 
 # --- releasing ------------------------------------------------------------
 

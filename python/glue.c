@@ -2,6 +2,7 @@
  * The C half of the Python module.  cffi lets go of Python's lock around every
  * call, so whatever here touches an object of Python's takes it first.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

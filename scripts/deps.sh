@@ -4,6 +4,7 @@
 #
 #   scripts/deps.sh                 the build and the tests
 #   scripts/deps.sh lint            the same, and what `make lint` calls
+#   scripts/deps.sh python          the same, and what the package is made of
 #   scripts/deps.sh valgrind        the same, and valgrind
 #   scripts/deps.sh fuzz            the same, and clang with libFuzzer
 #   scripts/deps.sh coverage        the same, and gcovr
@@ -27,10 +28,12 @@ for extra; do
     lint) PACKAGES="$PACKAGES g++ clang clang-format clang-tidy cmake
         abigail-tools" ;;
     valgrind) PACKAGES="$PACKAGES valgrind" ;;
+    python) PACKAGES="$PACKAGES python3-dev python3-venv python3-cffi
+        python3-numpy python3-pytest python3-setuptools python3-wheel" ;;
     fuzz) PACKAGES="$PACKAGES clang llvm libclang-rt-14-dev" ;;
     coverage) PACKAGES="$PACKAGES gcovr" ;;
-    *) die "unknown argument '$extra'; expected lint, valgrind, fuzz or" \
-        "coverage" ;;
+    *) die "unknown argument '$extra'; expected lint, python, valgrind," \
+        "fuzz or coverage" ;;
     esac
 done
 
