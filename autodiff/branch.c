@@ -6,6 +6,7 @@ void eddy__branch_walk_switch(eddy__reverse *r, eddy_node node)
     const eddy__node n = *eddy__graph_node(r->e.core.graph, node);
     eddy_output *sides = eddy__sides_new(&r->sums, n.n_outputs);
     const uint32_t side = eddy__study_branch(&r->study, (eddy_output){node, 0});
+    const uint32_t certain = r->study.branches.certain[node];
     bool any = false;
 
     if (!sides || !eddy__activity_is_edge(&r->activity, n.inputs[0]))
@@ -13,6 +14,12 @@ void eddy__branch_walk_switch(eddy__reverse *r, eddy_node node)
     for (uint32_t i = 0; i < n.n_outputs; i++) {
         sides[i] = eddy__sum_make(&r->sums, (eddy_output){node, i});
         any = any || eddy__output_exists(sides[i]);
+    }
+    /* The other sides are dead, and so is what comes from them. */
+    if (certain != 0) {
+        eddy__sum_add(&r->sums, n.inputs[0], sides[certain - 1],
+                      r->study.branches.of_node[node]);
+        return;
     }
     if (any)
         eddy__sum_add(
@@ -87,11 +94,10 @@ void eddy__branch_walk_merge(eddy__reverse *r, eddy_node node)
         if (n.n_inputs == 1) {
             eddy__sum_add(&r->sums, v, sum, branch);
         } else if (structured) {
-            const uint32_t side = side_branch(r, from, branch);
-
+            /* It may be live in a part of its side alone. */
             eddy__sum_add(&r->sums, v,
-                          eddy__primal_guard(&r->primals, sum, branch, side),
-                          side);
+                          eddy__primal_guard(&r->primals, sum, branch, from),
+                          from);
         } else {
             eddy__sum_add(&r->sums, v, if_taken(r, node, i, sum), from);
         }

@@ -150,7 +150,7 @@ uint32_t eddy_analysis_output_branch(const eddy_analysis *analysis,
     if (analysis->output_frame[node] != frame)
         return analysis->branches.of_frame[frame];
     side = analysis->branches.first_side[node];
-    if (side == 0)
+    if (side == 0 || analysis->branches.certain[node] == output.index + 1)
         return analysis->branches.of_node[node];
     return output.index < analysis->branches.branches[side].n_sides
                ? side + output.index

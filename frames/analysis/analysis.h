@@ -28,8 +28,14 @@ typedef struct eddy__branches {
     uint32_t *jump;       /* a branch: one far around it */
     uint32_t *of_node;    /* the branch in which the node runs */
     uint32_t *first_side; /* a Switch of a branch: that of its output 0 */
-    uint32_t *of_frame;   /* a frame: that of its loop, in the frame around */
-    uint8_t *is_exact;    /* a node */
+    /*
+     * A Switch of a branch that is inside a side of its predicate already: that
+     * side's output, which is live wherever the Switch is, plus 1.  Of its
+     * other sides, which it opens as any Switch does, nothing is ever live.
+     */
+    uint32_t *certain;
+    uint32_t *of_frame; /* a frame: that of its loop, in the frame around */
+    uint8_t *is_exact;  /* a node */
 } eddy__branches;
 
 struct eddy__contest; /* see frames/analysis/merge_order.h */

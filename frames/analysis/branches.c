@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+/* Places where one predicate opens branches: so many are looked at. */
+#define MOST_OPENED 64
+
 typedef struct finder {
     const eddy__flow *flow;
     eddy_analysis *analysis;
@@ -19,6 +22,11 @@ typedef struct finder {
     /* The first side of what (outer, predicate, number of sides) opens. */
     uint32_t *table;
     size_t table_size; /* a power of two; 0 is an empty slot */
+    /*
+     * By node: the last first side that its outputs have opened as predicates,
+     * and by first side the one before.
+     */
+    uint32_t *last_opened, *opened_before;
     /* Of the Merge that was met last with a branch: see cover. */
     eddy_node *covered_by, *counted_by;
     uint32_t *n_covered;
@@ -130,6 +138,29 @@ static uint32_t *seek(const finder *f, uint32_t outer, eddy_output predicate,
     return &f->table[i];
 }
 
+/*
+ * Is the branch within a side of that predicate?  Gives the side's number in
+ * it, plus 1, or 0; of very many that it has opened the last ones are looked
+ * at.
+ */
+static uint32_t find_certain(const finder *f, uint32_t branch,
+                             eddy_output predicate, uint32_t n_sides)
+{
+    const eddy_branch_info *branches = f->b->branches;
+    uint32_t first = f->last_opened[predicate.node];
+
+    for (int i = 0; i < MOST_OPENED && first != 0; i++) {
+        const eddy_branch_info *side = &branches[first];
+        const uint32_t at = eddy__branch_at_depth(f->b, branch, side->depth);
+
+        if (side->predicate.index == predicate.index &&
+            side->n_sides == n_sides && at >= first && at - first < n_sides)
+            return at - first + 1;
+        first = f->opened_before[first];
+    }
+    return 0;
+}
+
 /* The branches that the outputs of a Switch open. */
 static void add_sides(finder *f, eddy_node node)
 {
@@ -139,8 +170,11 @@ static void add_sides(finder *f, eddy_node node)
     const uint32_t outer = b->of_node[node];
     uint32_t *slot = seek(f, outer, predicate, n->n_outputs);
 
+    b->certain[node] = find_certain(f, outer, predicate, n->n_outputs);
     if (*slot == 0) {
         *slot = (uint32_t)b->n;
+        f->opened_before[b->n] = f->last_opened[predicate.node];
+        f->last_opened[predicate.node] = (uint32_t)b->n;
         for (uint32_t i = 0; i < n->n_outputs; i++) {
             b->jump[b->n] = jump_of(b, outer);
             b->branches[b->n++] =
@@ -169,8 +203,9 @@ uint32_t eddy__branches_output(const eddy__branches *b, const eddy__flow *flow,
     case EDDY__ROLE_EXIT:
         return b->of_frame[analysis->node_frame[node]];
     case EDDY__ROLE_SWITCH:
-        return b->first_side[node] ? b->first_side[node] + output.index
-                                   : b->of_node[node];
+        return b->first_side[node] && b->certain[node] != output.index + 1
+                   ? b->first_side[node] + output.index
+                   : b->of_node[node];
     default:
         return b->of_node[node];
     }
@@ -322,6 +357,7 @@ static bool allocate(finder *f, eddy__arena *scratch)
     b->of_node = eddy__arena_allocate_zeroed(arena, n_nodes, sizeof(uint32_t));
     b->first_side =
         eddy__arena_allocate_zeroed(arena, n_nodes, sizeof(uint32_t));
+    b->certain = eddy__arena_allocate_zeroed(arena, n_nodes, sizeof(uint32_t));
     b->is_exact = eddy__arena_allocate(arena, n_nodes, 1);
     b->of_frame = eddy__arena_allocate_zeroed(arena, f->analysis->n_frames,
                                               sizeof(uint32_t));
@@ -329,12 +365,16 @@ static bool allocate(finder *f, eddy__arena *scratch)
     b->jump = eddy__arena_allocate_zeroed(arena, n, sizeof *b->jump);
     f->table =
         eddy__arena_allocate_zeroed(scratch, f->table_size, sizeof *f->table);
+    f->last_opened =
+        eddy__arena_allocate_zeroed(scratch, n_nodes, sizeof(uint32_t));
+    f->opened_before = eddy__arena_allocate(scratch, n, sizeof(uint32_t));
     f->covered_by = eddy__arena_allocate(scratch, n, sizeof(eddy_node));
     f->counted_by = eddy__arena_allocate(scratch, n, sizeof(eddy_node));
     f->n_covered = eddy__arena_allocate(scratch, n, sizeof *f->n_covered);
     f->stack = eddy__arena_allocate(scratch, n, sizeof *f->stack);
-    if (!b->of_node || !b->first_side || !b->is_exact || !b->of_frame ||
-        !b->branches || !b->jump || !f->table || !f->covered_by ||
+    if (!b->of_node || !b->first_side || !b->certain || !b->is_exact ||
+        !b->of_frame || !b->branches || !b->jump || !f->table ||
+        !f->last_opened || !f->opened_before || !f->covered_by ||
         !f->counted_by || !f->n_covered || !f->stack)
         return false;
     memset(b->is_exact, 1, n_nodes);

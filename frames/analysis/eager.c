@@ -65,7 +65,9 @@ static uint32_t wish_through(const finder *f, eddy_node from, eddy__edge edge)
 {
     const eddy_output read =
         eddy__flow_node(f->flow, edge.to)->inputs[edge.input];
-    const uint32_t side = f->b->first_side[from] + read.index;
+    const uint32_t side = f->b->certain[from] == read.index + 1
+                              ? f->b->of_node[from]
+                              : f->b->first_side[from] + read.index;
     const uint32_t wish = f->flow->role[edge.to] == EDDY__ROLE_MERGE
                               ? side
                               : wish_of(f, from, edge);

@@ -150,6 +150,26 @@ START_TEST(a_value_of_one_side_of_a_branch)
 }
 END_TEST
 
+/* x^4 or x, by a predicate that is asked again, and -x^2 where it never gets.
+ */
+START_TEST(a_side_inside_itself_hands_the_gradient_on)
+{
+    eddy_output x, dx;
+
+    start(0);
+    program_build(&p, _i ? "p bool=1\n" : "p bool=0\n");
+    program_build(&p, "x float64=2\ns Switch x p\na Mul s:1 s:1\n"
+                      "i Switch a p\nb Mul i:1 i:1\nn Neg i\n"
+                      "m Merge n b\ny Merge s m\n");
+    x = named("x");
+    dx = gradient(named("y"), x);
+    want(dx, _i ? 32 : 1);
+    if (_i)
+        want(gradient(dx, x), 48);
+    finish();
+}
+END_TEST
+
 START_TEST(nothing_leads_to_a_gradient)
 {
     const eddy_gradient_options zeros = {.size = sizeof zeros,
@@ -584,6 +604,8 @@ TCase *gradients_tests(void)
     tcase_add_test(tcase, an_invariant_sums_over_the_trips);
     tcase_add_test(tcase, a_branch_in_a_loop);
     tcase_add_test(tcase, a_value_of_one_side_of_a_branch);
+    tcase_add_loop_test(tcase, a_side_inside_itself_hands_the_gradient_on, 0,
+                        2);
     tcase_add_test(tcase, nothing_leads_to_a_gradient);
     tcase_add_test(tcase, a_loop_without_back_prop_is_a_constant);
     tcase_add_loop_test(tcase, counters_need_no_tape, 0,

@@ -144,6 +144,25 @@ START_TEST(branches_nest)
 }
 END_TEST
 
+/* Inside a side of a predicate that is taken for certain, the others never. */
+START_TEST(a_side_inside_itself_is_no_branch)
+{
+    build("p ?bool\nq ?bool\nx ?int64\n"
+          "s Switch x p\n"
+          "again Identity p\n"
+          "sq Switch s:1 q\n"
+          "i Switch sq:1 again\n"
+          "never Neg i\n"
+          "it Neg i:1\n"
+          "im Merge never it\n");
+    want("it p:1/q:1");
+    want("im p:1/q:1");
+    want("never p:1/q:1/p:0");
+    want_output("i:0", "p:1/q:1/p:0");
+    want_output("i:1", "p:1/q:1");
+}
+END_TEST
+
 START_TEST(a_case_by_index_has_as_many_sides)
 {
     build("i ?int32\nx ?int64\n"
@@ -507,6 +526,7 @@ TCase *branches_tests(void)
     tcase_add_test(tc, branch_0_is_of_no_predicate);
     tcase_add_test(tc, switches_of_one_predicate_share_its_branches);
     tcase_add_test(tc, branches_nest);
+    tcase_add_test(tc, a_side_inside_itself_is_no_branch);
     tcase_add_test(tc, a_case_by_index_has_as_many_sides);
     tcase_add_test(tc, a_merge_of_many_closes_several);
     tcase_add_test(tc, a_node_of_two_branches_is_not_exact);
