@@ -3,6 +3,7 @@
 #   make               build/eddy, build/libeddy.a, build/libeddy.so
 #   make demo          shows loops and branches run, with their counts
 #   make test          all tests                (CK_RUN_CASE=tensor for one)
+#   make test-onnx     ONNX's own node tests, if Python has the package onnx
 #   make asan, tsan    the same tests under the sanitizers
 #   make valgrind      the same tests under Valgrind
 #   make coverage      lines and branches that tests reach, as a page
@@ -12,7 +13,7 @@
 #   make bench         eddy's own benchmarks     (BENCH_FLAGS=--tsv)
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
 #   make lint          layers, format, headers alone, clang-tidy
-#   make docs          writes docs/ops.md from the tables of ops
+#   make docs          writes docs/ops.md and docs/onnx_ops.md from the tables
 #   make drawings      draws docs/control_flow/*.svg, if Graphviz is there
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
@@ -145,10 +146,11 @@ BENCH_OBJ := $(call objects,$(BENCH_SRC) $(BENCH_AID))
 EXAMPLE_OBJ := $(call objects,$(EXAMPLE_SRC))
 CAMPAIGN_OBJ := $(call objects,$(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(CAMPAIGN_AID))
 OPS_TABLE := $(BUILD)/scripts/ops_table
+ONNX_TABLE := $(BUILD)/scripts/onnx_table
 ONEDNN_OBJ := $(call objects,$(ONEDNN_SRC))
 OBJ := $(LIB_OBJ) $(ONEDNN_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
 	$(CAMPAIGN_OBJ) \
-	$(OPS_TABLE).o
+	$(OPS_TABLE).o $(ONNX_TABLE).o
 
 STATIC := $(OUT)/libeddy.a
 SONAME := libeddy.so.$(SOVERSION)
@@ -176,7 +178,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test asan tsan valgrind fuzz fault stress coverage \
+.PHONY: all demo test test-onnx asan tsan valgrind fuzz fault stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs \
 	drawings format install uninstall wheel test-python dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
@@ -279,7 +281,7 @@ $(CAMPAIGNS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 		$(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
 
-$(OPS_TABLE): $(OPS_TABLE).o $(STATIC)
+$(OPS_TABLE) $(ONNX_TABLE): %: %.o $(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
 
 # --- running --------------------------------------------------------------
@@ -343,6 +345,9 @@ run-fault: $(OUT)/fault
 run-stress: $(OUT)/stress
 	@setarch $$(uname -m) -R $< $(STRESS_FLAGS) $(CAMPAIGN_GRAPHS)
 
+test-onnx: $(COMMAND)
+	@EDDY='$(COMMAND)' FOLDER='$(BUILD)/onnx_node_tests' scripts/test_onnx.sh
+
 run-fuzz: $(FUZZERS)
 	@FUZZERS='$(FUZZERS)' scripts/fuzz.sh
 
@@ -350,14 +355,17 @@ run-benches: $(COMMAND) $(BENCHES)
 	@for b in $(BENCHES); do $(ENVIRONMENT) $$b $(BENCH_FLAGS) || exit 1; done
 
 # The page of ops is looked at when everything is.
-lint: $(BUILD)/flags $(GENERATED) $(if $(FILES),,$(OPS_TABLE))
+lint: $(BUILD)/flags $(GENERATED) $(if $(FILES),,$(OPS_TABLE) $(ONNX_TABLE))
 	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
 	    FILES='$(FILES)' OPS_TABLE='$(if $(FILES),,$(OPS_TABLE))' \
+	    ONNX_TABLE='$(if $(FILES),,$(ONNX_TABLE))' \
 	    scripts/lint.sh
 
-docs: $(OPS_TABLE)
+docs: $(OPS_TABLE) $(ONNX_TABLE)
 	@$(OPS_TABLE) tests/conformance/tf > $(BUILD)/ops.md
 	@mv $(BUILD)/ops.md docs/ops.md
+	@$(ONNX_TABLE) > $(BUILD)/onnx_ops.md
+	@mv $(BUILD)/onnx_ops.md docs/onnx_ops.md
 
 drawings: $(COMMAND) $(EXAMPLES)
 	@$(ENVIRONMENT) scripts/draw.sh

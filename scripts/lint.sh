@@ -1,8 +1,9 @@
 #!/bin/sh
 # Static checks: layers, format, headers alone, clang-tidy.  All of them run,
 # whatever the first ones find.  `make lint` sets CC and FLAGS; FILES limits
-# format and clang-tidy to the files that it names; OPS_TABLE is the program
-# that writes docs/ops.md, if that is to be compared.
+# format and clang-tidy to the files that it names; OPS_TABLE and ONNX_TABLE are
+# the programs that write docs/ops.md and docs/onnx_ops.md, if these are to be
+# compared.
 #
 # A tool that is not installed is passed over with a message, except under
 # CI=true, where that is an error.
@@ -99,6 +100,12 @@ if [ -n "${OPS_TABLE:-}" ]; then
     echo "lint: docs/ops.md"
     "$OPS_TABLE" tests/conformance/tf | cmp -s - docs/ops.md ||
         fail "docs/ops.md (make docs)"
+fi
+
+if [ -n "${ONNX_TABLE:-}" ]; then
+    echo "lint: docs/onnx_ops.md"
+    "$ONNX_TABLE" | cmp -s - docs/onnx_ops.md ||
+        fail "docs/onnx_ops.md (make docs)"
 fi
 
 [ "$bad" -eq 0 ] && echo "lint: clean"
