@@ -13,7 +13,6 @@
 #include "core/base/status.h"
 #include "core/graph/names.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A flow may come to its read through so many Enters and Switches. */
@@ -141,23 +140,15 @@ static eddy_node find_filler(const rewriting *r, eddy_node read)
 static eddy_status add(rewriting *r, const char *op, eddy_node like,
                        eddy_node_spec *spec, eddy_output *out)
 {
-    static const eddy__add_options options = {.strict = false};
-    const char *name = node_at(r, like)->name;
-    const size_t size = strlen(r->prefix) + strlen(name) + 10;
-    char *base = eddy__arena_allocate(&r->arena, size, 1);
-    uint32_t suffix;
+    eddy__emitter emitter = {.graph = r->graph, .err = r->err};
 
-    if (!base)
-        return eddy__fail_memory(r->err);
-    (void)snprintf(base, size, "%s/rows/%s", r->prefix, name);
-    spec->size = sizeof *spec;
     spec->op = op;
-    spec->name = eddy__name_make(r->graph, base, &suffix);
-    if (!spec->name)
-        return eddy__fail_memory(r->err);
-    EDDY_TRY(eddy__graph_add(r->graph, spec, &options, &out->node, r->err));
-    eddy__name_taken(r->graph, base, suffix);
-    return EDDY_OK;
+    *out = eddy__emitter_add_as(&emitter,
+                                eddy__names_print(&r->arena, "%s/rows/%s",
+                                                  r->prefix,
+                                                  node_at(r, like)->name),
+                                spec);
+    return emitter.status;
 }
 
 /* The same Enter or Switch, of another value. */

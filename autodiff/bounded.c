@@ -1,3 +1,7 @@
+/*
+ * Budgets of calls that add to a graph.  A call within another that has one
+ * takes from that.
+ */
 #include "autodiff/bounded.h"
 
 #include "core/base/status.h"

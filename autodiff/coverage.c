@@ -1,3 +1,4 @@
+/* Which ops have gradients, read from the two tables; for docs and tests. */
 #include "autodiff/coverage.h"
 
 #include <stddef.h>
@@ -30,7 +31,7 @@ static const struct {
 #undef NO_GRAD
 };
 
-bool eddy__has_rule(const char *op)
+bool eddy__coverage_has_rule(const char *op)
 {
     for (size_t i = 0; i < sizeof with_rules / sizeof *with_rules; i++)
         if (strcmp(with_rules[i], op) == 0)
@@ -38,7 +39,7 @@ bool eddy__has_rule(const char *op)
     return false;
 }
 
-bool eddy__has_no_rule(const char *op, eddy__no_grad *out_reason)
+bool eddy__coverage_has_no_rule(const char *op, eddy__no_grad *out_reason)
 {
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (strcmp(without[i].op, op) == 0) {
@@ -48,16 +49,17 @@ bool eddy__has_no_rule(const char *op, eddy__no_grad *out_reason)
     return false;
 }
 
-bool eddy__is_differentiable(eddy__no_grad reason)
+bool eddy__coverage_is_differentiable(eddy__no_grad reason)
 {
     return reasons[reason].is_differentiable;
 }
 
-const char *eddy__gradient_words(const char *op)
+const char *eddy__coverage_words(const char *op)
 {
     eddy__no_grad reason;
 
-    if (eddy__has_rule(op))
+    if (eddy__coverage_has_rule(op))
         return "yes";
-    return eddy__has_no_rule(op, &reason) ? reasons[reason].text : NULL;
+    return eddy__coverage_has_no_rule(op, &reason) ? reasons[reason].text
+                                                   : NULL;
 }

@@ -13,15 +13,15 @@ typedef enum eddy__no_grad {
 } eddy__no_grad;
 
 /* Is there a rule of autodiff/grads.def for it? */
-bool eddy__has_rule(const char *op);
+bool eddy__coverage_has_rule(const char *op);
 
 /* Is there a row for it in autodiff/no_grads.def? */
-bool eddy__has_no_rule(const char *op, eddy__no_grad *out_reason);
+bool eddy__coverage_has_no_rule(const char *op, eddy__no_grad *out_reason);
 
 /* Does a gradient flow through ops of that reason all the same? */
-bool eddy__is_differentiable(eddy__no_grad reason);
+bool eddy__coverage_is_differentiable(eddy__no_grad reason);
 
 /* What docs/ops.md says of it; NULL for an op that is in neither table. */
-const char *eddy__gradient_words(const char *op);
+const char *eddy__coverage_words(const char *op);
 
 #endif

@@ -61,7 +61,7 @@ eddy_status eddy_gradient_define(eddy_context *ctx, const char *name,
     return eddy_op_register(ctx, &spec, err);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): a part, its gradient, results. */
+/* NOLINTNEXTLINE(readability-function-size): parameters of the API. */
 eddy_status eddy_custom_gradient(eddy_graph *graph, const char *name,
                                  const eddy_output *outputs, size_t n_outputs,
                                  const eddy_output *inputs, size_t n_inputs,

@@ -332,7 +332,7 @@ static void deinit_forward(eddy__forward *f)
     eddy__emit_deinit(&f->e);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+/* NOLINTNEXTLINE(readability-function-size): parameters of the API. */
 eddy_status eddy_jvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
                      const eddy_output *xs, size_t n_xs,
                      const eddy_output *tangents,

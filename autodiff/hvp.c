@@ -31,7 +31,7 @@ static eddy_status fill_zeros(eddy_graph *graph, const eddy_output *xs,
     return EDDY_OK;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+/* NOLINTNEXTLINE(readability-function-size): parameters of the API. */
 static eddy_status multiply(eddy_graph *graph, const eddy_output *ys,
                             size_t n_ys, const eddy_output *xs, size_t n_xs,
                             const eddy_output *vectors,
@@ -70,7 +70,7 @@ static eddy_status multiply(eddy_graph *graph, const eddy_output *ys,
     return status;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+/* NOLINTNEXTLINE(readability-function-size): parameters of the API. */
 eddy_status eddy_hvp(eddy_graph *graph, const eddy_output *ys, size_t n_ys,
                      const eddy_output *xs, size_t n_xs,
                      const eddy_output *vectors,

@@ -139,7 +139,7 @@ static eddy_output add_in_branch(eddy__sums *s, eddy_output v, eddy_output base,
     return s->e->core.status == EDDY_OK ? base : EDDY__NO_OUTPUT;
 }
 
-/* Of `base` and the addends that are whole lists; NO_OUTPUT if none is. */
+/* The sum of `base` and of contributions that are whole lists, if any is. */
 static eddy_output sum_whole(eddy__sums *s, const eddy__contribution *list,
                              eddy_output base)
 {

@@ -1,3 +1,7 @@
+/*
+ * The table behind eddy__output_map: open addressing, at most half full, and
+ * nothing is ever taken out.
+ */
 #include "autodiff/output_map.h"
 
 static size_t place_of(const eddy__output_map *map, eddy_output key,

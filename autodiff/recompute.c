@@ -134,8 +134,8 @@ static bool may_change(const eddy_graph *graph, const eddy__node *node,
     return false;
 }
 
-/* Do constants wait for a Merge of the loop, as the ys are not in its body? */
-static bool may_be_last_trip(const eddy__reverse *r)
+/* The ys are not in the loop's body if constants wait for one of its Merges. */
+static bool is_out_of_body(const eddy__reverse *r)
 {
     return r->e.control < r->study.n_nodes &&
            r->study.flow.role[r->e.control] == EDDY__ROLE_MERGE;
@@ -155,7 +155,7 @@ static bool is_steady_read(const copying *c, eddy_node node)
     if (!is_op(n, "ReadVariableOp") || c->frame != c->r->places.base ||
         c->r->study.analysis->node_frame[node] != c->frame ||
         eddy__study_branch(&c->r->study, (eddy_output){node, 0}) != 0 ||
-        may_be_last_trip(c->r))
+        is_out_of_body(c->r))
         return false;
     source = handle_source(graph, n->inputs[0], &in_loop);
     if (!is_op(eddy__graph_node(graph, source.node), "VarHandleOp"))

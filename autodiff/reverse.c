@@ -409,7 +409,7 @@ static eddy_status check(eddy__gradient_emitter *e, const eddy__asked *asked)
     return EDDY_OK;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): what is asked, and the answer. */
+/* NOLINTNEXTLINE(readability-function-size): parameters of the API. */
 eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
                            size_t n_ys, const eddy_output *xs, size_t n_xs,
                            const eddy_gradient_options *options,

@@ -205,19 +205,25 @@ static eddy_status infer_shapes(eddy__study *study, eddy__gradient_emitter *e)
     eddy_shape *shapes = eddy__emit_room(e, n_told, sizeof *shapes);
     eddy_output *pops = eddy__emit_room(e, n_told, sizeof *pops);
     uint8_t *is_fed = eddy__emit_zeroed_room(e, study->n_nodes, 1);
+    uint32_t *first = eddy__emit_room(e, study->n_nodes, sizeof *first);
+    uint32_t *next = eddy__emit_room(e, n_told, sizeof *next);
     eddy__selection told = study->selection;
     size_t n;
 
-    if (!shapes || !pops || !is_fed)
+    if (!shapes || !pops || !is_fed || !first || !next)
         return e->core.status;
+    /* Of a node output 0 alone is told. */
+    memset(next, 0xff, n_told * sizeof *next);
     told.is_fed = is_fed;
+    told.first_feed = first;
+    told.next_feed = next;
     told.feeds = pops;
     for (eddy_node v = 0; n_told > study->tapes.n && v < study->n_nodes; v++)
         if (eddy__study_is_open_merge(study, v)) {
             pops[told.n_feeds] = (eddy_output){v, 0};
             shapes[told.n_feeds] =
                 eddy__open_shape(study->graph, pops[told.n_feeds]);
-            told.n_feeds++;
+            first[v] = (uint32_t)told.n_feeds++;
             is_fed[v] = 1;
         }
     do {
@@ -236,6 +242,7 @@ static eddy_status infer_shapes(eddy__study *study, eddy__gradient_emitter *e)
             if (shape->rank < 0)
                 continue;
             is_fed[tape->pop] = 1;
+            first[tape->pop] = (uint32_t)told.n_feeds;
             shapes[told.n_feeds] = *shape;
             pops[told.n_feeds++] = (eddy_output){tape->pop, 0};
         }

@@ -4,7 +4,7 @@
  *
  * Forward nodes are those that the graph had when the study was made, with
  * numbers below `n_nodes`; all that follows speaks of these alone.  Nothing in
- * it changes after eddy__study_build.
+ * the study changes after eddy__study_build, though the graph grows.
  */
 #ifndef EDDY_AUTODIFF_STUDY_H
 #define EDDY_AUTODIFF_STUDY_H

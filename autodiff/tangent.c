@@ -1,18 +1,18 @@
-/* Adding tangents, each where the value is that it belongs to. */
+/* The tangents of values, each added where the value is that it belongs to. */
 #include "autodiff/forward.h"
 
 #include "core/base/status.h"
 
 void eddy__tangent_set(eddy__forward *f, eddy_output v, eddy_output tangent)
 {
-    eddy_shape *late;
+    eddy_shape *emitted;
 
     if (!eddy__output_exists(tangent))
         return;
     f->tangents[eddy__study_slot(&f->study, v)] = tangent;
-    late = eddy__value_shapes_emitted(&f->shapes, tangent);
-    if (late && eddy__value_shapes_find(&f->shapes, v)->rank >= 0)
-        *late = *eddy__value_shapes_find(&f->shapes, v);
+    emitted = eddy__value_shapes_emitted(&f->shapes, tangent);
+    if (emitted && eddy__value_shapes_find(&f->shapes, v)->rank >= 0)
+        *emitted = *eddy__value_shapes_find(&f->shapes, v);
 }
 
 static eddy_output zeros_of(eddy__forward *f, eddy_output v)

@@ -124,7 +124,7 @@ static void node_free(eddy__reverse *r, eddy_node node)
     }
 }
 
-/* The data inputs of an active node that was walked. */
+/* The data inputs of an active node, which has been walked, wait less. */
 static void release_inputs(eddy__reverse *r, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(r->e.core.graph, node);

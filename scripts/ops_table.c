@@ -256,7 +256,7 @@ static void put_cases(const cases *all, const char *op)
 
 static void put_op(const cases *all, const eddy_op_info *op)
 {
-    const char *gradient = eddy__gradient_words(op->name);
+    const char *gradient = eddy__coverage_words(op->name);
 
     printf("| %s | ", op->name);
     put_code(op->inputs);

@@ -13,8 +13,8 @@ START_TEST(every_op_is_in_one_of_the_two_tables)
     for (size_t i = 0; eddy_op_name(p.ctx, i); i++) {
         const char *op = eddy_op_name(p.ctx, i);
         eddy__no_grad reason;
-        const bool has = eddy__has_rule(op);
-        const bool has_not = eddy__has_no_rule(op, &reason);
+        const bool has = eddy__coverage_has_rule(op);
+        const bool has_not = eddy__coverage_has_no_rule(op, &reason);
 
         ck_assert_msg(has || has_not, "%s is in neither table", op);
         ck_assert_msg(!has || !has_not, "%s is in both tables", op);
@@ -31,11 +31,11 @@ START_TEST(the_flags_of_ops_agree)
         const char *op = eddy_op_name(p.ctx, i);
         eddy__no_grad reason;
         eddy_op_info info;
-        const bool has_not = eddy__has_no_rule(op, &reason);
+        const bool has_not = eddy__coverage_has_no_rule(op, &reason);
 
         ck_assert(eddy_op_find(p.ctx, op, &info));
         if (info.flags & EDDY_OP_NOT_DIFFERENTIABLE)
-            ck_assert_msg(has_not && !eddy__is_differentiable(reason),
+            ck_assert_msg(has_not && !eddy__coverage_is_differentiable(reason),
                           "%s ends gradients, but has one", op);
     }
     program_deinit(&p);

@@ -429,6 +429,55 @@ START_TEST(a_program_brings_its_own_gradient)
 }
 END_TEST
 
+/* 3 dy, off a list that holds it: linear in dy, but not op by op. */
+static eddy_status through_a_list(eddy_gradient *g)
+{
+    const eddy_dtype dtype = EDDY_FLOAT64;
+    const eddy_attr attr = eddy_attr_type("element_dtype", &dtype);
+    const eddy_shape scalar = {.rank = 0}, none = {.rank = 1};
+    const int32_t zero = 0;
+    eddy_tensor *index = program_tensor(&p, EDDY_INT32, &scalar, &zero);
+    eddy_tensor *shape = program_tensor(&p, EDDY_INT32, &none, &zero);
+    const eddy_output dy = eddy_gradient_given(g, 0);
+    const eddy_output item = eddy_gradient_add(g, "Triple", &dy, 1, NULL, 0);
+    const eddy_output at = eddy_gradient_const(g, index);
+    const eddy_output like = eddy_gradient_const(g, shape);
+    const eddy_output items = eddy_gradient_add(g, "Pack", &item, 1, NULL, 0);
+    const eddy_output list = eddy_gradient_add(
+        g, "TensorListFromTensor", (eddy_output[]){items, like}, 2, NULL, 0);
+
+    eddy_tensor_release(index);
+    eddy_tensor_release(shape);
+    eddy_gradient_set(g, 0,
+                      eddy_gradient_add(g, "TensorListGetItem",
+                                        (eddy_output[]){list, at, like}, 3,
+                                        &attr, 1));
+    return EDDY_OK;
+}
+
+START_TEST(a_rule_that_reads_a_list_has_no_tangent)
+{
+    const eddy_op_spec triple = {.size = sizeof triple,
+                                 .name = "Triple",
+                                 .inputs = "x: float64",
+                                 .outputs = "y: float64",
+                                 .kernel = run_triple,
+                                 .gradient = through_a_list};
+    eddy_output x, y, t;
+
+    start(0);
+    ck_assert_int_eq(eddy_op_register(p.ctx, &triple, &p.err), EDDY_OK);
+    program_build(&p, "x float64=2\ny Triple x\n");
+    x = named("x");
+    y = named("y");
+    want(gradient(y, x), 3);
+    program_want(&p, eddy_jvp(p.graph, &y, 1, &x, 1, NULL, NULL, &t, &p.err),
+                 EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT);
+    want(y, 6);
+    finish();
+}
+END_TEST
+
 /* 5 dy for a part that is x^2: nothing of the part's own gradient. */
 static eddy_status five_times(eddy_gradient *g)
 {
@@ -618,6 +667,7 @@ TCase *gradients_tests(void)
     tcase_add_test(tcase, in_a_branch_of_a_body_the_first_value_counts);
     tcase_add_test(tcase, in_a_body_each_element_of_the_first_value_counts);
     tcase_add_test(tcase, a_program_brings_its_own_gradient);
+    tcase_add_test(tcase, a_rule_that_reads_a_list_has_no_tangent);
     tcase_add_test(tcase, a_part_has_a_gradient_of_its_own);
     tcase_add_test(tcase, a_part_in_a_loop_has_a_gradient_of_its_own);
     tcase_add_test(tcase, a_part_whose_gradient_is_not_defined_is_named);
