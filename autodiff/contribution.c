@@ -11,7 +11,7 @@ eddy_status eddy__contribution_begin(eddy__sums *s,
                       .places = primals->places,
                       .primals = primals};
     s->contributions = eddy__emit_zeroed_room(s->e, eddy__study_slots(s->study),
-                                              sizeof *s->contributions);
+                                              sizeof(eddy__contribution *));
     return s->e->core.status;
 }
 

@@ -101,7 +101,7 @@ static const char *make_name(eddy__gradient_emitter *e, const char *middle,
                              const char *like, bool is_taken)
 {
     const char *base, *name = NULL;
-    uint32_t suffix;
+    uint32_t suffix = 0;
 
     if (e->core.status != EDDY_OK)
         return NULL;

@@ -42,7 +42,8 @@ eddy_status eddy__walk_init(eddy__reverse *r)
 
     r->walk.pending = eddy__emit_zeroed_room(&r->e, n, sizeof(uint32_t));
     r->walk.next_unit = eddy__emit_room(&r->e, n, sizeof(uint32_t));
-    r->back_of = eddy__emit_zeroed_room(&r->e, n, sizeof *r->back_of);
+    r->back_of =
+        eddy__emit_zeroed_room(&r->e, n, sizeof(eddy__back_variable *));
     r->met_by = eddy__emit_room(&r->e, n_branches, sizeof *r->met_by);
     if (r->e.core.status != EDDY_OK)
         return r->e.core.status;
