@@ -23,6 +23,7 @@
 #include "eddy/op.h"
 #include "eddy/plan.h"
 #include "eddy/run.h"
+#include "eddy/savedmodel.h"
 #include "eddy/session.h"
 #include "eddy/stats.h"
 #include "eddy/status.h"

@@ -74,6 +74,8 @@ static eddy__exit inspect(const eddy__program *program,
     eddy_graph *lowered = NULL;
     eddy__exit result = EDDY__EXIT_DONE;
 
+    if (!options->dot && program->model != NULL)
+        eddy__signatures_print(program->model);
     if (!options->dot)
         result = eddy__inspect_ops(program->ctx, graph);
     if (result == EDDY__EXIT_DONE && !options->dot)

@@ -94,14 +94,17 @@ static eddy__exit execute(const eddy__program *program,
         eddy__complain_error(options->paths.items[0], &err);
         return EDDY__EXIT_FAILED;
     }
-    for (size_t i = 0; i < options->fetches.n; i++)
-        print_fetch(options->fetches.items[i], eddy_run_fetch(program->run, i));
+    for (size_t i = 0; i < program->request.n_fetches; i++)
+        print_fetch(eddy__program_label(program, options, i),
+                    eddy_run_fetch(program->run, i));
     if (options->out == NULL)
         return EDDY__EXIT_DONE;
     result = make_directory(options->out);
-    for (size_t i = 0; i < options->fetches.n && result == EDDY__EXIT_DONE; i++)
-        result = write_fetch(options->out, options->fetches.items[i],
-                             eddy_run_fetch(program->run, i));
+    for (size_t i = 0;
+         i < program->request.n_fetches && result == EDDY__EXIT_DONE; i++)
+        result =
+            write_fetch(options->out, eddy__program_label(program, options, i),
+                        eddy_run_fetch(program->run, i));
     return result;
 }
 
@@ -123,8 +126,11 @@ const eddy__command eddy__command_run = {
     .arguments = "GRAPH [--feed NAME=VALUE]... --fetch NAME...",
     .summary = "run a graph and print what it fetches",
     .details =
-        "Runs GRAPH, a binary GraphDef, and prints a line for each fetch: its\n"
-        "name, dtype, shape and values, parted by tabs.\n"
+        "Runs GRAPH, a binary GraphDef or the folder of a SavedModel, and\n"
+        "prints a line for each fetch: its name, dtype, shape and values,\n"
+        "parted by tabs.  Of a SavedModel, the variables have the values that\n"
+        "were saved, and a signature's inputs and outputs are fed and fetched\n"
+        "by the signature's names; `eddy inspect` lists them.\n"
         "\n"
         "NAME is `node` or `node:index`.  VALUE is @FILE.npy or a JSON\n"
         "literal: a number, true, false, a string in quotes, NaN, Infinity,\n"
@@ -138,6 +144,7 @@ const eddy__command eddy__command_run = {
         "  eddy run blog.pb --feed i=1 --feed n=10 --fetch v1 --fetch v2\n"
         "  eddy run model.pb --feed 'x=[[1, 2.5], [-3, NaN]]' --fetch y:1\n"
         "  eddy run model.pb --feed x=@x.npy --fetch y --out results\n"
+        "  eddy run saved_model --signature serving_default --feed x=@x.npy\n"
         "  eddy run unknown.pb --fetch y --max-iterations 1000000 --timeout "
         "10\n",
     .options = EDDY__FOR_RUN,

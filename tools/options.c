@@ -48,6 +48,10 @@ static const option options_table[] = {
      "a tensor to compute, node or node:index; repeats"},
     {"target", "NAME", KIND_LIST, FOR_PLAN, MEMBER(targets), 0, 0,
      "a node to run without fetching it; repeats"},
+    {"init", "NAME", KIND_LIST, FOR_GRAPH, MEMBER(init), 0, 0,
+     "a node to run before, in the same session; repeats"},
+    {"signature", "NAME", KIND_TEXT, FOR_GRAPH, MEMBER(signature), 0, 0,
+     "what to call of a SavedModel (serving_default)"},
     {"out", "DIR", KIND_TEXT, EDDY__FOR_RUN, MEMBER(out), 0, 0,
      "also write each fetch to DIR/NAME.npy"},
     {"forward", NULL, KIND_FLAG, EDDY__FOR_VERIFY, MEMBER(forward), 0, 0,
@@ -232,8 +236,9 @@ static bool allocate_all(eddy__options *options, size_t n)
 {
     return allocate(&options->paths, n) && allocate(&options->feeds, n) &&
            allocate(&options->fetches, n) && allocate(&options->targets, n) &&
-           allocate(&options->ys, n) && allocate(&options->xs, n) &&
-           allocate(&options->grad_ys, n) && allocate(&options->stop, n);
+           allocate(&options->init, n) && allocate(&options->ys, n) &&
+           allocate(&options->xs, n) && allocate(&options->grad_ys, n) &&
+           allocate(&options->stop, n);
 }
 
 eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
@@ -273,6 +278,7 @@ void eddy__options_deinit(eddy__options *options)
     free(options->feeds.items);
     free(options->fetches.items);
     free(options->targets.items);
+    free(options->init.items);
     free(options->ys.items);
     free(options->xs.items);
     free(options->grad_ys.items);

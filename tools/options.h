@@ -29,6 +29,8 @@ typedef struct eddy__options {
     eddy__texts feeds; /* NAME=VALUE */
     eddy__texts fetches;
     eddy__texts targets;
+    eddy__texts init;      /* targets to run before */
+    const char *signature; /* of a SavedModel */
     eddy__texts ys, xs, grad_ys, stop;
     const char *out;
     const char *dump_after; /* a pass of planning */

@@ -10,12 +10,31 @@ static eddy__exit fail(const eddy__options *options, const eddy_error *err)
     return EDDY__EXIT_FAILED;
 }
 
+/* The graph of a SavedModel's folder, or of a file. */
+static eddy_status load_graph(eddy__program *program,
+                              const eddy__options *options, eddy_error *err)
+{
+    const char *path = options->paths.items[0];
+    const eddy_limits limits = eddy__options_limits(options);
+    const eddy_graphdef_options load = {.size = sizeof load, .limits = &limits};
+    const eddy_savedmodel_options whole = {.size = sizeof whole,
+                                           .limits = &limits};
+    eddy_status status;
+
+    if (!eddy_savedmodel_is_there(path))
+        return eddy_graphdef_load(program->ctx, path, &load, &program->graph,
+                                  err);
+    status =
+        eddy_savedmodel_load(program->ctx, path, &whole, &program->model, err);
+    if (status == EDDY_OK)
+        program->graph = eddy_savedmodel_take_graph(program->model);
+    return status;
+}
+
 eddy__exit eddy__program_load(eddy__program *program,
                               const eddy__options *options)
 {
     eddy_error err = {.code = EDDY_OK};
-    eddy_graphdef_options load = {.size = sizeof load};
-    eddy_limits limits;
     uint64_t begin;
 
     *program = (eddy__program){.ctx = NULL};
@@ -28,11 +47,8 @@ eddy__exit eddy__program_load(eddy__program *program,
         eddy__complain_error(NULL, &err);
         return EDDY__EXIT_FAILED;
     }
-    limits = eddy__options_limits(options);
-    load.limits = &limits;
     begin = eddy__clock_ns();
-    if (eddy_graphdef_load(program->ctx, options->paths.items[0], &load,
-                           &program->graph, &err) != EDDY_OK)
+    if (load_graph(program, options, &err) != EDDY_OK)
         return fail(options, &err);
     program->load_ns = eddy__clock_ns() - begin;
     return EDDY__EXIT_DONE;
@@ -52,9 +68,93 @@ static bool is_bad_feed(const eddy_error *err)
     return err->detail == EDDY_E_FEED_DTYPE || err->detail == EDDY_E_FEED_SHAPE;
 }
 
+/* Variables of the model, and what --init names, before anything else runs. */
+static eddy__exit begin_session(eddy__program *program,
+                                const eddy__options *options)
+{
+    const eddy_limits limits = eddy__options_limits(options);
+    eddy_error err = {.code = EDDY_OK};
+
+    if (program->model == NULL && options->init.n == 0)
+        return EDDY__EXIT_DONE;
+    if (eddy_session_create(program->ctx, &program->session, &err) != EDDY_OK)
+        return fail(options, &err);
+    if (program->model != NULL &&
+        eddy_savedmodel_restore(program->model, program->session, &limits,
+                                &err) != EDDY_OK)
+        return fail(options, &err);
+    return EDDY__EXIT_DONE;
+}
+
+/* Runs the nodes of --init, one after the other. */
+static eddy__exit run_init(eddy__program *program, const eddy__options *options)
+{
+    eddy__exit result = EDDY__EXIT_DONE;
+
+    for (size_t i = 0; i < options->init.n && result == EDDY__EXIT_DONE; i++) {
+        eddy__options one = *options;
+        eddy_error err = {.code = EDDY_OK};
+        eddy__request request = {.n_feeds = 0};
+        eddy_plan *plan = NULL;
+        eddy_run *run = NULL;
+
+        one.feeds.n = one.fetches.n = 0;
+        one.targets = (eddy__texts){.items = &options->init.items[i], .n = 1};
+        result = eddy__request_from_options(&request, program->ctx,
+                                            program->graph, &one);
+        request.session = program->session;
+        if (result == EDDY__EXIT_DONE &&
+            (eddy__request_plan(&request, program->graph, &one, &plan, &err) !=
+                 EDDY_OK ||
+             eddy__request_bind(&request, plan, &one, &run, &err) != EDDY_OK ||
+             eddy_run_execute(run, &err) != EDDY_OK))
+            result = fail(options, &err);
+        eddy_run_destroy(run);
+        eddy_plan_release(plan);
+        eddy__request_deinit(&request);
+    }
+    return result;
+}
+
+/* Is it a signature that is asked, and not the graph below it? */
+static bool asks_signature(const eddy__program *program,
+                           const eddy__options *options)
+{
+    return options->signature != NULL ||
+           (program->model != NULL && options->fetches.n == 0 &&
+            options->targets.n == 0);
+}
+
+static eddy__exit ask_signature(eddy__program *program,
+                                const eddy__options *options)
+{
+    eddy__exit result;
+
+    if (program->model == NULL) {
+        eddy__complain("--signature: %s is no SavedModel",
+                       options->paths.items[0]);
+        return EDDY__EXIT_USAGE;
+    }
+    result = eddy__signature_call(program->model, options, &program->called);
+    if (result == EDDY__EXIT_DONE)
+        result = eddy__request_from_options(&program->request, program->ctx,
+                                            program->graph,
+                                            &program->called.options);
+    return result;
+}
+
+const char *eddy__program_label(const eddy__program *program,
+                                const eddy__options *options, size_t i)
+{
+    return program->called.labels != NULL ? program->called.labels[i]
+                                          : options->fetches.items[i];
+}
+
 eddy__exit eddy__program_ask(eddy__program *program,
                              const eddy__options *options)
 {
+    if (asks_signature(program, options))
+        return ask_signature(program, options);
     if (options->fetches.n == 0 && options->targets.n == 0) {
         eddy__complain("neither --fetch nor --target is given; `eddy inspect "
                        "%s` lists what there is",
@@ -72,8 +172,13 @@ eddy__exit eddy__program_prepare(eddy__program *program,
     eddy__exit result = eddy__program_ask(program, options);
     uint64_t begin;
 
+    if (result == EDDY__EXIT_DONE)
+        result = begin_session(program, options);
+    if (result == EDDY__EXIT_DONE)
+        result = run_init(program, options);
     if (result != EDDY__EXIT_DONE)
         return result;
+    program->request.session = program->session;
     begin = eddy__clock_ns();
     if (eddy__request_plan(&program->request, program->graph, options,
                            &program->plan, &err) != EDDY_OK)
@@ -93,6 +198,9 @@ void eddy__program_deinit(eddy__program *program)
     eddy_run_destroy(program->run);
     eddy_plan_release(program->plan);
     eddy__request_deinit(&program->request);
+    eddy__called_deinit(&program->called);
+    eddy_session_release(program->session);
+    eddy_savedmodel_destroy(program->model);
     eddy_graph_destroy(program->graph);
     eddy_context_destroy(program->ctx);
     *program = (eddy__program){.ctx = NULL};

@@ -6,10 +6,16 @@
 #define EDDY_TOOLS_PROGRAM_H
 
 #include "tools/request.h"
+#include "tools/signature.h"
 
 typedef struct eddy__program {
     eddy_context *ctx;
     eddy_graph *graph;
+    eddy_savedmodel *model; /* whose graph it is; NULL: a graph's file */
+    /* Of the model or of --init; NULL: there is nothing to keep. */
+    eddy_session *session;
+    /* What is asked of a signature, in the graph's names. */
+    eddy__called called;
     eddy__request request;
     eddy_plan *plan;
     eddy_run *run;
@@ -31,6 +37,10 @@ EDDY_MUST_USE eddy__exit eddy__program_ask(eddy__program *program,
 /* From the loaded graph to a run with its feeds bound. */
 EDDY_MUST_USE eddy__exit eddy__program_prepare(eddy__program *program,
                                                const eddy__options *options);
+
+/* What fetch `i` is called in what is printed. */
+const char *eddy__program_label(const eddy__program *program,
+                                const eddy__options *options, size_t i);
 
 void eddy__program_deinit(eddy__program *program);
 

@@ -84,9 +84,12 @@ eddy_status eddy__request_bind(const eddy__request *request, eddy_plan *plan,
                                const eddy__options *options, eddy_run **out_run,
                                eddy_error *err)
 {
-    const eddy_run_options limits = eddy__options_run(options);
+    eddy_run_options limits = eddy__options_run(options);
     eddy_run *run = NULL;
-    eddy_status status = eddy_run_create(plan, &limits, &run, err);
+    eddy_status status;
+
+    limits.session = request->session;
+    status = eddy_run_create(plan, &limits, &run, err);
 
     for (size_t i = 0; status == EDDY_OK && i < request->n_feeds; i++)
         status = eddy_run_feed(run, i, request->values[i], err);

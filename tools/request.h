@@ -15,6 +15,7 @@ typedef struct eddy__request {
     size_t n_fetches;
     eddy_node *targets;
     size_t n_targets;
+    eddy_session *session;      /* to run in; borrowed, may be NULL */
     eddy_plan_observer observe; /* of the plan; NULL: nobody */
     void *user;
 } eddy__request;

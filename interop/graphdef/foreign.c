@@ -21,8 +21,8 @@ static eddy_status fail(eddy_error *err, const char *what, const char *to_do)
 static eddy_status fail_saved_model(eddy_error *err, const char *what)
 {
     return fail(err, what,
-                "in TensorFlow, load it, freeze a signature with "
-                "convert_variables_to_constants_v2, and save its graph_def");
+                "load its folder with eddy_savedmodel_load, which the command "
+                "does by itself");
 }
 
 /* ---- text ---- */

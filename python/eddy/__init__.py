@@ -19,6 +19,7 @@ from ._flow import (Cond, While, cond, foldl, foldr, foreach, map_fn, scan,
 from ._graph import Graph, Operation, Output, describe_op, load
 from ._ops import GradientNode, register
 from ._plan import Plan, Session, Stats
+from ._saved import SavedModel, Signature, load_saved_model
 from ._structure import Branch, Loop, LoopVariable
 from ._tensor import Tensor, from_dlpack, tensor
 
@@ -53,8 +54,10 @@ def components():
 
 __all__ = [
     "Branch", "Cond", "Context", "Error", "GradientNode", "Graph", "Loop",
-    "LoopVariable", "Operation", "Output", "Plan", "Session", "Stats",
+    "LoopVariable", "Operation", "Output", "Plan", "SavedModel",
+    "Session", "Signature", "Stats",
     "Tensor", "While", "components", "cond", "default_context", "describe_op",
-    "equal", "foldl", "foldr", "foreach", "from_dlpack", "load", "map_fn",
+    "equal", "foldl", "foldr", "foreach", "from_dlpack", "load",
+    "load_saved_model", "map_fn",
     "register", "scan", "tensor", "while_loop",
     *(c.__name__ for c in _base.CLASSES.values())]

@@ -226,6 +226,26 @@ def load(source: str | PathLike[str] | bytes | bytearray | memoryview
          | _Serialisable | _HasGraphDef, context: Context | None = None,
          untrusted: bool = False) -> Graph: ...
 
+class Signature:
+    name: str
+    inputs: dict[str, Output]
+    outputs: dict[str, Output]
+    @property
+    def plan(self) -> Plan: ...
+    def __call__(self, *args: Any, **feeds: Any) -> dict[str, Array]: ...
+
+class SavedModel:
+    graph: Graph
+    session: Session
+    signatures: dict[str, Signature]
+    def __init__(self, path: str | PathLike[str],
+                 context: Context | None = None, tag: str = "serve") -> None: ...
+    def __getitem__(self, name: str) -> Signature: ...
+    def __call__(self, *args: Any, **feeds: Any) -> dict[str, Array]: ...
+
+def load_saved_model(path: str | PathLike[str], context: Context | None = None,
+                     tag: str = "serve") -> SavedModel: ...
+
 class Session(MutableMapping[str, Array]):
     context: Context
     def __init__(self, context: Context | None = None) -> None: ...

@@ -367,6 +367,7 @@ class Graph:
             raise no_memory()
         self._held = ffi.gc(held, lib.eddy_py_graph_free)
         self._ptr = held.graph
+        self.session = None  # a SavedModel's, with its variables
         self.ports = None  # of an ONNX model: its inputs and outputs
 
     # ---- building ----
@@ -635,6 +636,7 @@ class Graph:
     def plan(self, feeds=None, fetches=None, targets=(), **options):
         """Compiles what the fetches need; see eddy.Plan."""
         from ._plan import Plan
+        options.setdefault("session", self.session)
         return Plan(self, feeds, fetches, targets, **options)
 
     # ---- files and pictures ----

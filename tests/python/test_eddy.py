@@ -289,6 +289,27 @@ def test_onnx_models_are_read():
         pytest.skip("no operators of these models are there yet")
 
 
+def test_a_saved_model_is_called_by_its_signature():
+    folder = ROOT / "savedmodel"
+    model = eddy.load_saved_model(folder / "nested")
+    x, y = (np.load(folder / "nested" / f"{n}.npy") for n in "xy")
+    got = model(x=x, n=5)
+    assert got["i"] == 5
+    np.testing.assert_allclose(got["y"], y, atol=1e-6)
+    signature = model["serving_default"]
+    assert list(signature.inputs) == ["n", "x"]
+    np.testing.assert_allclose(signature(5, x)["y"], y, atol=1e-6)
+    with pytest.raises(eddy.NotFoundError, match="serving_default"):
+        model["other"]
+    # The graph alone has its variables too.
+    graph = eddy.load(folder / "lstm")
+    x, y = (np.load(folder / "lstm" / f"{n}.npy") for n in "xy")
+    plan = graph.plan(feeds=["serving_default_keras_tensor"],
+                      fetches="StatefulPartitionedCall_1:0")
+    np.testing.assert_allclose(plan(x), y, atol=1e-6)
+    assert graph.loops
+
+
 def test_a_graph_draws_itself():
     g, _ = counter()
     bundle = g._repr_mimebundle_()
