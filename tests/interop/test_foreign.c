@@ -33,7 +33,7 @@ static const struct {
     {"# a graph\n\n  versions { producer: 21 }", 37, "text form", "as_text"},
     {"library{}", 9, "text form", "as_text"},
     {onnx, sizeof onnx - 1, "ONNX", "eddy_onnx_load"},
-    {saved, sizeof saved - 1, "SavedModel", "freeze"},
+    {saved, sizeof saved - 1, "SavedModel", "eddy_savedmodel_load"},
 };
 
 START_TEST(a_file_of_another_kind_is_recognised)
