@@ -45,6 +45,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 PROTOC_C ?= protoc-c
@@ -81,8 +82,11 @@ DEP_CFLAGS := $(patsubst -I%,-isystem %,$(foreach r,$(REQUIRES) \
 # Results may not depend on the compiler's freedom with floating point, so
 # nothing is contracted.  What is given up is errno in <math.h>, and that every
 # floating-point exception is raised: so loops with choices can be vectorised.
+# Built from an archive, the name of the folder is nowhere in what comes out;
+# in a checkout the debugger wants it.
+MAP_PATHS ?= $(if $(wildcard .git),,-ffile-prefix-map=$(CURDIR)=.)
 EDDY_CFLAGS = -std=c11 -ffp-contract=off -fno-math-errno -fno-trapping-math \
-	-fPIC -pthread \
+	-fPIC -pthread $(MAP_PATHS) \
 	-fvisibility=hidden $(SAN) $(CFLAGS)
 # oneDNN has no pkg-config file, and the build works without it: ONEDNN=0.
 ONEDNN ?= $(if $(shell echo '\#include <dnnl.h>' | \
@@ -388,6 +392,11 @@ FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
 	-e 's|@REQUIRES@|$(filter-out openblas,$(REQUIRES))|' \
 	-e 's|@BLAS@|$(shell $(PKG_CONFIG) --libs openblas) -ldl|'
 
+# The manual and completions are made of the tables that --help is made of.
+VERBS = $(patsubst tools/command_%.c,%,$(wildcard tools/command_*.c))
+SHELLS := bash-completion/completions zsh/site-functions \
+	fish/vendor_completions.d
+
 # Debian's openblas.pc asks for gfortran's library in a static link, which a
 # static eddy beside a shared OpenBLAS does not need: so it is not required
 # by name.
@@ -403,6 +412,18 @@ install: all
 	$(INSTALL) -m 644 $(filter include/eddy/%,$(HEADERS)) \
 	    $(DESTDIR)$(INCLUDEDIR)/eddy
 	$(FILL_IN) tools/eddy.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc
+	$(INSTALL) -d $(addprefix $(DESTDIR)$(DATADIR)/,man/man1 $(SHELLS))
+	$(COMMAND) help --man > $(DESTDIR)$(DATADIR)/man/man1/eddy.1
+	for c in $(VERBS); do \
+	    $(COMMAND) help --man $$c \
+	        > $(DESTDIR)$(DATADIR)/man/man1/eddy-$$c.1 || exit 1; \
+	done
+	$(COMMAND) help --completion bash \
+	    > $(DESTDIR)$(DATADIR)/bash-completion/completions/eddy
+	$(COMMAND) help --completion zsh \
+	    > $(DESTDIR)$(DATADIR)/zsh/site-functions/_eddy
+	$(COMMAND) help --completion fish \
+	    > $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/eddy.fish
 	for f in eddy-config eddy-config-version; do \
 	    $(FILL_IN) tools/cmake/$$f.cmake.in \
 	        > $(DESTDIR)$(LIBDIR)/cmake/eddy/$$f.cmake || exit 1; \
@@ -413,6 +434,9 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libeddy.so \
 	    $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PROVIDERS))) \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/eddy.pc $(DESTDIR)$(INCLUDEDIR)/eddy.h
+	rm -f $(addprefix $(DESTDIR)$(DATADIR)/,man/man1/eddy.1 \
+	    $(VERBS:%=man/man1/eddy-%.1) bash-completion/completions/eddy \
+	    zsh/site-functions/_eddy fish/vendor_completions.d/eddy.fish)
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/eddy $(DESTDIR)$(LIBDIR)/cmake/eddy
 
 # --- Python ---------------------------------------------------------------

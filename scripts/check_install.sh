@@ -20,9 +20,15 @@ make -s --no-print-directory install DESTDIR="$scratch/stage" PREFIX=/usr \
     >/dev/null
 for file in bin/eddy lib/libeddy.a lib/libeddy.so lib/libeddy.so.0 \
     lib/pkgconfig/eddy.pc lib/cmake/eddy/eddy-config.cmake \
-    include/eddy.h include/eddy/api.h; do
+    share/man/man1/eddy.1 share/man/man1/eddy-run.1 \
+    share/bash-completion/completions/eddy include/eddy.h \
+    include/eddy/api.h; do
     [ -s "$scratch/stage/usr/$file" ] || fail "$file was not installed"
 done
+bash -n "$scratch/stage/usr/share/bash-completion/completions/eddy" ||
+    fail "the completion for bash is no script"
+grep -q -- '--fetch' "$scratch/stage/usr/share/man/man1/eddy-run.1" &&
+    fail "the manual has hyphens where a reader copies dashes"
 executable=$(find "$scratch/stage/usr/lib" -type f -perm /111)
 [ -z "$executable" ] || fail "a library is executable:" "$executable"
 grep -rIlF "$scratch" "$scratch/stage" &&

@@ -2,6 +2,7 @@
 #include "tools/commands.h"
 
 #include "tools/inspect.h"
+#include "tools/inspect_json.h"
 #include "tools/inspect_pass.h"
 #include "tools/program.h"
 
@@ -41,7 +42,8 @@ static eddy__exit print_ends(const eddy_graph *graph, eddy_error *err)
 
 /* Frames and branches are those of `graph`, in which nothing takes a function.
  */
-static eddy__exit print_structure(const eddy_graph *graph,
+static eddy__exit print_structure(const eddy__program *program,
+                                  const eddy_graph *graph,
                                   const eddy__options *options, eddy_error *err)
 {
     eddy_analysis *analysis = NULL;
@@ -51,6 +53,9 @@ static eddy__exit print_structure(const eddy_graph *graph,
         return result;
     if (options->dot) {
         result = print_dot(graph, analysis);
+    } else if (options->json) {
+        result =
+            eddy__inspect_json(program->ctx, graph, analysis, program->model);
     } else {
         result = eddy__inspect_frames(graph, analysis);
         if (result == EDDY__EXIT_DONE)
@@ -58,6 +63,17 @@ static eddy__exit print_structure(const eddy_graph *graph,
     }
     eddy_analysis_destroy(analysis);
     return result;
+}
+
+/* What is of the graph as it came: signatures, ops, and what can be fed. */
+static eddy__exit print_contents(const eddy__program *program, eddy_error *err)
+{
+    eddy__exit result;
+
+    if (program->model != NULL)
+        eddy__signatures_print(program->model);
+    result = eddy__inspect_ops(program->ctx, program->graph);
+    return result == EDDY__EXIT_DONE ? print_ends(program->graph, err) : result;
 }
 
 /*
@@ -74,12 +90,8 @@ static eddy__exit inspect(const eddy__program *program,
     eddy_graph *lowered = NULL;
     eddy__exit result = EDDY__EXIT_DONE;
 
-    if (!options->dot && program->model != NULL)
-        eddy__signatures_print(program->model);
-    if (!options->dot)
-        result = eddy__inspect_ops(program->ctx, graph);
-    if (result == EDDY__EXIT_DONE && !options->dot)
-        result = print_ends(graph, &err);
+    if (!options->dot && !options->json)
+        result = print_contents(program, &err);
     if (result == EDDY__EXIT_DONE &&
         eddy_graph_function_name(graph, 0) != NULL) {
         if (eddy_graph_lower(graph, &how, &lowered, &err) != EDDY_OK)
@@ -87,7 +99,7 @@ static eddy__exit inspect(const eddy__program *program,
         graph = lowered;
     }
     if (result == EDDY__EXIT_DONE)
-        result = print_structure(graph, options, &err);
+        result = print_structure(program, graph, options, &err);
     if (err.code != EDDY_OK)
         eddy__complain_error(options->paths.items[0], &err);
     eddy_graph_destroy(lowered);
@@ -118,6 +130,7 @@ const eddy__command eddy__command_inspect = {
         "variables (the five primitives of each) and its loop invariants;\n"
         "what is odd; the branches with their nodes; and hints: nodes that\n"
         "run always though only one branch uses what they compute.\n"
+        "--json prints an object for programs instead.\n"
         "--dot draws it: frames as boxes, branches as colours, back edges\n"
         "dashed, control edges dotted.\n"
         "--dump-after plans what --feed, --fetch and --target ask for, and\n"

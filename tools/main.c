@@ -1,6 +1,8 @@
 /* The `eddy` command: finds the subcommand, and ends as it says. */
 #include "tools/commands.h"
 
+#include "tools/manual.h"
+
 #include "eddy/version.h"
 
 #include <errno.h>
@@ -91,6 +93,26 @@ static void print_version(void)
     print_component("CPU", EDDY_COMPONENT_CPU);
 }
 
+/* `eddy help`, and what is made of the same tables for man and for shells. */
+static eddy__exit help(int argc, char *const *argv)
+{
+    const eddy__command *command = argc > 1 ? find(argv[1]) : NULL;
+
+    if (argc == 0) {
+        write_usage(stdout);
+    } else if (strcmp(argv[0], "--man") == 0 && argc == 1) {
+        eddy__manual_overview(commands, N_COMMANDS);
+    } else if (strcmp(argv[0], "--man") == 0 && command != NULL) {
+        eddy__manual_page(command);
+    } else if (strcmp(argv[0], "--completion") != 0 || argc != 2 ||
+               !eddy__manual_completion(commands, N_COMMANDS, argv[1])) {
+        eddy__complain("usage: eddy help [--man [COMMAND] | "
+                       "--completion bash|zsh|fish]");
+        return EDDY__EXIT_USAGE;
+    }
+    return EDDY__EXIT_DONE;
+}
+
 static eddy__exit dispatch(int argc, char *const *argv)
 {
     const eddy__command *command;
@@ -99,10 +121,8 @@ static eddy__exit dispatch(int argc, char *const *argv)
         write_usage(stderr);
         return EDDY__EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-        write_usage(stdout);
-        return EDDY__EXIT_DONE;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0) {
         print_version();
         return EDDY__EXIT_DONE;

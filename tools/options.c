@@ -58,8 +58,8 @@ static const option options_table[] = {
      "leave out the gradients that cases record"},
     {"repeat", "N", KIND_COUNT, EDDY__FOR_BENCH, MEMBER(repeat), 1,
      MOST_REPEATS, "timed executions after one to warm up (10)"},
-    {"json", NULL, KIND_FLAG, EDDY__FOR_BENCH, MEMBER(json), 0, 0,
-     "print one JSON object"},
+    {"json", NULL, KIND_FLAG, EDDY__FOR_BENCH | EDDY__FOR_INSPECT, MEMBER(json),
+     0, 0, "print one JSON object"},
     {"dot", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(dot), 0, 0,
      "print the graph for Graphviz instead"},
     {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
@@ -110,6 +110,19 @@ static const option *find(unsigned subcommand, const char *name, size_t length)
             return o;
     }
     return NULL;
+}
+
+bool eddy__option_at(unsigned subcommand, size_t i, eddy__option_info *out_info)
+{
+    for (size_t k = 0; k < N_OPTIONS; k++) {
+        const option *o = &options_table[k];
+
+        if ((o->subcommands & subcommand) == 0 || i-- > 0)
+            continue;
+        *out_info = (eddy__option_info){o->name, o->value, o->help};
+        return true;
+    }
+    return false;
 }
 
 static eddy__exit refuse(const option *o, const char *value)

@@ -58,6 +58,15 @@ EDDY_MUST_USE eddy__exit eddy__options_init(eddy__options *out_options,
 
 void eddy__options_deinit(eddy__options *options);
 
+/* An option as people see it; `value` is NULL for a flag. */
+typedef struct eddy__option_info {
+    const char *name, *value, *help;
+} eddy__option_info;
+
+/* Option `i` of those that `subcommand` takes; false past the end. */
+bool eddy__option_at(unsigned subcommand, size_t i,
+                     eddy__option_info *out_info);
+
 /* The part of a help text on options, those of `subcommand`. */
 void eddy__options_help(unsigned subcommand, FILE *stream);
 
