@@ -72,7 +72,7 @@ static eddy_output weigh(eddy__reverse *r, size_t i, eddy_output tangent)
     return eddy__emit_op(&r->e, "Sum", v, eddy__emit_int_after(&r->e, y, 0));
 }
 
-/* What y `i` makes of all elements, of x's shape, live in every branch. */
+/* The part of y `i`, of x's shape, live in every branch. */
 static eddy_output gather(eddy__reverse *r, size_t i, eddy_output x,
                           const eddy_output *const *tangents, size_t n)
 {

@@ -26,7 +26,7 @@ typedef struct eddy__activity {
     size_t n_stop;
 } eddy__activity;
 
-/* Of what is in `asked`, `stop` counts alone, which is borrowed. */
+/* Takes from `asked` its `stop` alone, which is borrowed. */
 eddy_status eddy__activity_init(eddy__activity *a, eddy__gradient_emitter *e,
                                 const eddy__study *study, uint32_t base,
                                 const eddy__asked *asked);

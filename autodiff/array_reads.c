@@ -1,7 +1,7 @@
 /*
  * Reads, in the body of a loop, of an array that one scatter has filled.
  *
- * What such a read gives is a row of the tensor that was scattered.  A gradient
+ * Such a read gives a row of the tensor that was scattered.  A gradient
  * that is asked for in the body, one an iteration, must not go through the
  * array: there is one array of gradients for all iterations, and trips that are
  * made again would read items that are gone.  So a Gather of the tensor, which

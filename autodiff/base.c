@@ -74,8 +74,8 @@ static eddy_node find_identity(const eddy__places *p, eddy_node switch_)
 }
 
 /*
- * What new constants of the base frame wait for: live in each iteration in
- * which the y may be, and early in it.  They may start a trip counter; the
+ * New constants of the base frame wait for this: live in each iteration in
+ * which the y may be, and early in it.  Constants may start a trip counter; the
  * forward loop that counts with it comes to a stop until they are there.
  */
 static eddy_status find_control(eddy__places *p, eddy_output y)

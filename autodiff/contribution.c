@@ -1,4 +1,4 @@
-/* What is to be summed to the gradient of a forward output, a list for each. */
+/* The contributions to the gradient of each forward output, a list for each. */
 #include "autodiff/sums.h"
 
 eddy_status eddy__contribution_begin(eddy__sums *s,

@@ -21,7 +21,7 @@ bool eddy__coverage_has_no_rule(const char *op, eddy__no_grad *out_reason);
 /* Does a gradient flow through ops of that reason all the same? */
 bool eddy__coverage_is_differentiable(eddy__no_grad reason);
 
-/* What docs/ops.md says of it; NULL for an op that is in neither table. */
+/* The words of docs/ops.md for an op; NULL if it is in neither table. */
 const char *eddy__coverage_words(const char *op);
 
 #endif

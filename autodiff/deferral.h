@@ -5,7 +5,7 @@
 #include "autodiff/study.h"
 #include "eddy/gradients.h"
 
-/* What eddy_gradients or eddy_jvp was asked. */
+/* A question to eddy_gradients or eddy_jvp. */
 typedef struct eddy__question {
     const eddy_output *ys, *xs;
     size_t n_ys, n_xs;

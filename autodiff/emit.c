@@ -87,7 +87,7 @@ static const char *join_names(eddy__gradient_emitter *e, const char *middle,
                              middle, *middle ? "/" : "", last);
 }
 
-/* What a node of this op is named by, if it has no name of its own. */
+/* The name of a node of this op, but for the number that makes it free. */
 static const char *join_op(eddy__gradient_emitter *e, const char *op)
 {
     const char *at = e->at == EDDY_NO_NODE
@@ -212,7 +212,7 @@ eddy_output eddy__emit_first_enter(eddy__gradient_emitter *e, eddy_output from,
 
 /* ---- constants ---- */
 
-/* What a constant that waits for `control` is made of, but for its value. */
+/* Names a constant that waits for `control`; the value is still to come. */
 static bool begin_const(eddy__gradient_emitter *e, const eddy_node *control,
                         eddy_node_spec *out_spec)
 {

@@ -31,7 +31,7 @@ static const rule rules[] = {
 #undef BILINEAR
 };
 
-/* What a program brings goes before what is here. */
+/* Has a program brought a gradient?  That goes before a row of the table. */
 static bool has_own(const eddy__node *n)
 {
     return n->op->gradient || eddy__custom_name(n).length > 0;
@@ -62,7 +62,7 @@ static bool has_tangent(const eddy__forward *f, eddy_output v)
     return eddy__output_exists(eddy__tangent_of(f, v));
 }
 
-/* Of those summands that there are. */
+/* The sum of those tangents that there are. */
 static void add_n(eddy__forward *f, eddy_node node)
 {
     const eddy__node n = *eddy__graph_node(f->e.core.graph, node);
@@ -116,7 +116,7 @@ static void pass(eddy__forward *f, eddy_node node)
                                   eddy__tangent_of(f, n.inputs[i]));
 }
 
-/* What waits for a node that has an effect waits for its second, too. */
+/* A node that waits for one with an effect waits for its second, too. */
 static void order_effects(eddy__forward *f, eddy_node node, eddy_node second)
 {
     const eddy__flow *flow = &f->study.flow;

@@ -1,6 +1,6 @@
 /*
- * What the gradient of an op may ask and do: eddy/gradients.h.  Numbers are
- * checked here; the host answers.
+ * The calls of eddy/gradients.h by which the gradient of an op asks and adds.
+ * Numbers are checked here; the host answers.
  */
 #include "autodiff/rule_host.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the builder of open constructs is told of nodes that a rewrite added:
- * where their outputs live, so that the construct may use them.
+ * The builder of open constructs learns where outputs of nodes live that a
+ * rewrite added, so that the construct may use them.
  */
 #include "autodiff/levels.h"
 

@@ -1,4 +1,4 @@
-/* What the builder of open constructs is told of nodes that were added. */
+/* Tells the builder of open constructs where added nodes live. */
 #ifndef EDDY_AUTODIFF_LEVELS_H
 #define EDDY_AUTODIFF_LEVELS_H
 
@@ -10,7 +10,7 @@
  */
 bool eddy__levels_note(const eddy__study *study, eddy_output y);
 
-/* What was added for `v`, in the frame of `y`, lives there, or where v does. */
+/* A result for `v`, added in the frame of `y`, lives there or where v does. */
 void eddy__levels_note_result(const eddy__study *study, eddy_output result,
                               eddy_output v, eddy_output y);
 

@@ -91,7 +91,7 @@ static uint32_t branch_below(const eddy__sums *s, uint32_t branch,
     return branch;
 }
 
-/* What goes past the sides of a predicate but for that of `branch`. */
+/* `around` on the sides of a predicate, but `through` on that of `branch`. */
 static eddy_output go_past(eddy__sums *s, eddy_output v, eddy_output around,
                            eddy_output through, uint32_t branch)
 {

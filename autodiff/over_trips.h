@@ -20,7 +20,7 @@ eddy_output eddy__accumulate_gradient(eddy__reverse *r, eddy_output x);
 
 /* ---- recompute.c: computed again ---- */
 
-/* What is to be differentiated next: the states that were computed again. */
+/* The next round starts from these: the states that were computed again. */
 typedef struct eddy__recomputed {
     eddy__arena arena; /* of what follows; the caller's */
     eddy_output *ys, *grad_ys;

@@ -7,7 +7,7 @@
 
 #include "core/base/status.h"
 
-/* What `imported` is asked for: a place, and whether of the forward side. */
+/* The kinds of places that `imported` tells apart, by the two lowest bits. */
 enum {
     IN_FRAME = 0,
     IN_FORWARD_FRAME = 1,

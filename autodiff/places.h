@@ -63,7 +63,7 @@ static inline eddy__scope *eddy__place_scope(const eddy__places *p,
     return &p->scopes[eddy__study_frame(p->study, output)];
 }
 
-/* What a predicate of a forward frame is in its scope, if it is not itself. */
+/* Notes the primal of a predicate, which is used from then on. */
 void eddy__place_note_predicate(eddy__places *p, eddy_output predicate,
                                 eddy_output value);
 
@@ -96,9 +96,9 @@ eddy_output eddy__place_enter_base(eddy__places *p, eddy_output v,
                                    uint32_t frame);
 
 /*
- * What `v` is: in a loop that is differentiated itself, past Identities, or the
- * value of an outer loop or of the base frame if it does not change; elsewhere
- * itself.
+ * The source of `v`: in a loop that is differentiated itself, past Identities,
+ * or the value of an outer loop or of the base frame if it does not change;
+ * elsewhere itself.
  */
 eddy_output eddy__place_source(const eddy__places *p, eddy_output v);
 

@@ -7,7 +7,7 @@
 
 #include "core/value/shape.h"
 
-/* What `op` says of `v`, found where `v` is and brought to the scope. */
+/* The answer of `op` about `v`, found where `v` is, brought to the scope. */
 static eddy_output ask_op(eddy__primals *p, const char *op, eddy_output v,
                           eddy__scope *scope)
 {

@@ -11,7 +11,7 @@
 #include "autodiff/places.h"
 #include "autodiff/value_shapes.h"
 
-/* What the map has of a forward value. */
+/* The things that the map has of a forward value. */
 enum {
     EDDY__PRIMAL_VALUE,
     EDDY__PRIMAL_SHAPE,

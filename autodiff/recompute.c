@@ -65,7 +65,7 @@ static void refuse(copying *c, eddy_node node, const char *why)
 
 static void find(copying *c, eddy_node node)
 {
-    /* What this walk has added is of no use to what was there. */
+    /* No node that was there depends on one that this walk has added. */
     if (node >= c->r->study.n_nodes || c->is_found[node])
         return;
     c->is_found[node] = 1;
@@ -293,7 +293,7 @@ static void start_copy(copying *c, eddy_output trips, eddy_node gate)
     step_counter(r, count, less, one);
 }
 
-/* What enters: the first values and the invariants. */
+/* The first values and the invariants enter the copy. */
 static void enter_values(copying *c, eddy_node gate)
 {
     eddy__reverse *r = c->r;
@@ -399,7 +399,7 @@ static eddy_output state_gradient(copying *c, const eddy_loop_variable *v)
                : by_merge;
 }
 
-/* Those of all states; gives a node that is live when they are. */
+/* The gradients of all states; gives a node that is live when they are. */
 static eddy_node take_gradients(copying *c, eddy_output *gradients)
 {
     eddy_node gate = EDDY_NO_NODE;
@@ -444,7 +444,7 @@ static bool allocate(copying *c)
     return true;
 }
 
-/* What was a constant is one in the copy. */
+/* A node that counts as a constant does so in the copy, too. */
 static void take_stops(copying *c)
 {
     const eddy__asked *asked = &c->r->asked;

@@ -36,7 +36,7 @@ static eddy_output cast(eddy__places *p, eddy_output x, eddy_dtype dtype)
                                                    .n_attrs = 2});
 }
 
-/* What a Cast reads, or the value itself. */
+/* The input of a Cast, or the value itself. */
 static eddy_output before_cast(const eddy__places *p, eddy_output v)
 {
     const eddy__node *node = eddy__graph_node(p->e->core.graph, v.node);

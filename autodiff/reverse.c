@@ -25,7 +25,7 @@ typedef enum way {
     BY_NOTHING,      /* it has all that it gets */
 } way;
 
-/* What is asked for, and what has been found; the same in all rounds. */
+/* The question, and what has been found; the same in all rounds. */
 typedef struct answers {
     eddy__asked asked; /* in this round */
     const eddy_gradient_options *options;
@@ -111,7 +111,7 @@ static eddy_status find_histories(eddy__reverse *r, const answers *a)
     return EDDY_OK;
 }
 
-/* What the walk has to reach: xs, and states that others depend on. */
+/* The walk has to reach the xs, and states that other xs come through. */
 static eddy_status find_active(eddy__reverse *r, const answers *a)
 {
     const eddy_analysis *analysis = r->study.analysis;
@@ -245,7 +245,7 @@ static eddy_status find_waiting(eddy__reverse *r, const answers *a)
     return r->e.core.status;
 }
 
-/* What this round adds to the gradient of an x, and zeros after the last. */
+/* The gradient of an x with what this round adds; zeros after the last. */
 static eddy_output result_of(eddy__reverse *r, const answers *a, size_t i,
                              bool is_last)
 {
@@ -301,7 +301,7 @@ static void deinit_round(eddy__reverse *r)
     eddy__emit_deinit(&r->e);
 }
 
-/* What is known before the walk. */
+/* Finds all that is known before the walk. */
 static eddy_status begin_round(eddy__reverse *r)
 {
     const eddy__asked *asked = &r->asked;

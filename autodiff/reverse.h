@@ -71,7 +71,7 @@ typedef struct eddy__unit {
     uint32_t id; /* of the node or the frame */
 } eddy__unit;
 
-/* What is left to be walked, and what may be next; walk.c's own. */
+/* The units that are left to be walked, and which may be next; walk.c's own. */
 typedef struct eddy__walk {
     uint32_t *pending;   /* a forward node: consumers to come */
     uint32_t *next_unit; /* a forward node: the next one of its loop */

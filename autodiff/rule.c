@@ -1,6 +1,6 @@
 /*
- * What the rules share: constants, parts of shapes, and sums over what was
- * broadcast.  All of it goes through the rule API.
+ * Words that the rules share: constants, parts of shapes, and sums over what
+ * was broadcast.  All of it goes through the rule API.
  */
 #include "autodiff/rule.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the rules share: short names for eddy/gradients.h, and the shapes and
- * constants that most of them need.
+ * Words that the rules share: short names for eddy/gradients.h, and the shapes
+ * and constants that most of them need.
  *
  * A rule reads like the formula: x are the node's inputs, y its outputs, dy the
  * gradients of these, and it adds the dx.  It need not check for failure; the

@@ -1,5 +1,5 @@
 /*
- * What stands behind eddy/gradients.h while the rule of a node runs.
+ * The host stands behind eddy/gradients.h while the rule of a node runs.
  *
  * A rule sees the rule API alone.  Who calls it is its host: the walk, where
  * forward values are brought to where gradients are computed and what is set is

@@ -1,7 +1,7 @@
 /*
- * What is known before the first node is added: which nodes count, their
- * frames, branches and tapes, and the shapes of their outputs.  Requires what
- * is asked to have been checked.
+ * Finds all that is known before the first node is added: which nodes count,
+ * their frames, branches and tapes, and the shapes of their outputs.  Requires
+ * what is asked to have been checked.
  */
 #include "autodiff/study.h"
 
@@ -145,7 +145,7 @@ static void select_node(selecting *s, eddy_node node)
     s->list[s->n++] = node;
 }
 
-/* What the ys, the xs and the starts depend on, control edges included. */
+/* Keeps what the ys, the xs and the starts depend on, by control edges too. */
 static eddy_status select_nodes(eddy__study *study, eddy__gradient_emitter *e,
                                 const eddy__asked *asked)
 {
@@ -195,7 +195,7 @@ static size_t count_open_merges(const eddy__study *study)
 }
 
 /*
- * What is popped has the shape of what was pushed.  Inference does not follow
+ * A popped value has the shape of the pushed one.  Inference does not follow
  * tapes, so it is told and asked again until it finds no more.  Likewise it
  * knows of an open loop's variable only what it starts with.
  */
@@ -212,7 +212,7 @@ static eddy_status infer_shapes(eddy__study *study, eddy__gradient_emitter *e)
 
     if (!shapes || !pops || !is_fed || !first || !next)
         return e->core.status;
-    /* Of a node output 0 alone is told. */
+    /* A node has one feed at most: its output 0. */
     memset(next, 0xff, n_told * sizeof *next);
     told.is_fed = is_fed;
     told.first_feed = first;

@@ -1,6 +1,6 @@
 /*
- * What is known of the part of a graph that is differentiated before the first
- * node is added: frames, branches, tapes, shapes.
+ * The study of the part of a graph that is differentiated, made before the
+ * first node is added: frames, branches, tapes, shapes.
  *
  * Forward nodes are those that the graph had when the study was made, with
  * numbers below `n_nodes`; all that follows speaks of these alone.  Nothing in
@@ -14,7 +14,7 @@
 #include "frames/analysis/branches.h"
 #include "frames/analysis/infer.h"
 
-/* What a call was asked; all of it is borrowed. */
+/* The outputs that a call was given; all of them are borrowed. */
 typedef struct eddy__asked {
     const eddy_output *ys, *xs, *stop;
     size_t n_ys, n_xs, n_stop;

@@ -14,7 +14,7 @@
 /* A contribution to the gradient of one forward output. */
 typedef struct eddy__contribution {
     eddy_output gradient;
-    /* Of a list: the item that the gradient is one of; NO_OUTPUT: of it all. */
+    /* The item of a list whose gradient it is; NO_OUTPUT: that of it all. */
     eddy_output item;
     uint32_t branch; /* in which that item was read */
     struct eddy__contribution *next;
@@ -37,7 +37,7 @@ eddy_status eddy__contribution_begin(eddy__sums *s,
                                      const eddy__activity *activity,
                                      eddy__primals *primals);
 
-/* Those to the gradient of `v`, or NULL. */
+/* The contributions to the gradient of `v`, or NULL. */
 static inline eddy__contribution *eddy__contribution_list(const eddy__sums *s,
                                                           eddy_output v)
 {

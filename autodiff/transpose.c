@@ -214,7 +214,7 @@ static bool check(eddy__forward *f, eddy_node node)
     return is_plain;
 }
 
-/* A gradient of each output, of which only the shape matters. */
+/* A gradient of each output; only its shape matters. */
 static bool make_unknowns(transposing *p, const eddy__node *n)
 {
     eddy__gradient_emitter *e = &p->f->e;

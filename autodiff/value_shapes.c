@@ -65,7 +65,7 @@ const eddy_tensor *eddy__value_shapes_constant(const eddy__value_shapes *shapes,
 
 /* ---- noting what is emitted ---- */
 
-/* What the op says of its outputs; nothing where it fails. */
+/* The shapes that the op infers; unknown ones where it fails. */
 static void infer_outputs(const eddy__value_shapes *shapes, const eddy__node *n,
                           eddy_shape *outputs)
 {

@@ -30,7 +30,7 @@ void eddy__value_shapes_deinit(eddy__value_shapes *shapes);
 /* Notes the shapes of all nodes that are emitted from now on. */
 void eddy__value_shapes_watch(eddy__value_shapes *shapes);
 
-/* Of rank -1 if nothing is known. */
+/* The shape is of rank -1 if nothing is known. */
 const eddy_shape *eddy__value_shapes_find(const eddy__value_shapes *shapes,
                                           eddy_output v);
 

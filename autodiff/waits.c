@@ -1,6 +1,6 @@
 /*
- * What the ys depend on that is not there yet: the next values of loops that
- * are open, and values that are deferred until one has ended.
+ * The ys may depend on what is not there yet: the next values of loops that are
+ * open, and values that are deferred until one has ended.
  */
 #include "autodiff/waits.h"
 

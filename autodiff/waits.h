@@ -1,4 +1,4 @@
-/* What the ys depend on that is not there yet, as a construct is open. */
+/* The ys may depend on values that are still to come: a construct is open. */
 #ifndef EDDY_AUTODIFF_WAITS_H
 #define EDDY_AUTODIFF_WAITS_H
 

@@ -256,7 +256,7 @@ static void walk_units(eddy__reverse *r)
 
 /* ---- counting ---- */
 
-/* How many consumers each active node waits for. */
+/* Counts the consumers that each active node waits for. */
 static void count_consumers(eddy__reverse *r)
 {
     for (eddy_node v = 0; v < r->study.n_nodes; v++) {
