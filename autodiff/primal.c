@@ -12,12 +12,14 @@ void eddy__primals_init(eddy__primals *p, const eddy__value_shapes *shapes,
                          .shapes = shapes,
                          .places = places,
                          .values.allocator = places->e->arena.allocator,
+                         .zeros.allocator = places->e->arena.allocator,
                          .minus_one = EDDY__NO_OUTPUT};
 }
 
 void eddy__primals_deinit(eddy__primals *p)
 {
     eddy__output_map_deinit(&p->values);
+    eddy__map_deinit(&p->zeros);
 }
 
 eddy_status eddy__primals_begin(eddy__primals *p)

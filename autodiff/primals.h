@@ -10,6 +10,7 @@
 
 #include "autodiff/places.h"
 #include "autodiff/value_shapes.h"
+#include "core/base/map.h"
 
 /* The things that the map has of a forward value. */
 enum {
@@ -25,6 +26,7 @@ typedef struct eddy__primals {
     const eddy__value_shapes *shapes;
     eddy__places *places;
     eddy__output_map values; /* by what is asked of them */
+    eddy__map zeros;         /* of the base frame, nodes by dtype and shape */
     uint8_t *is_ready;       /* a branch: its predicate has a primal */
     eddy_output minus_one;   /* of the base frame, if it has been made */
 } eddy__primals;

@@ -1,7 +1,11 @@
 /* Zeros of the shape and dtype of forward values, in the scopes of these. */
 #include "autodiff/primals.h"
 
+#include "core/base/status.h"
 #include "core/value/shape.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* A rank-0 zero of the base frame. */
 static eddy_output scalar_zero(eddy__primals *p, eddy_dtype dtype)
@@ -27,6 +31,37 @@ static eddy_output make_variable_zeros(eddy__primals *p, eddy_output v,
         eddy__place_import(p->places, scalar_zero(p, dtype), scope));
 }
 
+/*
+ * Zeros of a known shape, of the base frame: one for all that have it, so that
+ * they are led into each branch once.
+ */
+static eddy_output make_known_zeros(eddy__primals *p, eddy_dtype dtype,
+                                    const eddy_shape *shape)
+{
+    char key[16 + 21 * EDDY_MAX_RANK], *kept;
+    int length = snprintf(key, sizeof key, "%d", (int)dtype);
+    eddy_output zero;
+    eddy_node node;
+
+    for (int32_t i = 0; i < shape->rank; i++)
+        length += snprintf(key + length, sizeof key - (size_t)length, " %lld",
+                           (long long)shape->dims[i]);
+    node = eddy__map_find(&p->zeros, key, (size_t)length);
+    if (node != EDDY__NOT_FOUND)
+        return (eddy_output){node, 0};
+    zero = scalar_zero(p, dtype);
+    if (shape->rank > 0)
+        zero = eddy__emit_op(p->e, "Fill", eddy__emit_shape(p->e, shape), zero);
+    kept = eddy__emit_room(p->e, (size_t)length + 1, 1);
+    if (!kept || !eddy__output_exists(zero))
+        return EDDY__NO_OUTPUT;
+    memcpy(kept, key, (size_t)length + 1);
+    if (!eddy__map_set(&p->zeros, kept, zero.node) &&
+        p->e->core.status == EDDY_OK)
+        p->e->core.status = eddy__fail_memory(p->e->core.err);
+    return zero;
+}
+
 static eddy_output make_zeros(eddy__primals *p, eddy_output v,
                               eddy__scope *scope)
 {
@@ -38,13 +73,9 @@ static eddy_output make_zeros(eddy__primals *p, eddy_output v,
         return make_variable_zeros(p, v, scope);
     if (dtype == EDDY_VARIANT)
         return eddy__emit_op(p->e, "ZerosLike", eddy__primal_value(p, v));
-    if (eddy__emit_has_shape(shape)) {
-        zero = scalar_zero(p, dtype);
-        if (shape->rank > 0)
-            zero = eddy__emit_op(p->e, "Fill", eddy__emit_shape(p->e, shape),
-                                 zero);
-        return eddy__place_import(p->places, zero, scope);
-    }
+    if (eddy__emit_has_shape(shape))
+        return eddy__place_import(p->places, make_known_zeros(p, dtype, shape),
+                                  scope);
     if (scope->is_base)
         return eddy__emit_op(p->e, "ZerosLike", eddy__primal_value(p, v));
     zero = eddy__place_import(p->places, scalar_zero(p, dtype), scope);
