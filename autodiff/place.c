@@ -143,8 +143,11 @@ eddy_output eddy__place_enter_branches(eddy__places *p, eddy_output value,
                                        uint32_t from, uint32_t to, bool forward)
 {
     uint32_t n = 0;
-    const uint32_t *list =
-        from == to ? NULL : eddy__place_list_branches(p, from, to, &n);
+    const uint32_t *list;
+
+    /* What is in a branch that `to` is not in stays in both. */
+    from = eddy__branch_around(&p->study->branches, from, to);
+    list = from == to ? NULL : eddy__place_list_branches(p, from, to, &n);
 
     for (uint32_t i = 0; i < n && p->e->core.status == EDDY_OK; i++)
         value = enter_branch(p, value, list[i], forward);

@@ -1,22 +1,37 @@
 /* Sums of the contributions to a gradient. */
 #include "autodiff/sums.h"
 
+/* Branches that are left one by one: each takes zeros and a Merge. */
+#define MOST_LEFT 16
+
+static bool is_far_within(const eddy__branches *b, uint32_t branch,
+                          uint32_t target)
+{
+    return b->branches[branch].depth - b->branches[target].depth > MOST_LEFT;
+}
+
 void eddy__sum_add(eddy__sums *s, eddy_output v, eddy_output gradient,
                    uint32_t branch)
 {
+    const eddy__branches *branches = &s->study->branches;
     const uint32_t target = eddy__study_branch(s->study, v);
+    const bool is_within = eddy__branch_is_within(branches, branch, target);
 
     if (s->e->core.status != EDDY_OK || !eddy__output_exists(gradient))
         return;
-    if (!eddy__branch_is_within(&s->study->branches, branch, target)) {
+    if (!is_within && !eddy__branch_implies(branches, branch, target)) {
         eddy__emit_fail(s->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, v.node,
                         "a gradient of it comes from a branch that is not "
                         "within its own");
         return;
     }
+    if (!is_within || is_far_within(branches, branch, target)) {
+        gradient = eddy__taken_leave(s, v, gradient, branch);
+        branch = target;
+    }
     while (branch != target && s->e->core.status == EDDY_OK) {
         gradient = eddy__sides_leave(s, v, gradient, branch);
-        branch = s->study->branches.branches[branch].outer;
+        branch = branches->branches[branch].outer;
     }
     eddy__contribution_add_whole(s, v, gradient);
 }

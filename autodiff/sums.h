@@ -28,6 +28,8 @@ typedef struct eddy__sums {
     eddy__places *places;
     eddy__primals *primals;
     eddy__contribution **contributions; /* a slot of the study */
+    eddy_output *taken;    /* a branch: was it taken?  NULL: none was asked */
+    eddy_output truths[2]; /* false and true, of the base frame */
 } eddy__sums;
 
 /* ---- contribution.c ---- */
@@ -62,6 +64,15 @@ eddy_output eddy__sides_merge(eddy__sums *s, eddy_output v, uint32_t any_side,
 
 /* A gradient of `v` that is live in `branch`, live in the one around it. */
 eddy_output eddy__sides_leave(eddy__sums *s, eddy_output v,
+                              eddy_output gradient, uint32_t branch);
+
+/* ---- taken.c ---- */
+
+/*
+ * A gradient of `v` that is live in `branch`, live in v's branch: it is zero
+ * where `branch` is not taken.  What runs in `branch` runs in v's too.
+ */
+eddy_output eddy__taken_leave(eddy__sums *s, eddy_output v,
                               eddy_output gradient, uint32_t branch);
 
 /* ---- list_sum.c ---- */

@@ -15,6 +15,9 @@
 /* Places where one predicate opens branches: so many are looked at. */
 #define MOST_OPENED 64
 
+/* Predicates of one branch that are led into another. */
+#define MOST_JOINED 64
+
 typedef struct finder {
     const eddy__flow *flow;
     eddy_analysis *analysis;
@@ -27,6 +30,7 @@ typedef struct finder {
      * and by first side the one before.
      */
     uint32_t *last_opened, *opened_before;
+    size_t capacity; /* of branches */
     /* Of the Merge that was met last with a branch: see cover. */
     eddy_node *covered_by, *counted_by;
     uint32_t *n_covered;
@@ -91,6 +95,30 @@ uint32_t eddy__branch_around(const eddy__branches *b, uint32_t x, uint32_t y)
         y = far ? b->jump[y] : b->branches[y].outer;
     }
     return x;
+}
+
+/* Is that side taken somewhere from `x` up to `end`? */
+static bool is_on_way(const eddy__branches *b, uint32_t x, uint32_t end,
+                      const eddy_branch_info *side)
+{
+    while (x != end &&
+           (b->branches[x].predicate.node != side->predicate.node ||
+            b->branches[x].predicate.index != side->predicate.index ||
+            b->branches[x].n_sides != side->n_sides ||
+            b->branches[x].side != side->side))
+        x = b->branches[x].outer;
+    return x != end;
+}
+
+bool eddy__branch_implies(const eddy__branches *b, uint32_t x, uint32_t y)
+{
+    const uint32_t common = eddy__branch_around(b, x, y);
+
+    if (b->branches[y].depth - b->branches[common].depth > MOST_JOINED)
+        return false;
+    while (y != common && is_on_way(b, x, common, &b->branches[y]))
+        y = b->branches[y].outer;
+    return y == common;
 }
 
 /* A branch in one at `outer`: the jumps double with the depth. */
@@ -161,6 +189,31 @@ static uint32_t find_certain(const finder *f, uint32_t branch,
     return 0;
 }
 
+/* The first of the sides of a predicate in `outer`, which may be new. */
+static uint32_t open_sides(finder *f, uint32_t outer, eddy_output predicate,
+                           uint32_t n_sides, uint32_t frame)
+{
+    uint32_t *slot = seek(f, outer, predicate, n_sides);
+    eddy__branches *b = f->b;
+
+    if (*slot != 0)
+        return *slot;
+    *slot = (uint32_t)b->n;
+    f->opened_before[b->n] = f->last_opened[predicate.node];
+    f->last_opened[predicate.node] = (uint32_t)b->n;
+    for (uint32_t i = 0; i < n_sides; i++) {
+        b->jump[b->n] = jump_of(b, outer);
+        b->branches[b->n++] =
+            (eddy_branch_info){.predicate = predicate,
+                               .side = i,
+                               .n_sides = n_sides,
+                               .outer = outer,
+                               .depth = b->branches[outer].depth + 1,
+                               .frame = frame};
+    }
+    return *slot;
+}
+
 /* The branches that the outputs of a Switch open. */
 static void add_sides(finder *f, eddy_node node)
 {
@@ -168,25 +221,10 @@ static void add_sides(finder *f, eddy_node node)
     const eddy_output predicate = find_predicate(f->flow, n->inputs[1]);
     eddy__branches *b = f->b;
     const uint32_t outer = b->of_node[node];
-    uint32_t *slot = seek(f, outer, predicate, n->n_outputs);
 
     b->certain[node] = find_certain(f, outer, predicate, n->n_outputs);
-    if (*slot == 0) {
-        *slot = (uint32_t)b->n;
-        f->opened_before[b->n] = f->last_opened[predicate.node];
-        f->last_opened[predicate.node] = (uint32_t)b->n;
-        for (uint32_t i = 0; i < n->n_outputs; i++) {
-            b->jump[b->n] = jump_of(b, outer);
-            b->branches[b->n++] =
-                (eddy_branch_info){.predicate = predicate,
-                                   .side = i,
-                                   .n_sides = n->n_outputs,
-                                   .outer = outer,
-                                   .depth = b->branches[outer].depth + 1,
-                                   .frame = f->analysis->node_frame[node]};
-        }
-    }
-    b->first_side[node] = *slot;
+    b->first_side[node] = open_sides(f, outer, predicate, n->n_outputs,
+                                     f->analysis->node_frame[node]);
 }
 
 /* ---- the branch of a node ---- */
@@ -233,6 +271,42 @@ static uint32_t input_branch(const finder *f, eddy_node node, size_t i)
         eddy__flow_node(flow, node)->inputs[i - flow->first_in[node]]);
 }
 
+/*
+ * The branch in which both are taken: in the deeper one the sides of the other
+ * from where they part.  0: neither is ever with the other, or that would take
+ * too many branches.
+ */
+static uint32_t join(finder *f, uint32_t x, uint32_t y)
+{
+    const eddy_branch_info *branches = f->b->branches;
+    uint32_t path[MOST_JOINED], n = 0, common;
+
+    if (branches[x].depth < branches[y].depth) {
+        const uint32_t deep = y;
+
+        y = x;
+        x = deep;
+    }
+    common = eddy__branch_around(f->b, x, y);
+    for (; y != common && n < MOST_JOINED; y = branches[y].outer)
+        path[n++] = y;
+    if (y != common)
+        return 0;
+    while (n > 0) {
+        const eddy_branch_info side = branches[path[--n]];
+        const uint32_t certain =
+            find_certain(f, x, side.predicate, side.n_sides);
+
+        if (certain == side.side + 1)
+            continue;
+        if (certain != 0 || side.n_sides > f->capacity - f->b->n)
+            return 0;
+        x = open_sides(f, x, side.predicate, side.n_sides, side.frame) +
+            side.side;
+    }
+    return x;
+}
+
 /* The innermost branch of all that a node waits for. */
 static uint32_t join_inputs(finder *f, eddy_node node)
 {
@@ -241,11 +315,17 @@ static uint32_t join_inputs(finder *f, eddy_node node)
     for (size_t i = f->flow->first_in[node]; i < f->flow->first_in[node + 1];
          i++) {
         const uint32_t branch = input_branch(f, node, i);
+        uint32_t joint;
 
-        if (eddy__branch_is_within(f->b, branch, deepest))
-            deepest = branch;
-        else if (!eddy__branch_is_within(f->b, deepest, branch))
+        if (eddy__branch_is_within(f->b, deepest, branch))
+            continue;
+        joint = eddy__branch_is_within(f->b, branch, deepest)
+                    ? branch
+                    : join(f, deepest, branch);
+        if (joint == 0)
             f->b->is_exact[node] = 0;
+        else
+            deepest = joint;
     }
     return deepest;
 }
@@ -350,8 +430,11 @@ static bool allocate(finder *f, eddy__arena *scratch)
     size_t n;
     const size_t n_switches = count_switches(f->flow, &n);
 
-    for (f->table_size = 2; f->table_size < 2 * n_switches;)
+    /* As many again, and more, for nodes that are in several branches. */
+    for (f->table_size = 2; f->table_size < 2 * (n_switches + n);)
         f->table_size *= 2;
+    n = n > 1 ? 3 * n : n;
+    f->capacity = n;
     if (n > UINT32_MAX)
         return false;
     b->of_node = eddy__arena_allocate_zeroed(arena, n_nodes, sizeof(uint32_t));

@@ -170,6 +170,91 @@ START_TEST(a_side_inside_itself_hands_the_gradient_on)
 }
 END_TEST
 
+/*
+ * y = x^2 * x^3 of two branches, so that it is there if both are taken; x
+ * itself goes where neither is, and a sum of three branches is in all of them.
+ */
+START_TEST(what_is_of_two_branches_leads_into_both)
+{
+    const bool both = _i == 3;
+    eddy_output x, dx;
+
+    start(0);
+    program_build(&p, _i & 1 ? "p bool=1\n" : "p bool=0\n");
+    program_build(&p, _i & 2 ? "q bool=1\n" : "q bool=0\n");
+    program_build(&p, "x float64=2\ns Switch x p\nt Switch x q\n"
+                      "a Mul s:1 s:1\nb Mul t:1 t:1\nc Mul b t:1\n"
+                      "y Mul a c\ni Switch y p\nz Mul i:1 t:1\n");
+    x = named("x");
+    dx = gradient(named("z"), x);
+    want(dx, both ? 6 * 32 : 0);
+    dx = gradient(dx, x);
+    if (both)
+        want(dx, 30 * 16);
+    finish();
+}
+END_TEST
+
+/* In every trip x becomes x^2 * x where the counter's parity and p allow it. */
+START_TEST(what_is_of_two_branches_of_a_loop_leads_into_both)
+{
+    eddy_output x, dx;
+
+    start(0);
+    program_build(&p, "p bool=1\nq bool=1\nx float64=1.5\n"
+                      "zero int32=0\none int32=1\nend int32=2\n"
+                      "ie Enter@w zero\nim Merge ie in\nle Enter@w! end\n"
+                      "oe Enter@w! one\npe Enter@w! p\nqe Enter@w! q\n"
+                      "l Less im le\nlc LoopCond l\nis Switch im lc\n"
+                      "ia AddV2 is:1 oe\nin NextIteration ia\n"
+                      "xe Enter@w x\nxm Merge xe xn\nxs Switch xm lc\n"
+                      "s Switch xs:1 pe\nt Switch xs:1 qe\n"
+                      "a Mul s:1 s:1\nm Mul a t:1\n"
+                      "xn NextIteration m\nxx Exit xs\n");
+    x = named("x");
+    dx = gradient(named("xx"), x);
+    want(dx, 9 * pow(1.5, 8));
+    want(gradient(dx, x), 72 * pow(1.5, 7));
+    finish();
+}
+END_TEST
+
+/* x is read at every depth of a nest that is deeper than is left one by one. */
+START_TEST(what_is_read_at_every_depth_sums_up)
+{
+    const int depth = 40;
+    char text[256];
+    eddy_output x, dx;
+
+    start(0);
+    program_build(&p, "x float64=1.01\na0 Identity x\n");
+    for (int i = 0; i < depth; i++) {
+        snprintf(text, sizeof text,
+                 "p%d bool=%d\ns%d Switch a%d p%d\na%d Mul s%d:1 x\n", i,
+                 _i == 0 || i < depth / 2, i, i, i, i + 1, i);
+        program_build(&p, text);
+    }
+    snprintf(text, sizeof text, "m%d Identity a%d\n", depth, depth);
+    program_build(&p, text);
+    for (int i = depth; i-- > 0;) {
+        snprintf(text, sizeof text, "m%d Merge s%d m%d\n", i, i, i + 1);
+        program_build(&p, text);
+    }
+    x = named("x");
+    dx = gradient(named("m0"), x);
+    if (_i == 0)
+        want(dx, (depth + 1) * pow(1.01, depth));
+    else
+        want(dx, (depth / 2 + 1) * pow(1.01, depth / 2));
+    dx = gradient(dx, x);
+    if (_i == 0)
+        want(dx, (depth + 1) * depth * pow(1.01, depth - 1));
+    else
+        want(dx, (depth / 2 + 1) * (depth / 2) * pow(1.01, depth / 2 - 1));
+    finish();
+}
+END_TEST
+
 START_TEST(nothing_leads_to_a_gradient)
 {
     const eddy_gradient_options zeros = {.size = sizeof zeros,
@@ -655,6 +740,9 @@ TCase *gradients_tests(void)
     tcase_add_test(tcase, a_value_of_one_side_of_a_branch);
     tcase_add_loop_test(tcase, a_side_inside_itself_hands_the_gradient_on, 0,
                         2);
+    tcase_add_loop_test(tcase, what_is_of_two_branches_leads_into_both, 0, 4);
+    tcase_add_test(tcase, what_is_of_two_branches_of_a_loop_leads_into_both);
+    tcase_add_loop_test(tcase, what_is_read_at_every_depth_sums_up, 0, 2);
     tcase_add_test(tcase, nothing_leads_to_a_gradient);
     tcase_add_test(tcase, a_loop_without_back_prop_is_a_constant);
     tcase_add_loop_test(tcase, counters_need_no_tape, 0,

@@ -194,7 +194,7 @@ START_TEST(a_merge_of_many_closes_several)
 }
 END_TEST
 
-START_TEST(a_node_of_two_branches_is_not_exact)
+START_TEST(a_node_of_two_branches_is_in_both)
 {
     build("p ?bool\nq ?bool\nx ?int64\n"
           "a Switch x p\n"
@@ -203,8 +203,8 @@ START_TEST(a_node_of_two_branches_is_not_exact)
           "next Neg both\n"
           "trigger ControlTrigger ^both\n"
           "free Neg x ^trigger\n");
-    want("both p:1?");
-    want("next p:1?");
+    want("both p:1/q:1");
+    want("next p:1/q:1");
     want("trigger -");
     want("free -");
 }
@@ -529,7 +529,7 @@ TCase *branches_tests(void)
     tcase_add_test(tc, a_side_inside_itself_is_no_branch);
     tcase_add_test(tc, a_case_by_index_has_as_many_sides);
     tcase_add_test(tc, a_merge_of_many_closes_several);
-    tcase_add_test(tc, a_node_of_two_branches_is_not_exact);
+    tcase_add_test(tc, a_node_of_two_branches_is_in_both);
     tcase_add_test(tc, a_merge_of_two_predicates_is_not_exact);
     tcase_add_test(tc, a_control_edge_of_a_switch_is_of_neither_side);
     tcase_add_test(tc, a_merge_of_one_stays_inside);
