@@ -12,12 +12,15 @@ enum {
     IN_FRAME = 0,
     IN_FORWARD_FRAME = 1,
     IN_BRANCH = 2,
-    IN_FORWARD_BRANCH = 3
+    IN_FORWARD_BRANCH = 3,
+    /* In a branch and all around it, where it may have come from far. */
+    WITHIN_BRANCH = 4,
+    WITHIN_FORWARD_BRANCH = 5
 };
 
 static uint64_t tag_of(uint32_t place, uint64_t kind)
 {
-    return (uint64_t)place << 2 | kind;
+    return (uint64_t)place << 3 | kind;
 }
 
 /* ---- the scopes ---- */
@@ -142,15 +145,29 @@ static eddy_output enter_branch(eddy__places *p, eddy_output value,
 eddy_output eddy__place_enter_branches(eddy__places *p, eddy_output value,
                                        uint32_t from, uint32_t to, bool forward)
 {
-    uint32_t n = 0;
+    const uint64_t kind = forward ? WITHIN_FORWARD_BRANCH : WITHIN_BRANCH;
+    const eddy_output whole = value;
+    uint32_t n = 0, at = to;
     const uint32_t *list;
 
     /* What is in a branch that `to` is not in stays in both. */
     from = eddy__branch_around(&p->study->branches, from, to);
-    list = from == to ? NULL : eddy__place_list_branches(p, from, to, &n);
+    for (; at != from; at = p->study->branches.branches[at].outer) {
+        const eddy_output found =
+            eddy__output_map_find(&p->imported, whole, tag_of(at, kind));
 
-    for (uint32_t i = 0; i < n && p->e->core.status == EDDY_OK; i++)
+        if (eddy__output_exists(found)) {
+            value = found;
+            break;
+        }
+    }
+    list = at == to ? NULL : eddy__place_list_branches(p, at, to, &n);
+
+    for (uint32_t i = 0; i < n && p->e->core.status == EDDY_OK; i++) {
         value = enter_branch(p, value, list[i], forward);
+        eddy__emit_keep(p->e, &p->imported, whole, tag_of(list[i], kind),
+                        value);
+    }
     return p->e->core.status == EDDY_OK ? value : EDDY__NO_OUTPUT;
 }
 

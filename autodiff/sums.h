@@ -21,6 +21,12 @@ typedef struct eddy__contribution {
     struct eddy__contribution *last; /* of the list, kept by its first one */
 } eddy__contribution;
 
+/* Of a branch, in the scope of its frame; see taken.c. */
+typedef struct eddy__taken {
+    eddy_output is_taken;  /* a bool that is live in branch 0 */
+    eddy_output truths[2]; /* false and true, live in the branch */
+} eddy__taken;
+
 typedef struct eddy__sums {
     eddy__gradient_emitter *e;
     const eddy__study *study;
@@ -28,7 +34,7 @@ typedef struct eddy__sums {
     eddy__places *places;
     eddy__primals *primals;
     eddy__contribution **contributions; /* a slot of the study */
-    eddy_output *taken;    /* a branch: was it taken?  NULL: none was asked */
+    eddy__taken *taken;    /* a branch; NULL: of none it was asked */
     eddy_output truths[2]; /* false and true, of the base frame */
 } eddy__sums;
 

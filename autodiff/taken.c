@@ -32,7 +32,16 @@ static eddy_output truth(eddy__sums *s, bool value, uint32_t frame)
                               &s->places->scopes[frame]);
 }
 
-/* Is that side taken?  Live in the branch around it. */
+/* The same, live in a branch for which this has been made, or in 0. */
+static eddy_output truth_in(eddy__sums *s, bool value, uint32_t branch,
+                            uint32_t frame)
+{
+    return branch == 0 ? truth(s, value, frame)
+                       : s->taken[branch].truths[value];
+}
+
+/* Leads both into the branch, and asks whether it is taken in what is around.
+ */
 static eddy_output ask_side(eddy__sums *s, uint32_t branch)
 {
     const eddy_branch_info *b = &s->study->branches.branches[branch];
@@ -43,9 +52,14 @@ static eddy_output ask_side(eddy__sums *s, uint32_t branch)
 
     for (uint32_t i = 0; sides && i < b->n_sides; i++)
         sides[i] = eddy__primal_guard(
-            s->primals, truth(s, i == b->side, b->frame), 0, first + i);
+            s->primals, truth_in(s, i == b->side, b->outer, b->frame), b->outer,
+            first + i);
     if (!sides)
         return EDDY__NO_OUTPUT;
+    for (int value = 0; value < 2; value++)
+        s->taken[branch].truths[value] = eddy__primal_guard(
+            s->primals, truth_in(s, value, b->outer, b->frame), b->outer,
+            branch);
     return eddy__emit_spec(s->e, &(eddy_node_spec){.op = "Merge",
                                                    .inputs = sides,
                                                    .n_inputs = b->n_sides,
@@ -57,30 +71,30 @@ static eddy_output ask_side(eddy__sums *s, uint32_t branch)
 static void make(eddy__sums *s, uint32_t branch)
 {
     const eddy_branch_info *b = &s->study->branches.branches[branch];
-    eddy_output taken = ask_side(s, branch), otherwise;
+    eddy_output is_taken = ask_side(s, branch), otherwise;
 
     if (b->outer != 0) {
         otherwise = eddy__emit_op(s->e, "Switch", truth(s, false, b->frame),
-                                  s->taken[b->outer]);
-        taken = merge_two(s, taken, otherwise);
+                                  s->taken[b->outer].is_taken);
+        is_taken = merge_two(s, is_taken, otherwise);
     }
-    s->taken[branch] = taken;
+    s->taken[branch].is_taken = is_taken;
 }
 
-static eddy_output is_taken(eddy__sums *s, uint32_t branch)
+static eddy_output find_taken(eddy__sums *s, uint32_t branch)
 {
     const eddy_branch_info *branches = s->study->branches.branches;
     uint32_t from = branch, n = 0;
     const uint32_t *list;
 
-    while (from != 0 && !eddy__output_exists(s->taken[from]))
+    while (from != 0 && !eddy__output_exists(s->taken[from].is_taken))
         from = branches[from].outer;
     list = from == branch
                ? NULL
                : eddy__place_list_branches(s->places, from, branch, &n);
     for (uint32_t i = 0; list && i < n && s->e->core.status == EDDY_OK; i++)
         make(s, list[i]);
-    return s->taken[branch];
+    return s->taken[branch].is_taken;
 }
 
 eddy_output eddy__taken_leave(eddy__sums *s, eddy_output v,
@@ -94,12 +108,12 @@ eddy_output eddy__taken_leave(eddy__sums *s, eddy_output v,
         s->taken =
             eddy__emit_room(s->e, s->study->branches.n, sizeof *s->taken);
         for (size_t i = 0; s->taken && i < s->study->branches.n; i++)
-            s->taken[i] = EDDY__NO_OUTPUT;
+            s->taken[i].is_taken = EDDY__NO_OUTPUT;
     }
     if (!s->taken)
         return EDDY__NO_OUTPUT;
     zeros = eddy__zeros_like(s->primals, v, &from);
-    taken = is_taken(s, branch);
+    taken = find_taken(s, branch);
     if (target != 0) {
         zeros = eddy__primal_guard(s->primals, zeros, from, target);
         taken = eddy__primal_guard(s->primals, taken, 0, target);

@@ -118,9 +118,9 @@ EDDY_API uint32_t eddy_analysis_output_branch(const eddy_analysis *analysis,
 
 /*
  * Is the node live exactly when its branch is taken?  False where Switches and
- * Merges are not nested, so that a node depends on two branches of which
- * neither is within the other, or on some sides of a predicate and not others:
- * it is then dead in some runs of its branch.
+ * Merges are not nested, so that a Merge is live on some sides of a predicate
+ * and not on others, or a node depends on very many branches at once: it is
+ * then dead in some runs of its branch.
  */
 EDDY_API bool eddy_analysis_is_exact(const eddy_analysis *analysis,
                                      eddy_node node);
