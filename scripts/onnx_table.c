@@ -64,7 +64,7 @@ int main(void)
         rows[n] = eddy__onnx_row_at(n);
         n++;
     }
-    qsort(rows, n, sizeof *rows, compare);
+    qsort(rows, n, sizeof rows[0], compare);
     for (size_t i = 0; i < n; i++)
         n_names += i == 0 || strcmp(rows[i]->name, rows[i - 1]->name) != 0;
     printf("# Operators of ONNX\n\n"

@@ -235,47 +235,51 @@ static void emit_qlinear_conv(eddy__onnx_op *op)
 
 /* ---- ConvTranspose, Col2Im ---- */
 
-/*
- * Axes `windows` and `elements` of `x` become one, where the first was: each
- * element is added to what stands at its place.
- */
-static eddy_output overlapped(eddy__onnx_op *op, eddy_output x, size_t rank,
-                              size_t windows, size_t elements,
-                              const eddy__onnx_windows *w, size_t i,
-                              eddy__onnx_size length)
-{
-    int64_t perm[EDDY_MAX_RANK], back[EDDY_MAX_RANK];
-    const eddy_output first =
-        OP("Mul", eddy__onnx_count(op, SIZED(DIM(x, (int64_t)windows))),
-           INT64(w->stride[i]));
-    const eddy_output within =
-        OP("Mul", eddy__onnx_count(op, SIZED(w->kernel[i])),
-           INT64(w->dilation[i]));
-    const eddy_output at =
-        OP("AddV2", OP("ExpandDims", first, INT32(1)), within);
-    const size_t place = elements < windows ? windows - 1 : windows;
-    size_t n = 2;
-
-    perm[0] = (int64_t)windows;
-    perm[1] = (int64_t)elements;
-    for (size_t axis = 0; axis < rank; axis++)
-        if (axis != windows && axis != elements)
-            perm[n++] = (int64_t)axis;
-    for (size_t axis = 0; axis + 1 < rank; axis++)
-        back[axis] = axis == place  ? 0
-                     : axis < place ? (int64_t)axis + 1
-                                    : (int64_t)axis;
-    x = eddy__onnx_transpose(op, x, perm, rank);
-    x = OP("UnsortedSegmentSum", x, at, SIZED(length));
-    return eddy__onnx_transpose(op, x, back, rank - 1);
-}
-
 /* How long an axis is on which all windows stand in full. */
 static eddy__onnx_size full_length(eddy__onnx_op *op,
                                    const eddy__onnx_windows *w, size_t i)
 {
     return PLUS(TIMES(MINUS(w->in[i], FIXED(1)), FIXED(w->stride[i])),
                 eddy__onnx_reach(op, w, i));
+}
+
+/* Two axes of a tensor: windows, and the elements of each. */
+typedef struct overlap {
+    size_t rank, windows, elements;
+} overlap;
+
+/*
+ * The two axes of `x` become one, where the windows were: each
+ * element is added to what stands at its place.
+ */
+static eddy_output overlapped(eddy__onnx_op *op, eddy_output x, overlap axes,
+                              const eddy__onnx_windows *w, size_t i)
+{
+    int64_t perm[EDDY_MAX_RANK], back[EDDY_MAX_RANK];
+    const eddy_output first =
+        OP("Mul", eddy__onnx_count(op, SIZED(DIM(x, (int64_t)axes.windows))),
+           INT64(w->stride[i]));
+    const eddy_output within =
+        OP("Mul", eddy__onnx_count(op, SIZED(w->kernel[i])),
+           INT64(w->dilation[i]));
+    const eddy_output at =
+        OP("AddV2", OP("ExpandDims", first, INT32(1)), within);
+    const size_t place =
+        axes.elements < axes.windows ? axes.windows - 1 : axes.windows;
+    size_t n = 2;
+
+    perm[0] = (int64_t)axes.windows;
+    perm[1] = (int64_t)axes.elements;
+    for (size_t axis = 0; axis < axes.rank; axis++)
+        if (axis != axes.windows && axis != axes.elements)
+            perm[n++] = (int64_t)axis;
+    for (size_t axis = 0; axis + 1 < axes.rank; axis++)
+        back[axis] = axis == place  ? 0
+                     : axis < place ? (int64_t)axis + 1
+                                    : (int64_t)axis;
+    x = eddy__onnx_transpose(op, x, perm, axes.rank);
+    x = OP("UnsortedSegmentSum", x, at, SIZED(full_length(op, w, i)));
+    return eddy__onnx_transpose(op, x, back, axes.rank - 1);
 }
 
 static eddy_output spread_image(eddy__onnx_op *op, const image *im,
@@ -323,7 +327,7 @@ static eddy_output spread_all(eddy__onnx_op *op, eddy_output x,
                      sides);
     y = OP("Reshape", y,
            SIZES(n, w->in[0], channels, w->kernel[0], sides[0], sides[1]));
-    y = overlapped(op, y, 6, 1, 3, w, 0, full_length(op, w, 0));
+    y = overlapped(op, y, (overlap){6, 1, 3}, w, 0);
     return eddy__onnx_transpose(op, y, (const int64_t[]){0, 2, 1, 3, 4}, 5);
 }
 
@@ -333,11 +337,13 @@ static bool read_result(eddy__onnx_op *op, eddy__onnx_windows *w)
     const char *auto_pad = eddy__onnx_text(op, "auto_pad", "NOTSET");
     eddy__onnx_ints want = {0}, more = {0};
     const bool has_shape = eddy__onnx_ints_of(op, "output_shape", &want);
-    const bool is_same = auto_pad && strncmp(auto_pad, "SAME", 4) == 0;
+    bool is_same, is_lower;
 
     eddy__onnx_ints_of(op, "output_padding", &more);
-    if (!eddy__onnx_ok(op))
+    if (!auto_pad || !eddy__onnx_ok(op))
         return false;
+    is_same = strncmp(auto_pad, "SAME", 4) == 0;
+    is_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
     if ((has_shape && want.n != w->n) || (more.n != 0 && more.n != w->n)) {
         eddy__onnx_fail(op, EDDY_E_ATTR_VALUE,
                         "output_shape or output_padding is not of %zu axes",
@@ -357,8 +363,7 @@ static bool read_result(eddy__onnx_op *op, eddy__onnx_windows *w)
                               : TIMES(w->in[i], FIXED(w->stride[i]));
         cut = eddy__onnx_larger(op, MINUS(all, w->out[i]), FIXED(0));
         half = OVER(cut, FIXED(2));
-        w->before[i] =
-            strcmp(auto_pad, "SAME_LOWER") == 0 ? MINUS(cut, half) : half;
+        w->before[i] = is_lower ? MINUS(cut, half) : half;
     }
     return true;
 }
@@ -503,8 +508,7 @@ static void emit_col2im(eddy__onnx_op *op)
         const size_t rank = w.n + 3 + i, elements = 2 + i;
         const size_t windows = rank - (w.n - i);
 
-        y = overlapped(op, y, rank, windows, elements, &w, i,
-                       full_length(op, &w, i));
+        y = overlapped(op, y, (overlap){rank, windows, elements}, &w, i);
     }
     GIVE(0, trimmed(op, y, &w));
 }

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define MOST_SIZES ((size_t)EDDY_MAX_RANK * 2)
+
 bool eddy__onnx_is_float(eddy_dtype dtype)
 {
     return dtype == EDDY_FLOAT16 || dtype == EDDY_BFLOAT16 ||
@@ -94,11 +96,11 @@ eddy_output eddy__onnx_sized(eddy__onnx_op *op, eddy__onnx_size size)
 eddy_output eddy__onnx_sizes(eddy__onnx_op *op, const eddy__onnx_size *sizes,
                              size_t n)
 {
-    eddy_output at[EDDY_MAX_RANK * 2];
-    int64_t values[EDDY_MAX_RANK * 2];
+    eddy_output at[MOST_SIZES];
+    int64_t values[MOST_SIZES];
     bool is_known = true;
 
-    if (n > EDDY_MAX_RANK * 2) {
+    if (n > MOST_SIZES) {
         eddy__onnx_refuse(op, "%zu dimensions", n);
         return EDDY__NO_OUTPUT;
     }

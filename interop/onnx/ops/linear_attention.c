@@ -49,15 +49,16 @@ static eddy_status step(eddy_graph *graph, void *user,
     eddy__onnx_op *op = r->op;
     const eddy_output q = inputs[1], k = inputs[2];
     eddy_output state = inputs[0], v = inputs[3], shared;
-    size_t next = 4;
+    const eddy_output decay = inputs[4];
+    const eddy_output beta = inputs[r->decays ? 5 : 4];
 
     (void)graph;
     (void)n;
     (void)err;
     if (r->decays)
-        state = OP("Mul", state, column(op, OP("Exp", inputs[next++])));
+        state = OP("Mul", state, column(op, OP("Exp", decay)));
     if (r->corrects)
-        v = OP("Mul", OP("Sub", v, looked_up(op, k, state)), inputs[next]);
+        v = OP("Mul", OP("Sub", v, looked_up(op, k, state)), beta);
     out[0] = OP("AddV2", state, OP("Mul", column(op, k), row(op, v)));
     /* [batch, heads, group, d_k]: the queries of a head are rows. */
     shared =

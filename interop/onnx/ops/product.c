@@ -145,26 +145,26 @@ static bool without_blanks(eddy__onnx_op *op, const char *text, char *to,
 /* Without an arrow the result has what occurs once, in order of letters. */
 static void add_result(char *equation, size_t n)
 {
-    char result[64];
-    size_t at = 0;
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz";
+    const size_t length = strlen(equation);
+    char result[sizeof "->..." + sizeof letters] = "->";
+    size_t at = 2;
 
     if (strstr(equation, "->"))
         return;
     if (strstr(equation, "..."))
         for (int i = 0; i < 3; i++)
             result[at++] = '.';
-    for (char letter = 'A'; letter <= 'z'; letter++) {
-        const char *first = strchr(equation, letter);
-        const bool is_letter = letter <= 'Z' || letter >= 'a';
+    for (const char *letter = letters; *letter; letter++) {
+        const char *first = strchr(equation, *letter);
 
-        if (is_letter && first && !strchr(first + 1, letter) &&
-            at + 1 < sizeof result)
-            result[at++] = letter;
+        if (first && !strchr(first + 1, *letter))
+            result[at++] = *letter;
     }
-    result[at] = '\0';
-    if (strlen(equation) + 2 + at + 1 <= n) {
-        strcat(equation, "->");
-        strcat(equation, result);
+    if (length + at < n) {
+        memcpy(equation + length, result, at);
+        equation[length + at] = '\0';
     }
 }
 
