@@ -15,10 +15,14 @@
 
 #define MOST_ROWS 1024
 
+typedef struct line {
+    const eddy__onnx_row *row;
+} line;
+
 static int compare(const void *a, const void *b)
 {
-    const eddy__onnx_row *x = *(const eddy__onnx_row *const *)a;
-    const eddy__onnx_row *y = *(const eddy__onnx_row *const *)b;
+    const eddy__onnx_row *x = ((const line *)a)->row;
+    const eddy__onnx_row *y = ((const line *)b)->row;
     const int order = strcmp(x->name, y->name);
 
     return order != 0 ? order : (int)x->first - (int)y->first;
@@ -53,7 +57,7 @@ static void put_row(const eddy__onnx_row *row, bool is_again)
 
 int main(void)
 {
-    static const eddy__onnx_row *rows[MOST_ROWS];
+    static line lines[MOST_ROWS];
     size_t n = 0, n_names = 0;
 
     while (eddy__onnx_row_at(n)) {
@@ -61,12 +65,13 @@ int main(void)
             fprintf(stderr, "onnx_table: more than %d rows\n", MOST_ROWS);
             return EXIT_FAILURE;
         }
-        rows[n] = eddy__onnx_row_at(n);
+        lines[n].row = eddy__onnx_row_at(n);
         n++;
     }
-    qsort(rows, n, sizeof rows[0], compare);
+    qsort(lines, n, sizeof lines[0], compare);
     for (size_t i = 0; i < n; i++)
-        n_names += i == 0 || strcmp(rows[i]->name, rows[i - 1]->name) != 0;
+        n_names +=
+            i == 0 || strcmp(lines[i].row->name, lines[i - 1].row->name) != 0;
     printf("# Operators of ONNX\n\n"
            "`make docs` writes this page from the tables of "
            "interop/onnx/ops: change those, not this.\n\n"
@@ -77,7 +82,7 @@ int main(void)
            "| operator | opsets | inputs | outputs |\n|---|---|---|---|\n",
            n_names, EDDY__ONNX_NEWEST);
     for (size_t i = 0; i < n; i++)
-        put_row(rows[i],
-                i > 0 && strcmp(rows[i]->name, rows[i - 1]->name) == 0);
+        put_row(lines[i].row, i > 0 && strcmp(lines[i].row->name,
+                                              lines[i - 1].row->name) == 0);
     return ferror(stdout) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

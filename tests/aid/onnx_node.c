@@ -242,8 +242,9 @@ static eddy_tensor *run(program *p, const onnx_node *node,
     ck_assert_uint_eq(n, options.n_feeds);
     status = eddy_plan_create(eddy_onnx_model_graph(model), &options, &plan,
                               &p->err);
-    if (status == EDDY_OK)
-        status = eddy_plan_run(plan, NULL, tensors, &got, &p->err);
+    if (status == EDDY_OK &&
+        eddy_plan_run(plan, NULL, tensors, &got, &p->err) != EDDY_OK)
+        got = NULL;
     eddy_plan_release(plan);
     for (size_t i = 0; i < n; i++)
         eddy_tensor_release(tensors[i]);
