@@ -59,6 +59,7 @@
     X(random)                                                                  \
     X(random_choice)                                                           \
     X(reduce)                                                                  \
+    X(resize)                                                                  \
     X(save)                                                                    \
     X(scan)                                                                    \
     X(segment)                                                                 \
@@ -66,6 +67,7 @@
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(softmax)                                                                 \
+    X(sparse_segment)                                                          \
     X(stack)                                                                   \
     X(stitch)                                                                  \
     X(string_format)                                                           \

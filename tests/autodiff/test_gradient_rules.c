@@ -497,6 +497,14 @@ static const char *const programs[] = {
     "b DepthToSpace t block_size=2 data_format='NCHW'\ny Mul b b\n",
     "y Digamma x\n",
     "n float64[3]=1,2,3\ny Polygamma n x\n",
+    "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nq Mul x x\n"
+    "y SparseSegmentSum q i s\n",
+    "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nq Mul x x\n"
+    "y SparseSegmentMean q i s\n",
+    "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nn int32=4\nq Mul x x\n"
+    "y SparseSegmentSqrtNWithNumSegments q i s n\n",
+    "t int32[4]=1,2,3,1\nr Reshape x t\nn int32[2]=3,5\nq Mul r r\n"
+    "y ResizeNearestNeighbor q n\n",
     "n int32[1]=3\nq Mul x x\nf RFFT q n Tcomplex=complex128\n"
     "a Real f Tout=float64\nb Imag f Tout=float64\ny Mul a b\n",
     "n int32[2]=2,2\nf RFFT2D x n Tcomplex=complex128\ng FFT f\n"

@@ -1,0 +1,118 @@
+/*
+ * Images that are resized, and rows that are picked and summed: linear in what
+ * they take, so an op and that of its gradient are each other's gradients.
+ */
+#include "autodiff/rule.h"
+
+/* ---- resizing ---- */
+
+/* The op with the node's modes. */
+static eddy_output resize(eddy_gradient *g, const char *op, eddy_output a,
+                          eddy_output b)
+{
+    static const char *const names[] = {"align_corners", "half_pixel_centers"};
+    eddy_attr attrs[2];
+    const size_t n = eddy__rule_attrs(g, names, 2, attrs);
+
+    return eddy_gradient_add(g, op, (const eddy_output[]){a, b}, 2, attrs, n);
+}
+
+/* The rows and columns of input `i`. */
+static eddy_output size_of(eddy_gradient *g, uint32_t i)
+{
+    const eddy_output shape = eddy_gradient_shape_of(g, i);
+
+    return OP("Slice", shape, INTS(1), INTS(2));
+}
+
+eddy_status eddy__grad_resize_nearest(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, resize(g, "ResizeNearestNeighborGrad", DY(0), size_of(g, 0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_resize_nearest_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, resize(g, "ResizeNearestNeighbor", DY(0), size_of(g, 0)));
+    return EDDY_OK;
+}
+
+/* To float32 from any dtype; an integer has no gradient. */
+eddy_status eddy__grad_resize_bilinear(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, resize(g, "ResizeBilinearGrad", DY(0), X(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_resize_bilinear_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, resize(g, "ResizeBilinear", DY(0), size_of(g, 0)));
+    return EDDY_OK;
+}
+
+/* ---- picked rows ---- */
+
+static eddy_output rows_of(eddy_gradient *g)
+{
+    return eddy__rule_element(g, eddy_gradient_shape_of(g, 0), INT(0));
+}
+
+#define PICKED(rule, name)                                                     \
+    eddy_status eddy__grad_sparse_segment_##rule(eddy_gradient *g)             \
+    {                                                                          \
+        if (WANTS(0))                                                          \
+            DX(0, OP("SparseSegment" name "Grad", DY(0), X(1), X(2),           \
+                     rows_of(g)));                                             \
+        return EDDY_OK;                                                        \
+    }
+
+PICKED(sum, "Sum")
+PICKED(mean, "Mean")
+PICKED(root, "SqrtN")
+
+/*
+ * Back: each picked row of what is given, by the root of its segment's count or
+ * the count, to the row of its segment.  The ids may be in any order here.
+ */
+static eddy_status back(eddy_gradient *g, const char *by_count)
+{
+    eddy_output sum, ones, n, shape;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    sum = OP("UnsortedSegmentSum", OP("GatherV2", DY(0), X(1), INT(0)), X(2),
+             rows_of(g));
+    if (by_count) {
+        ones = OP("Fill", OP("Shape", X(2)), NUMBER(0, 1.0));
+        n = OP("Maximum", OP("UnsortedSegmentSum", ones, X(2), rows_of(g)),
+               NUMBER(0, 1.0));
+        shape = CONCAT(
+            OP("Reshape", rows_of(g), INTS(1)),
+            OP("Fill",
+               OP("Reshape", OP("Sub", OP("Rank", sum), INT(1)), INTS(1)),
+               INT(1)));
+        sum = OP("RealDiv", sum,
+                 OP("Reshape", *by_count == 'S' ? OP("Sqrt", n) : n, shape));
+    }
+    DX(0, sum);
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_sparse_segment_sum_grad(eddy_gradient *g)
+{
+    return back(g, NULL);
+}
+
+eddy_status eddy__grad_sparse_segment_mean_grad(eddy_gradient *g)
+{
+    return back(g, "Mean");
+}
+
+eddy_status eddy__grad_sparse_segment_root_grad(eddy_gradient *g)
+{
+    return back(g, "SqrtN");
+}
