@@ -249,7 +249,7 @@ static eddy_status want_images(eddy_kernel *k, uint32_t i)
 
     if (of->rank == 4)
         return EDDY_OK;
-    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                        "images must have four dimensions, but they have shape "
                        "%s",
                        eddy__shape_print(of).text);
