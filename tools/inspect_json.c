@@ -94,15 +94,14 @@ static json_t *count_ops(writer *w)
     return ops;
 }
 
-static json_t *list_unknown(writer *w, const eddy_context *ctx,
-                            const json_t *ops)
+static json_t *list_unknown(writer *w, const eddy_context *ctx, json_t *ops)
 {
     json_t *unknown = json_array();
     eddy_op_info info;
     const char *op;
     json_t *n;
 
-    json_object_foreach((json_t *)(uintptr_t)ops, op, n)
+    json_object_foreach(ops, op, n)
     {
         if (!eddy_op_find(ctx, op, &info))
             append(w, unknown, text(op));

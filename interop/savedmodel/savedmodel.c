@@ -186,25 +186,19 @@ static eddy_status read_saver(const reader *r, const char *path)
 
 /* ---- the whole ---- */
 
-static eddy_status find_graph(const Eddy__Saved__SavedModel *saved,
-                              const char *tag,
-                              const Eddy__Saved__MetaGraphDef **out_meta,
-                              eddy_error *err)
+/* The graph with that tag; NULL if there is none. */
+static const Eddy__Saved__MetaGraphDef *
+find_graph(const Eddy__Saved__SavedModel *saved, const char *tag)
 {
     for (size_t i = 0; i < saved->n_meta_graphs; i++) {
         const Eddy__Saved__MetaGraphDef__MetaInfoDef *info =
             saved->meta_graphs[i]->meta_info_def;
 
         for (size_t k = 0; info && k < info->n_tags; k++)
-            if (strcmp(info->tags[k], tag) == 0) {
-                *out_meta = saved->meta_graphs[i];
-                return EDDY_OK;
-            }
+            if (strcmp(info->tags[k], tag) == 0)
+                return saved->meta_graphs[i];
     }
-    return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
-                      "none of the %zu graphs of the SavedModel has the tag "
-                      "'%.100s'",
-                      saved->n_meta_graphs, tag);
+    return NULL;
 }
 
 static eddy_status read_meta(reader *r, const char *path,
@@ -227,6 +221,7 @@ static eddy_status read_file(eddy_savedmodel *model, const char *path,
                              const eddy_savedmodel_options *options,
                              eddy_error *err)
 {
+    const char *tag = options->tag ? options->tag : "serve";
     reader r = {.model = model, .err = err};
     uint64_t max = options->max_bytes;
     const Eddy__Saved__SavedModel *saved;
@@ -241,13 +236,17 @@ static eddy_status read_file(eddy_savedmodel *model, const char *path,
     eddy__scratch_init(&scratch, &model->ctx->allocator, max);
     saved = eddy__saved__saved_model__unpack(&scratch.protobuf, message.length,
                                              message.bytes);
-    if (!saved)
-        status = eddy__scratch_fail(&scratch, err);
-    else
-        status = find_graph(saved, options->tag ? options->tag : "serve",
-                            &r.meta, err);
-    if (status == EDDY_OK)
+    if (saved)
+        r.meta = find_graph(saved, tag);
+    if (r.meta)
         status = read_meta(&r, path, options);
+    else if (saved)
+        status = eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
+                            "none of the %zu graphs of the SavedModel has the "
+                            "tag '%.100s'",
+                            saved->n_meta_graphs, tag);
+    else
+        status = eddy__scratch_fail(&scratch, err);
     eddy__scratch_deinit(&scratch);
     return status;
 }
