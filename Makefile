@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One Makefile for the whole tree.
 #
 #   make               build/eddy, build/libeddy.a, build/libeddy.so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles eddy._eddy: all functions of the public headers, and python/glue.c.
 
 EDDY_INCLUDE is the folder of eddy.h and EDDY_LIBRARY that of libeddy.so; both

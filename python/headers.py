@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes of the public headers what cffi reads, without changing a word of them.
 
 The compiler's preprocessor does the work: the headers are read with their marks

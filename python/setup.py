@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wheel of eddy: the module, and the library that it is linked with.
 
 `make wheel` builds both and calls this; the version is that of the headers.

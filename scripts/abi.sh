@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What programs that are linked with the library see of it.
 #
 #   scripts/abi.sh compare LIBRARY   fails where it differs from abi/libeddy.abi

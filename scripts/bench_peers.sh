@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Measures eddy beside TensorFlow and ONNX Runtime on the same programs.
 #
 #   scripts/bench_peers.sh [--json] [--cpu] [--rounds N]

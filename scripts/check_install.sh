@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs eddy into a scratch folder and uses it as a stranger would: with
 # pkg-config alone, as C11, against the shared and against the static library.
 set -eu

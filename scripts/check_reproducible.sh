@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds the last commit twice, in two folders whose names differ in length,
 # and compares what came out byte by byte.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Holds two builds of the command against each other on the recorded cases, for
 # changes that must not change what eddy does.
 #

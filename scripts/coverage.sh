@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Which lines and branches the tests reach: the Check runner, the recorded cases
 # with 0 and 4 workers, and failing allocations, in the build that counts.
 # Leaves build/coverage/report/index.html, and prints a line a folder and the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Shows loops and branches at work, first through the C API, then the same
 # graphs through the command.  `make demo` calls it.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs what eddy is built from, through apt, and only what is missing:
 # when nothing is, no package list is fetched and the network is not touched.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Draws what the examples build: docs/control_flow/NAME.svg from the graph that
 # the example NAME saves, for the builder and for every page NAME.md there, and
 # docs/autodiff.svg from that of the example gradient.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs each fuzzer of FUZZERS for SECONDS_EACH seconds of processor time, from
 # the recorded graphs and tests/campaign/seeds; ONLY=npy runs fuzz_npy alone.
 # What a fuzzer learns is kept in build/fuzz/corpus, so that a later run goes on

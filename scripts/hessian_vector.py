@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs a saved Hessian-vector product many times in TensorFlow.
 
 usage: hessian_vector.py GRAPH.pb Y PRODUCT [RUNS]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs a saved Hessian-vector product, through a TensorArray that grows, in
 # TensorFlow: an order that the graph does not have shows there in some runs.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fails if a file includes what its folder may not.  The table is the one of
 # the design: a folder may include itself, the public headers, and what its
 # row names.  Folders without a row (tests, benchmarks) are free.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Static checks: layers, format, headers alone, clang-tidy.  All of them run,
 # whatever the first ones find.  `make lint` sets CC and FLAGS; FILES limits
 # format and clang-tidy to the files that it names; OPS_TABLE and ONNX_TABLE are

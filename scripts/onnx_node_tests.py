@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes out the node tests of the Python package onnx.
 
     onnx_node_tests.py FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/recovery.txt: the loops and branches of the recorded graphs.
 
     scripts/recovery_table.py [FOLDER [OUT]]

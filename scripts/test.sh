@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs all tests of one variant of the build (release, asan, tsan, valgrind):
 # the Check runner, then the recorded cases through the command with several
 # numbers of workers.  The last line is the sum: `N passed, N failed`.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # ONNX's own node tests, all of them, as the Python package onnx writes them:
 # each whose operators and dtypes eddy has must give the recorded values.  Says
 # what was passed over and why; the last line is the sum.

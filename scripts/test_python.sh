@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs the tests of the Python package and prints their sum as the other tests
 # do; then installs the wheel into an empty environment, where that can be made,
 # and imports it there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """eddy: the command, started anew for every block of runs.
 
 Its exit status says what happened: 0 done, 1 the program failed, 2 wrong

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a constant of a recorded GraphDef, or puts another in its place."""
 
 from pathlib import Path

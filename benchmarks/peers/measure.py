@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one program on every system in turn and compares what they give."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The benchmark programs as ONNX models, one Loop for each while loop.
 
 A loop `while i < trips` has no trip count in ONNX either: its condition is

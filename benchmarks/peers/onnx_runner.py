@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime: one thread, one node at a time, on the CPU.
 
 Its graph optimisations stay at their default, which is all of them: they can

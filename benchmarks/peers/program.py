@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is measured: a program, and the three things each system must do."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints what was measured: a table to read, or one JSON object."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same kind of loop at other depths, trip counts and widths.
 
 TensorFlow's own front end writes the GraphDefs, in v1 form and unoptimised,

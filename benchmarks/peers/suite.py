@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorded programs: those that benchmarks.json lists."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TensorFlow: a v1 session, one thread, nothing rewritten."""
 
 import numpy as np

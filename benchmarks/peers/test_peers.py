@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the comparison, with a stand-in for the eddy command.
 
 The stand-in is a shell script that answers as the command's page says it

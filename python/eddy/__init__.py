@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """eddy: dataflow graphs with loops and conditionals, from Python.
 
     import eddy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors, dtypes and contexts: what every other module stands on."""
 import atexit
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops and branches: as functions of functions, and as context managers."""
 import threading
 

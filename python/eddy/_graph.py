@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs: built op by op with arithmetic, loaded, looked at, differentiated."""
 import os
 import re

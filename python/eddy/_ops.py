@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops of a program's own, whose kernels and gradients are Python functions."""
 import numpy as np
 

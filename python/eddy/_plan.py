@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans and sessions: a graph compiled, and run from any number of threads."""
 import weakref
 from collections import deque

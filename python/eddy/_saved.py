@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SavedModels: a graph, its variables in a session, and what can be called."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops and branches, recovered from the primitives alone, as objects."""
 from dataclasses import dataclass, field
 

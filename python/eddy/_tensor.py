@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors, and arrays to tensors and back without a copy where memory allows."""
 import ctypes
 

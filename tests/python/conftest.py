@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the module is: EDDY_PYTHON, or installed."""
 import os
 import sys

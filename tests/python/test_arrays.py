@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every kind of array, in and out, with and without a copy."""
 import gc
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package as one uses it: graphs, plans, control flow, gradients, ops."""
 import pathlib
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threads, the end of the process, and a collector that is out for trouble."""
 import gc
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every case that was recorded from TensorFlow, through Python."""
 import json
 import pathlib
