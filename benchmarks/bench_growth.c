@@ -24,7 +24,8 @@
 #define TRIAL_SIZE 512 /* from which the size of the whole file follows */
 #define N_SIZES 4      /* each twice the one before */
 #define REPEATS 5
-#define SHORT_NS (50 * 1000 * 1000) /* what takes less is repeated */
+#define SHORT_NS (UINT64_C(50) * 1000 * 1000) /* what takes less is repeated   \
+                                               */
 #define MIB (1024.0 * 1024.0)
 
 /* What a file of unknown origin may cost. */
@@ -203,27 +204,21 @@ static eddy_status differentiate(subject *s, phase p, const eddy_output *ys,
 
 /* ---- one size ---- */
 
-static eddy_output *find_outputs(const eddy_graph *graph, const char *name,
-                                 size_t n)
+static void find_outputs(const eddy_graph *graph, const char *name, size_t n,
+                         eddy_output *out)
 {
-    eddy_output *outputs = calloc(n, sizeof *outputs);
-
-    if (!outputs)
-        abort();
     for (size_t i = 0; i < n; i++)
-        outputs[i].node =
-            eddy_graph_find(graph, n == 1 ? name : textf("%s%zu", name, i).s);
-    return outputs;
+        out[i] = (eddy_output){
+            eddy_graph_find(graph, n == 1 ? name : textf("%s%zu", name, i).s),
+            0};
 }
 
 static void find_ends(subject *s, const eddy_graph *graph, size_t n)
 {
     s->n_xs = s->family->has_many_xs ? n : 1;
     s->n_ys = s->family->has_many_ys ? n : 1;
-    free(s->xs);
-    free(s->ys);
-    s->xs = find_outputs(graph, "x", s->n_xs);
-    s->ys = find_outputs(graph, "y", s->n_ys);
+    find_outputs(graph, "x", s->n_xs, s->xs);
+    find_outputs(graph, "y", s->n_ys, s->ys);
 }
 
 static void reset_costs(subject *s)
@@ -262,9 +257,11 @@ static void subject_init(subject *s, bench_state *bench, const family *f,
 {
     *s = (subject){.bench = bench, .family = f};
     f->write(&s->file, n);
+    s->xs = calloc(n, sizeof *s->xs);
+    s->ys = calloc(n, sizeof *s->ys);
     s->gradients = calloc(n, sizeof *s->gradients);
     s->seconds = calloc(n, sizeof *s->seconds);
-    if (!s->gradients || !s->seconds)
+    if (!s->xs || !s->ys || !s->gradients || !s->seconds)
         abort();
     reset_costs(s);
 }
