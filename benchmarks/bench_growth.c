@@ -24,8 +24,9 @@
 #define TRIAL_SIZE 512 /* from which the size of the whole file follows */
 #define N_SIZES 4      /* each twice the one before */
 #define REPEATS 5
-#define SHORT_NS (UINT64_C(50) * 1000 * 1000) /* what takes less is repeated   \
-                                               */
+#define SHORT_NS                                                               \
+    (UINT64_C(50) * 1000 * 1000) /* what takes less is repeated                \
+                                  */
 #define MIB (1024.0 * 1024.0)
 
 /* What a file of unknown origin may cost. */
