@@ -54,6 +54,7 @@ LIBRARY="core frames ops autodiff frontends interop runtime"
 
 echo "lint: layers"
 scripts/layers.sh || fail layers
+scripts/node_writes.sh || fail "writes of nodes"
 
 if is_there clang-format; then
     echo "lint: format"

@@ -37,32 +37,6 @@ typedef struct finder {
     uint32_t *stack;
 } finder;
 
-bool eddy__is_branch_switch(const eddy__flow *flow, eddy_node node)
-{
-    eddy_node predicate;
-
-    if (flow->role[node] != EDDY__ROLE_SWITCH)
-        return false;
-    predicate = flow->source[flow->first_in[node] + 1];
-    return !eddy__is_node(predicate) ||
-           flow->role[predicate] != EDDY__ROLE_LOOP_COND;
-}
-
-bool eddy__is_loop_merge(const eddy__flow *flow, eddy_node node)
-{
-    const size_t begin = flow->first_in[node];
-    const size_t end = begin + eddy__flow_node(flow, node)->n_inputs;
-
-    if (flow->role[node] != EDDY__ROLE_MERGE)
-        return false;
-    for (size_t i = begin; i < end; i++)
-        if (eddy__is_node(flow->source[i]) &&
-            (flow->role[flow->source[i]] == EDDY__ROLE_ENTER ||
-             flow->role[flow->source[i]] == EDDY__ROLE_NEXT_ITERATION))
-            return true;
-    return false;
-}
-
 /* ---- the tree ---- */
 
 uint32_t eddy__branch_at_depth(const eddy__branches *b, uint32_t x,
@@ -133,15 +107,6 @@ static uint32_t jump_of(const eddy__branches *b, uint32_t outer)
 }
 
 /* ---- finding what a Switch opens ---- */
-
-/* Identities hand the predicate on; what they hand on is what decides. */
-static eddy_output find_predicate(const eddy__flow *flow, eddy_output output)
-{
-    while (flow->role[output.node] == EDDY__ROLE_FORWARD && output.index == 0 &&
-           eddy__is_node(flow->source[flow->first_in[output.node]]))
-        output = eddy__flow_node(flow, output.node)->inputs[0];
-    return output;
-}
 
 static bool opens(const eddy_branch_info *first, uint32_t outer,
                   eddy_output predicate, uint32_t n_sides)
@@ -218,7 +183,9 @@ static uint32_t open_sides(finder *f, uint32_t outer, eddy_output predicate,
 static void add_sides(finder *f, eddy_node node)
 {
     const eddy__node *n = eddy__flow_node(f->flow, node);
-    const eddy_output predicate = find_predicate(f->flow, n->inputs[1]);
+    /* Identities hand the predicate on; what they hand on is what decides. */
+    const eddy_output predicate =
+        eddy__trace(f->flow, EDDY__WAY_FORWARD, n->inputs[1]);
     eddy__branches *b = f->b;
     const uint32_t outer = b->of_node[node];
 

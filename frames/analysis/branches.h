@@ -17,7 +17,7 @@
 #define EDDY_FRAMES_BRANCHES_H
 
 #include "frames/analysis/analysis.h"
-#include "frames/analysis/flow.h"
+#include "frames/analysis/trace.h"
 
 /*
  * Fills in `analysis->branches`, and `branch` of the frames, in time about
@@ -47,11 +47,5 @@ uint32_t eddy__branch_at_depth(const eddy__branches *b, uint32_t x,
 
 /* The innermost branch that both are in. */
 uint32_t eddy__branch_around(const eddy__branches *b, uint32_t x, uint32_t y);
-
-/* Is it a Switch of a branch, not of a loop? */
-bool eddy__is_branch_switch(const eddy__flow *flow, eddy_node node);
-
-/* Is it a Merge that an Enter or a NextIteration feeds? */
-bool eddy__is_loop_merge(const eddy__flow *flow, eddy_node node);
 
 #endif

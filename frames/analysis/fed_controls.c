@@ -2,8 +2,9 @@
 
 #include "core/base/status.h"
 #include "core/context.h"
+#include "core/graph/edit.h"
+#include "core/graph/names.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct rewrite {
@@ -48,19 +49,21 @@ static bool is_waited_for(const rewrite *r)
     return false;
 }
 
-/* "<placeholder>/fed", or a name of its own if that is taken. */
+/* "<placeholder>/fed", with a number if that is taken. */
 static eddy_status add_feed(rewrite *r, eddy_node fed)
 {
-    const char *placeholder = eddy__graph_node(r->graph, fed)->name;
-    const size_t size = strlen(placeholder) + sizeof "/fed";
-    char *name = eddy__arena_allocate(&r->copy->arena, size, 1);
-    eddy_node_spec spec = {.size = sizeof spec, .op = "NoOp", .name = name};
+    const eddy__names nodes = eddy__names_of_nodes(r->copy);
+    eddy__arena *arena = &r->copy->arena;
+    const char *base = eddy__names_print(arena, "%s/fed",
+                                         eddy__graph_node(r->graph, fed)->name);
+    const eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = "NoOp",
+        .name = eddy__names_free(&nodes, arena, base, NULL),
+    };
 
-    if (!name)
+    if (!spec.name)
         return eddy__fail_memory(r->err);
-    (void)snprintf(name, size, "%s/fed", placeholder);
-    if (eddy_graph_find(r->copy, name) != EDDY_NO_NODE)
-        spec.name = NULL;
     return eddy_graph_add(r->copy, &spec, &r->moved[fed], r->err);
 }
 
@@ -76,7 +79,7 @@ static eddy_status move(rewrite *r)
                 continue;
             if (r->moved[from] == from)
                 EDDY_TRY(add_feed(r, from));
-            r->copy->nodes[v].controls[i] = r->moved[from];
+            eddy__edit_control(r->copy, v, i, r->moved[from]);
         }
     }
     return EDDY_OK;

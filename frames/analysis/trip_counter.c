@@ -35,21 +35,6 @@ static bool is_op(const eddy__flow *flow, eddy_output v, const char *op)
 
 /* ---- where values come from ---- */
 
-/* Does the node hand on what it reads, past Identities, in an iteration? */
-static bool is_passed(const eddy__flow *flow, eddy_output v)
-{
-    const uint8_t role = flow->role[v.node];
-
-    return (role == EDDY__ROLE_FORWARD && v.index == 0) ||
-           (role == EDDY__ROLE_SWITCH && v.index == 1 &&
-            !eddy__is_branch_switch(flow, v.node));
-}
-
-static eddy_output input_of(const eddy__flow *flow, eddy_output v)
-{
-    return eddy__flow_node(flow, v.node)->inputs[0];
-}
-
 static bool is_fed(const eddy__flow *flow, eddy_node node, uint32_t i)
 {
     return !eddy__is_node(flow->source[flow->first_in[node] + i]);
@@ -58,9 +43,7 @@ static bool is_fed(const eddy__flow *flow, eddy_node node, uint32_t i)
 /* Back to where the iteration of its loop has it from. */
 static eddy_output trace_inside(const eddy__flow *flow, eddy_output v)
 {
-    while (is_passed(flow, v) && !is_fed(flow, v.node, 0))
-        v = input_of(flow, v);
-    return v;
+    return eddy__trace(flow, EDDY__WAY_FORWARD | EDDY__WAY_TRIP, v);
 }
 
 /* And out of the loops in which it does not change. */
@@ -83,10 +66,8 @@ static eddy_output trace(const finder *f, eddy_output v)
 static eddy_output find_origin(const finder *f, eddy_output v)
 {
     v = trace(f, v);
-    while (f->flow->role[v.node] == EDDY__ROLE_SWITCH &&
-           eddy__is_branch_switch(f->flow, v.node) &&
-           !is_fed(f->flow, v.node, 0))
-        v = trace(f, input_of(f->flow, v));
+    while (eddy__trace_step(f->flow, EDDY__WAY_BRANCH, &v))
+        v = trace(f, v);
     return v;
 }
 

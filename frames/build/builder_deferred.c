@@ -7,6 +7,7 @@
  * that is still to come, and lets the Identities read them.
  */
 #include "core/base/status.h"
+#include "core/graph/edit.h"
 #include "frames/build/builder.h"
 
 eddy_status eddy__builder_defer(eddy__builder *b,
@@ -51,7 +52,7 @@ static void let_read(eddy__builder *b, const eddy__deferred *d,
 {
     for (size_t i = 0; i < d->n_places; i++)
         if (from[i].node != EDDY_NO_NODE)
-            b->graph->nodes[d->places[i].node].inputs[0] = from[i];
+            eddy__edit_input(b->graph, d->places[i].node, 0, from[i]);
 }
 
 /* Has the answer to number `i` made, unless it waits for another. */

@@ -8,6 +8,7 @@
  * asks whether it is below the maximum.
  */
 #include "core/base/status.h"
+#include "core/graph/edit.h"
 #include "core/value/dtype.h"
 #include "core/value/shape.h"
 #include "frames/build/builder.h"
@@ -474,16 +475,16 @@ static void connect(eddy__builder *b, const eddy__construct *c,
                     const eddy_output *next)
 {
     for (size_t i = 0; i < c->n_variables; i++)
-        b->graph->nodes[c->merges[i].node].inputs[1] = next[i];
+        eddy__edit_input(b->graph, c->merges[i].node, 1, next[i]);
     eddy__known_shapes_forget(b->graph, c->merges[0].node);
 }
 
 static void disconnect(eddy__builder *b, const eddy__construct *c)
 {
     for (size_t i = 0; i < c->n_variables; i++) {
-        eddy__node *merge = &b->graph->nodes[c->merges[i].node];
+        const eddy_node merge = c->merges[i].node;
 
-        merge->inputs[1] = merge->inputs[0];
+        eddy__edit_input(b->graph, merge, 1, b->graph->nodes[merge].inputs[0]);
     }
 }
 

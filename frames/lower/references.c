@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/base/status.h"
 #include "core/context.h"
+#include "core/graph/edit.h"
 #include "core/graph/names.h"
 #include "frames/analysis/flow.h"
 
@@ -174,29 +175,28 @@ static eddy_status find_aliases(rewrite *r, eddy__arena *scratch)
 static void set_alias_dtypes(const rewrite *r, eddy_node v)
 {
     const eddy__node *node = eddy__graph_node(r->graph, v);
-    eddy__node *copy = &r->copy->nodes[v];
     const bool is_start = is_op(node, "DestroyTemporaryVariable");
 
     for (uint32_t i = 0; i < node->n_outputs; i++)
         if (is_alias(r, (eddy_output){v, i}))
-            copy->output_dtypes[i] = is_start ? EDDY_RESOURCE : EDDY_INVALID;
+            eddy__edit_output_dtype(r->copy, v, i,
+                                    is_start ? EDDY_RESOURCE : EDDY_INVALID);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (takes_alias(r, v, i))
-            copy->input_dtypes[i] = EDDY_INVALID;
+            eddy__edit_input_dtype(r->copy, v, i, EDDY_INVALID);
 }
 
 /* The edges of a reference carry handles. */
 static void set_dtypes(const rewrite *r, eddy_node v)
 {
     const eddy__node *node = eddy__graph_node(r->graph, v);
-    eddy__node *copy = &r->copy->nodes[v];
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (eddy__node_reads_reference(node, i))
-            copy->input_dtypes[i] = EDDY_RESOURCE;
+            eddy__edit_input_dtype(r->copy, v, i, EDDY_RESOURCE);
     for (uint32_t i = 0; i < node->n_outputs; i++)
         if (is_reference(r, (eddy_output){v, i}))
-            copy->output_dtypes[i] = EDDY_RESOURCE;
+            eddy__edit_output_dtype(r->copy, v, i, EDDY_RESOURCE);
 }
 
 /* ---- reads ---- */
@@ -267,7 +267,7 @@ static eddy_status read_input(rewrite *r, const char *op, eddy_node v,
             r->inputs[n++] = node->inputs[j];
     EDDY_TRY(add_read(r, op, name_read(r, node->name, i), n,
                       is_merge ? NULL : node, &read));
-    r->copy->nodes[v].inputs[i] = read;
+    eddy__edit_input(r->copy, v, i, read);
     return EDDY_OK;
 }
 

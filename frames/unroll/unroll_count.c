@@ -2,33 +2,19 @@
 #include "frames/unroll/unrolling.h"
 
 #include "core/base/status.h"
+#include "frames/analysis/trace.h"
 #include "frames/analysis/trips.h"
 
-/* Ways are followed over so many nodes. */
-#define MOST_STEPS 4096
-
-/* Node `v` passes input 0 on, in an iteration that is not the last. */
-static bool is_pass(const eddy__unrolling *u, eddy_output v)
+/* Back to where an iteration that is not the last has `v` from. */
+static eddy_output trace(const eddy__unrolling *u, eddy_output v)
 {
-    const eddy__role role = (eddy__role)u->flow.role[v.node];
-
-    if (role == EDDY__ROLE_FORWARD)
-        return eddy__unroll_node(u, v.node)->n_inputs == 1;
-    return role == EDDY__ROLE_SWITCH && v.index == 1 &&
-           eddy__unroll_node(u, v.node)->inputs[1].node == u->frame->loop_cond;
-}
-
-static eddy_output pass(const eddy__unrolling *u, eddy_output v)
-{
-    for (size_t i = 0; i < MOST_STEPS && is_pass(u, v); i++)
-        v = eddy__unroll_node(u, v.node)->inputs[0];
-    return v;
+    return eddy__trace(&u->flow, EDDY__WAY_FORWARD | EDDY__WAY_TRIP, v);
 }
 
 /* The variable whose Merge `v` is in the end, or EDDY__NOT_FOUND. */
 static uint32_t variable_at(const eddy__unrolling *u, eddy_output v)
 {
-    v = pass(u, v);
+    v = trace(u, v);
     for (uint32_t i = 0; v.index == 0 && i < u->frame->n_variables; i++)
         if (u->frame->variables[i].merge == v.node)
             return i;
@@ -43,7 +29,7 @@ static eddy_node invariant_enter(const eddy__unrolling *u, eddy_output v)
 {
     const uint32_t variable = variable_at(u, v);
 
-    v = pass(u, v);
+    v = trace(u, v);
     if (variable != EDDY__NOT_FOUND) {
         const eddy_loop_variable *var = &u->frame->variables[variable];
 

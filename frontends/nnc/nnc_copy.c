@@ -1,10 +1,9 @@
 #include "frontends/nnc/nnc_copy.h"
 
 #include "core/base/status.h"
+#include "core/graph/edit.h"
+#include "core/graph/names.h"
 #include "frames/build/builder.h"
-
-#include <stdio.h>
-#include <string.h>
 
 eddy_output eddy__nnc_look_up(const eddy__nnc_copier *c, eddy_output old)
 {
@@ -31,42 +30,34 @@ static bool is_back(const eddy__nnc_copier *c, eddy_node node, uint32_t input)
 /* A copy as it was, with open inputs. */
 static eddy_status add_outside(eddy__nnc_copier *c, eddy_node node)
 {
-    const eddy__node *from = eddy__nnc_old(c, node);
-    const eddy__add_options options = {
-        .strict = true,
-        .opaque = !from->op,
-        .forward_edges = true,
-        .device = from->device,
-    };
-    const eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = from->op_name,
-        .name = from->name,
-        .inputs = c->inputs,
-        .n_inputs = from->n_inputs,
-        .attrs = from->attrs,
-        .n_attrs = from->n_attrs,
-    };
+    const eddy__node_copy copy = {.of = eddy__nnc_old(c, node)};
 
-    for (uint32_t i = 0; i < from->n_inputs; i++)
-        c->inputs[i] = (eddy_output){EDDY_NO_NODE, 0};
-    return eddy__graph_add(c->to, &spec, &options, &c->made[node], c->err);
+    return eddy__copy_add(&c->copier, c->to, &copy, &c->made[node], c->err);
+}
+
+static eddy_status way_of_output(void *owner, eddy_output from,
+                                 eddy_output *out)
+{
+    const eddy__nnc_copier *c = owner;
+
+    *out = (eddy_output){c->made[from.node], from.index};
+    return EDDY_OK;
+}
+
+static eddy_status way_of_control(void *owner, eddy_node from, eddy_node *out)
+{
+    const eddy__nnc_copier *c = owner;
+
+    *out = c->made[from];
+    return EDDY_OK;
 }
 
 static eddy_status connect_outside(eddy__nnc_copier *c, eddy_node node)
 {
-    const eddy__node *from = eddy__nnc_old(c, node);
+    const eddy__copy_ways ways = {way_of_output, way_of_control, c};
 
-    for (uint32_t i = 0; i < from->n_inputs; i++) {
-        const eddy_output input = {c->made[from->inputs[i].node],
-                                   from->inputs[i].index};
-
-        EDDY_TRY(eddy__graph_connect(c->to, c->made[node], i, input, c->err));
-    }
-    for (uint32_t i = 0; i < from->n_controls; i++)
-        EDDY_TRY(eddy__graph_add_control(c->to, c->made[node],
-                                         c->made[from->controls[i]], c->err));
-    return EDDY_OK;
+    return eddy__copy_connect(c->to, c->made[node], eddy__nnc_old(c, node),
+                              &ways, c->err);
 }
 
 eddy_status eddy__nnc_copy_outside(eddy__nnc_copier *c, bool is_below)
@@ -123,44 +114,21 @@ static size_t take_controls(eddy__nnc_copier *c, eddy_node node)
 }
 
 /* A copy of a loop has a frame of its own; no name of one has a NUL byte. */
-static eddy_status name_frame(eddy__nnc_copier *c, const char *scope,
-                              eddy_string *frame)
-{
-    static const char between[] = "/inner/";
-    const size_t size = strlen(scope) + sizeof between + frame->length;
-    char *text = eddy__arena_allocate(&c->arena, size, 1);
-
-    if (!text)
-        return eddy__fail_memory(c->err);
-    (void)snprintf(text, size, "%s%s%.*s", scope, between, (int)frame->length,
-                   frame->data);
-    *frame = (eddy_string){text, size - 1};
-    return EDDY_OK;
-}
-
 static eddy_status take_attrs(eddy__nnc_copier *c, const eddy__node *from,
-                              const char *scope, eddy_string *frame)
+                              const char *scope, eddy_node_spec *spec)
 {
-    for (uint32_t i = 0; i < from->n_attrs; i++) {
-        c->attrs[i] = from->attrs[i];
-        if (eddy__node_role(from) != EDDY__ROLE_ENTER ||
-            strcmp(from->attrs[i].name, "frame_name") != 0)
-            continue;
-        *frame = from->attrs[i].as.strings[0];
-        EDDY_TRY(name_frame(c, scope, frame));
-        c->attrs[i] = eddy_attr_string("frame_name", frame);
-    }
-    return EDDY_OK;
-}
+    eddy__node_copy copy = {.of = from};
+    const eddy_attr *frame = eddy__node_role(from) == EDDY__ROLE_ENTER
+                                 ? eddy__node_attr(from, "frame_name")
+                                 : NULL;
 
-static eddy_status set_device(eddy__nnc_copier *c, const eddy__node *from,
-                              eddy_node node)
-{
-    if (!from->device)
-        return EDDY_OK;
-    c->to->nodes[node].device =
-        eddy__arena_text(&c->to->arena, from->device, strlen(from->device));
-    return c->to->nodes[node].device ? EDDY_OK : eddy__fail_memory(c->err);
+    if (frame)
+        copy.frame_name = eddy__names_print(&c->arena, "%s/inner/%.*s", scope,
+                                            (int)frame->as.strings->length,
+                                            frame->as.strings->data);
+    if (!frame || copy.frame_name)
+        spec->attrs = eddy__copier_attrs(&c->copier, &copy, &spec->n_attrs);
+    return spec->attrs ? EDDY_OK : eddy__fail_memory(c->err);
 }
 
 /*
@@ -173,15 +141,12 @@ static eddy_status copy_inside(eddy__nnc_copier *c, eddy_node node,
     const eddy__node *from = eddy__nnc_old(c, node);
     eddy__builder *b = c->to->builder;
     const eddy__site site = {eddy__builder_level(b), scope, from->name, false};
-    eddy_string frame;
     eddy_node_spec spec = {
         .size = sizeof spec,
         .op = from->op_name,
         .inputs = c->inputs,
         .n_inputs = from->n_inputs,
         .controls = c->controls,
-        .attrs = c->attrs,
-        .n_attrs = from->n_attrs,
     };
 
     if (!from->op)
@@ -190,14 +155,14 @@ static eddy_status copy_inside(eddy__nnc_copier *c, eddy_node node,
                              from->name);
     take_inputs(c, node);
     spec.n_controls = take_controls(c, node);
-    EDDY_TRY(take_attrs(c, from, scope, &frame));
+    EDDY_TRY(take_attrs(c, from, scope, &spec));
     if (eddy__nnc_is_in_frame(c->r, node))
         EDDY_TRY(eddy__place(b, site, &spec, &c->made[node], c->err));
     else
         EDDY_TRY(eddy__adopt(b, site, &spec, &c->made[node], c->err));
     for (uint32_t i = 0; i < from->n_outputs; i++)
         c->seen[c->first_output[node] + i] = (eddy_output){c->made[node], i};
-    return set_device(c, from, c->made[node]);
+    return eddy__edit_device(c->to, c->made[node], from->device, c->err);
 }
 
 eddy_status eddy__nnc_copy_part(eddy__nnc_copier *c, const eddy_node *nodes,

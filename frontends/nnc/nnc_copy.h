@@ -5,6 +5,7 @@
 #ifndef EDDY_FRONTENDS_NNC_COPY_H
 #define EDDY_FRONTENDS_NNC_COPY_H
 
+#include "core/graph/copy.h"
 #include "frontends/nnc/nnc_region.h"
 
 /* The longest name of a loop, a number behind it included. */
@@ -35,7 +36,7 @@ typedef struct eddy__nnc_copier {
     /* Room for what one node has. */
     eddy_output *inputs;
     eddy_node *controls;
-    eddy_attr *attrs;
+    eddy__copier copier;
     eddy_error *err;
 } eddy__nnc_copier;
 

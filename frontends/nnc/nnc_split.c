@@ -170,10 +170,10 @@ static void find_internals(eddy__nnc_copier *c, bool *is_needed)
             await(c, spec->ends[i]);
 }
 
-/* Room for the node with most inputs, controls and attributes. */
+/* Room for the node with most inputs, and that with most controls. */
 static bool make_room(eddy__nnc_copier *c)
 {
-    size_t n_inputs = 0, n_controls = 0, n_attrs = 0;
+    size_t n_inputs = 0, n_controls = 0;
 
     for (eddy_node v = 0; v < c->r->graph->n_nodes; v++) {
         const eddy__node *node = eddy__nnc_old(c, v);
@@ -181,13 +181,11 @@ static bool make_room(eddy__nnc_copier *c)
         n_inputs = node->n_inputs > n_inputs ? node->n_inputs : n_inputs;
         n_controls =
             node->n_controls > n_controls ? node->n_controls : n_controls;
-        n_attrs = node->n_attrs > n_attrs ? node->n_attrs : n_attrs;
     }
     c->inputs = eddy__arena_allocate(&c->arena, n_inputs, sizeof *c->inputs);
     c->controls =
         eddy__arena_allocate(&c->arena, n_controls + 1, sizeof *c->controls);
-    c->attrs = eddy__arena_allocate(&c->arena, n_attrs, sizeof *c->attrs);
-    return c->inputs && c->controls && c->attrs;
+    return c->inputs && c->controls;
 }
 
 static eddy_status prepare(eddy__nnc_copier *c)
@@ -350,6 +348,7 @@ static eddy_status split(const eddy__nnc_region *r, eddy_graph **out_graph,
         .r = r, .arena = {.allocator = r->graph->arena.allocator}, .err = err};
     eddy_status status = eddy__graph_clone_empty(r->graph, NULL, &c.to, err);
 
+    c.copier.arena = &c.arena;
     if (status != EDDY_OK)
         return status;
     status = copy_all(&c);

@@ -1,10 +1,9 @@
 #include "frontends/shared/net_copy.h"
 
 #include "core/base/status.h"
-#include "core/graph/graph.h"
+#include "core/graph/names.h"
 #include "core/value/shape.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A node whose inputs, and then controls, are being looked at. */
@@ -28,7 +27,8 @@ void eddy__net_copy_begin(eddy__net_copy *c, eddy__writer *w,
 {
     const size_t n = net->n_nodes;
 
-    *c = (eddy__net_copy){.w = w, .arena = arena, .net = net};
+    *c = (eddy__net_copy){
+        .w = w, .arena = arena, .net = net, .copier = {.arena = arena}};
     c->values = eddy__arena_allocate(arena, n, sizeof *c->values);
     c->made_of = eddy__arena_allocate(arena, n, sizeof *c->made_of);
     c->copies = eddy__arena_allocate(arena, n, sizeof *c->copies);
@@ -167,49 +167,28 @@ static eddy_node *map_controls(eddy__net_copy *c, const eddy__node *node)
     return controls;
 }
 
-/* `a`/step/`b`, NULL without memory. */
-static char *join_names(eddy__net_copy *c, const char *a, const char *b)
-{
-    const size_t size = strlen(a) + strlen(b) + sizeof "/step/";
-    char *text = eddy__arena_allocate(c->arena, size, 1);
-
-    if (text)
-        snprintf(text, size, "%s%sstep/%s", a, *a ? "/" : "", b);
-    return text;
-}
-
 /*
  * Its attributes; a frame gets the name of the construct that it comes to be
  * in, and a node is no longer held together with others.
  */
-static eddy_attr *map_attrs(eddy__net_copy *c, const eddy__node *node,
-                            eddy_string *frame, size_t *out_n)
+static const eddy_attr *map_attrs(eddy__net_copy *c, const eddy__node *node,
+                                  size_t *out_n)
 {
     const char *scope = eddy_construct_scope(c->w->graph);
-    eddy_attr *attrs =
-        eddy__arena_allocate(c->arena, node->n_attrs, sizeof *attrs);
-    const char *name;
+    eddy__node_copy copy = {.of = node, .drops_class = true};
+    const eddy_attr *frame = eddy__node_role(node) == EDDY__ROLE_ENTER
+                                 ? eddy__node_attr(node, "frame_name")
+                                 : NULL;
 
-    *out_n = 0;
-    for (uint32_t i = 0; attrs && i < node->n_attrs; i++) {
-        eddy_attr *attr = &attrs[*out_n];
-
-        if (strcmp(node->attrs[i].name, "_class") == 0)
-            continue;
-        *attr = node->attrs[i];
-        ++*out_n;
-        if (eddy__node_role(node) != EDDY__ROLE_ENTER ||
-            strcmp(attr->name, "frame_name") != 0)
-            continue;
-        name = eddy__arena_text(c->arena, attr->as.strings->data,
-                                attr->as.strings->length);
-        frame->data = name ? join_names(c, scope ? scope : "", name) : NULL;
-        if (!frame->data)
+    if (frame) {
+        copy.frame_name = eddy__names_print(
+            c->arena, "%s%sstep/%.*s", scope ? scope : "",
+            scope && *scope ? "/" : "", (int)frame->as.strings->length,
+            frame->as.strings->data);
+        if (!copy.frame_name)
             return NULL;
-        frame->length = strlen(frame->data);
-        attr->as.strings = frame;
     }
-    return attrs;
+    return eddy__copier_attrs(&c->copier, &copy, out_n);
 }
 
 static bool is_host(const eddy__node *node)
@@ -221,18 +200,17 @@ static void copy_node(eddy__net_copy *c, eddy_node id)
 {
     eddy__writer *w = c->w;
     const eddy__node *node = &c->net->nodes[id];
-    eddy_string frame = {NULL, 0};
     eddy_node_spec spec = {
         .size = sizeof spec,
         .op = node->op_name,
-        .name = join_names(c, "", node->name),
+        .name = eddy__names_print(c->arena, "step/%s", node->name),
         .inputs = map_inputs(c, node),
         .n_inputs = node->n_inputs,
         .controls = map_controls(c, node),
         .n_controls = node->n_controls,
     };
 
-    spec.attrs = map_attrs(c, node, &frame, &spec.n_attrs);
+    spec.attrs = map_attrs(c, node, &spec.n_attrs);
     if (!spec.name || !spec.inputs || !spec.controls || !spec.attrs) {
         fail_memory(c);
         return;

@@ -10,12 +10,13 @@
 #ifndef EDDY_FRONTENDS_NET_COPY_H
 #define EDDY_FRONTENDS_NET_COPY_H
 
-#include "core/base/memory.h"
+#include "core/graph/copy.h"
 #include "frontends/shared/writer.h"
 
 typedef struct eddy__net_copy {
     eddy__writer *w;
     eddy__arena *arena;
+    eddy__copier copier;
     const eddy_graph *net;
     eddy_output *values; /* what stands for output 0 of a Placeholder */
     /*

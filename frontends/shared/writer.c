@@ -1,7 +1,7 @@
 #include "frontends/shared/writer.h"
 
 #include "core/base/status.h"
-#include "core/graph/attr.h"
+#include "core/graph/edit.h"
 #include "core/value/shape.h"
 #include "frames/build/builder.h"
 
@@ -199,20 +199,6 @@ eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
     return write_array(w, dtype, n, &unknown, flags);
 }
 
-/* Puts another value in place of one that the node has. */
-static eddy_status replace_attr(eddy_graph *graph, eddy_node id,
-                                const eddy_attr *value, eddy_error *err)
-{
-    eddy__node *node = &graph->nodes[id];
-
-    for (uint32_t i = 0; i < node->n_attrs; i++)
-        if (strcmp(node->attrs[i].name, value->name) == 0 &&
-            !eddy__attr_copy_as(&graph->arena, value, node->attrs[i].name,
-                                &node->attrs[i]))
-            return eddy__fail_memory(err);
-    return EDDY_OK;
-}
-
 void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
                            const eddy_shape *item)
 {
@@ -225,7 +211,8 @@ void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
 
     s->dtype = dtype;
     for (size_t i = 0; i < N_OF(attrs) && w->status == EDDY_OK; i++)
-        w->status = replace_attr(w->graph, s->handle.node, &attrs[i], w->err);
+        w->status =
+            eddy__edit_attr(w->graph, s->handle.node, &attrs[i], w->err);
 }
 
 eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,

@@ -5,7 +5,7 @@
  * EDDY__OUTPUT_NAMES keeps their names.
  */
 #include "core/base/status.h"
-#include "core/graph/attr.h"
+#include "core/graph/edit.h"
 #include "interop/graphdef/function_draft.h"
 
 #include <stdio.h>
@@ -87,7 +87,6 @@ static eddy_status assume_output(eddy__function_draft *d, eddy_graph *body,
                                  eddy_node id, const parts *p, uint32_t index,
                                  uint32_t *out_index)
 {
-    eddy__node *node = &body->nodes[id];
     size_t length = p->name.length + 1 + p->output.length;
     char *text = eddy__arena_allocate(&d->temporary, length + 12, 1);
     void *assumed = d->assumed;
@@ -109,7 +108,7 @@ static eddy_status assume_output(eddy__function_draft *d, eddy_graph *body,
     d->assumed = assumed;
     if (!ok || !eddy__map_set(&d->assumed_texts, text, (uint32_t)d->n_assumed))
         return eddy__fail_memory(d->loader->err);
-    *out_index = node->n_assumed_outputs++;
+    *out_index = eddy__edit_assume_output(body, id);
     d->assumed[d->n_assumed++] = (eddy__assumed_output){
         .output = {id, *out_index},
         .name = {text + p->name.length + 1, length - p->name.length - 1},
@@ -152,31 +151,18 @@ eddy_status eddy__resolve_in_function(eddy__loader *loader, eddy__body *body,
 
 /* The list of names at the node, empty; a file may have one, which is replaced.
  */
-static eddy_string *make_name_list(eddy_graph *body, eddy__node *node)
+static eddy_string *make_name_list(eddy_graph *body, eddy_node id)
 {
-    eddy__arena *arena = &body->arena;
-    uint32_t n = node->n_assumed_outputs, at = 0;
-    eddy_attr *attrs =
-        eddy__arena_allocate(arena, (size_t)node->n_attrs + 1, sizeof *attrs);
-    eddy_string *names = eddy__arena_allocate_zeroed(arena, n, sizeof *names);
-
-    if (!attrs || !names)
-        return NULL;
-    memcpy(attrs, node->attrs, node->n_attrs * sizeof *attrs);
-    while (at < node->n_attrs &&
-           strcmp(attrs[at].name, EDDY__OUTPUT_NAMES) != 0)
-        at++;
-    if (at == node->n_attrs)
-        node->n_attrs++;
-    else
-        eddy__attr_release(&attrs[at]);
-    attrs[at] = (eddy_attr){.name = EDDY__OUTPUT_NAMES,
+    const uint32_t n = body->nodes[id].n_assumed_outputs;
+    eddy_string *names =
+        eddy__arena_allocate_zeroed(&body->arena, n, sizeof *names);
+    const eddy_attr attr = {.name = EDDY__OUTPUT_NAMES,
                             .kind = EDDY_ATTR_STRING,
                             .is_list = true,
                             .n = n,
                             .as.strings = names};
-    node->attrs = attrs;
-    return names;
+
+    return names && eddy__edit_adopt_attr(body, id, &attr) ? names : NULL;
 }
 
 eddy_status eddy__keep_output_names(eddy__function_draft *d)
@@ -194,7 +180,7 @@ eddy_status eddy__keep_output_names(eddy__function_draft *d)
                                       assumed->name.length);
 
         if (!lists[id])
-            lists[id] = make_name_list(body, &body->nodes[id]);
+            lists[id] = make_name_list(body, id);
         if (!lists[id] || !text)
             return eddy__fail_memory(d->loader->err);
         lists[id][assumed->output.index] =

@@ -2,6 +2,7 @@
 #include "runtime/plan/readers.h"
 
 #include "core/base/status.h"
+#include "core/graph/edit.h"
 
 eddy_status eddy__count_readers(const eddy__plan_build *build,
                                 eddy__arena *scratch, eddy__readers *out)
@@ -48,15 +49,8 @@ eddy_status eddy__replace_node(eddy_graph *graph, eddy_node v,
                                const eddy_node_spec *spec, eddy_error *err)
 {
     const eddy__add_options options = {.strict = false};
-    const size_t n_nodes = graph->n_nodes;
-    const char *name = eddy__graph_node(graph, v)->name;
-    const char *device = eddy__graph_node(graph, v)->device;
-    eddy_node made;
 
-    EDDY_TRY(eddy__graph_add(graph, spec, &options, &made, err));
-    graph->nodes[v] = graph->nodes[made];
-    graph->nodes[v].name = name;
-    graph->nodes[v].device = device;
-    eddy__graph_truncate(graph, n_nodes);
+    EDDY_TRY(eddy__graph_add(graph, spec, &options, NULL, err));
+    eddy__edit_become_last(graph, v);
     return EDDY_OK;
 }
