@@ -18,84 +18,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A graph being built.  After the first failure nothing more is added. */
-typedef struct builder {
-    eddy_graph *graph;
-    eddy_status status;
-    eddy_error err;
-} builder;
-
-static eddy_output constant(builder *b, int64_t value)
-{
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_scalar(b->graph, NULL, EDDY_INT64, &value,
-                                          &out, &b->err);
-    return out;
-}
-
-static eddy_output binary(builder *b, const char *op, eddy_output x,
-                          eddy_output y)
-{
-    const eddy_output inputs[] = {x, y};
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_add_op(b->graph, op, NULL, inputs, 2, &out, &b->err);
-    return out;
-}
-
 /*
  * The next n.  What is made between begin, else and end runs only where its
  * branch is taken; n comes into it by itself.
  */
-static eddy_output next(builder *b, eddy_output n)
+static eddy_output next(eddy_emitter *b, eddy_output n)
 {
-    const eddy_output remainder = binary(b, "FloorMod", n, constant(b, 2));
+    const eddy_output remainder =
+        eddy_emit_binary(b, "FloorMod", n, eddy_emit_int64(b, 2));
     const eddy_cond_spec spec = {
         .size = sizeof spec,
-        .predicate = binary(b, "Equal", remainder, constant(b, 0)),
+        .predicate =
+            eddy_emit_binary(b, "Equal", remainder, eddy_emit_int64(b, 0)),
     };
     eddy_output result;
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_cond_begin(b->graph, &spec, &b->err);
-    result = binary(b, "FloorDiv", n, constant(b, 2));
-    if (b->status == EDDY_OK)
-        b->status = eddy_cond_else(b->graph, &result, 1, &b->err);
-    result = binary(b, "Mul", n, constant(b, 3));
-    result = binary(b, "AddV2", result, constant(b, 1));
-    if (b->status == EDDY_OK)
-        b->status = eddy_cond_end(b->graph, &result, 1, &result, &b->err);
+    EDDY_EMIT(b, eddy_cond_begin(b->graph, &spec, b->err));
+    result = eddy_emit_binary(b, "FloorDiv", n, eddy_emit_int64(b, 2));
+    EDDY_EMIT(b, eddy_cond_else(b->graph, &result, 1, b->err));
+    result = eddy_emit_binary(b, "Mul", n, eddy_emit_int64(b, 3));
+    result = eddy_emit_binary(b, "AddV2", result, eddy_emit_int64(b, 1));
+    EDDY_EMIT(b, eddy_cond_end(b->graph, &result, 1, &result, b->err));
     return result;
 }
 
 /* Builds the program; its feed is n, its fetch the number of steps. */
-static void build(builder *b, eddy_output *out_n, eddy_output *out_steps)
+static void build(eddy_emitter *b, eddy_output *out_n, eddy_output *out_steps)
 {
     const eddy_shape scalar = {.rank = 0};
     eddy_output v[2] = {{0, 0}, {0, 0}};
     eddy_while_spec spec = {
         .size = sizeof spec, .initial = v, .n_variables = 2};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_placeholder(b->graph, "n", EDDY_INT64,
-                                               &scalar, out_n, &b->err);
+    *out_n = eddy_emit_placeholder(b, "n", EDDY_INT64, &scalar);
     v[0] = *out_n;
-    v[1] = constant(b, 0);
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_begin(b->graph, &spec, v, &b->err);
+    v[1] = eddy_emit_int64(b, 0);
+    EDDY_EMIT(b, eddy_while_begin(b->graph, &spec, v, b->err));
     /* The condition, of what the variables are. */
-    v[0] = binary(b, "Greater", v[0], constant(b, 1));
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_body(b->graph, v[0], v, &b->err);
+    v[0] = eddy_emit_binary(b, "Greater", v[0], eddy_emit_int64(b, 1));
+    EDDY_EMIT(b, eddy_while_body(b->graph, v[0], v, b->err));
     /* The body, of what they are now. */
     v[0] = next(b, v[0]);
-    v[1] = binary(b, "AddV2", v[1], constant(b, 1));
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_end(b->graph, v, 2, v, &b->err);
+    v[1] = eddy_emit_binary(b, "AddV2", v[1], eddy_emit_int64(b, 1));
+    EDDY_EMIT(b, eddy_while_end(b->graph, v, 2, v, b->err));
     *out_steps = v[1];
 }
 
@@ -123,14 +88,14 @@ static eddy_status run(eddy_context *ctx, eddy_plan *plan, int64_t n,
 static eddy_status build_and_run(eddy_context *ctx, const char *path,
                                  eddy_error *err)
 {
-    builder b = {.status = EDDY_OK};
+    eddy_emitter b = eddy_emitter_of(NULL, err);
     eddy_output n = {0, 0}, steps = {0, 0};
     eddy_plan *plan = NULL;
 
-    b.status = eddy_graph_create(ctx, &b.graph, &b.err);
+    b.status = eddy_graph_create(ctx, &b.graph, b.err);
     build(&b, &n, &steps);
     if (b.status == EDDY_OK && path)
-        b.status = eddy_graphdef_save(b.graph, path, &b.err);
+        b.status = eddy_graphdef_save(b.graph, path, b.err);
     if (b.status == EDDY_OK) {
         const eddy_plan_options options = {
             .size = sizeof options,
@@ -140,13 +105,12 @@ static eddy_status build_and_run(eddy_context *ctx, const char *path,
             .n_fetches = 1,
         };
 
-        b.status = eddy_plan_create(b.graph, &options, &plan, &b.err);
+        b.status = eddy_plan_create(b.graph, &options, &plan, b.err);
     }
     for (int64_t i = 1; i <= 27 && b.status == EDDY_OK; i += 13)
-        b.status = run(ctx, plan, i, &b.err);
+        b.status = run(ctx, plan, i, b.err);
     eddy_plan_release(plan);
     eddy_graph_destroy(b.graph);
-    *err = b.err;
     return b.status;
 }
 

@@ -16,75 +16,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A graph being built.  After the first failure nothing more is added. */
-typedef struct builder {
-    eddy_context *ctx;
-    eddy_graph *graph;
-    eddy_status status;
-    eddy_error err;
-} builder;
-
 /* An internal blob that the step net reads. */
-static eddy_output blob(builder *b, const char *name)
+static eddy_output blob(eddy_emitter *b, const char *name)
 {
     const eddy_shape scalar = {.rank = 0};
-    eddy_output out = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_placeholder(b->graph, name, EDDY_FLOAT32,
-                                               &scalar, &out, &b->err);
-    return out;
+    return eddy_emit_placeholder(b, name, EDDY_FLOAT32, &scalar);
 }
 
-static eddy_output binary(builder *b, const char *op, const char *name,
+static eddy_output binary(eddy_emitter *b, const char *op, const char *name,
                           eddy_output x, eddy_output y)
 {
     const eddy_output inputs[] = {x, y};
-    eddy_output out = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_add_op(b->graph, op, name, inputs, 2, &out, &b->err);
-    return out;
+    return eddy_emit_named(b, op, name, inputs, 2);
 }
 
 /* A constant of rank 1, or of rank 0 if `rank` says so. */
-static eddy_output constant(builder *b, const char *name, int32_t rank,
-                            float *values)
+static eddy_output constant(eddy_emitter *b, const char *name, int32_t rank,
+                            const float *values)
 {
     const eddy_shape shape = {.rank = rank, .dims = {4}};
-    eddy_tensor *tensor = NULL;
-    eddy_output out = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_tensor_wrap(b->ctx, EDDY_FLOAT32, &shape, values, NULL,
-                                     NULL, &tensor, &b->err);
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_const(b->graph, name, tensor, &out, &b->err);
-    eddy_tensor_release(tensor);
-    return out;
+    return eddy_emit_elements(b, name, EDDY_FLOAT32, &shape, values);
 }
 
 /* The step net; the caller destroys it, and may do so once it was used. */
-static eddy_graph *build_step_net(builder *b)
+static eddy_graph *build_step_net(eddy_emitter *b, eddy_context *ctx)
 {
-    builder net = {.ctx = b->ctx, .status = b->status};
+    eddy_emitter net = *b;
     eddy_output kept;
 
-    if (net.status == EDDY_OK)
-        net.status = eddy_graph_create(net.ctx, &net.graph, &net.err);
+    net.graph = NULL;
+    EDDY_EMIT(&net, eddy_graph_create(ctx, &net.graph, net.err));
     kept = binary(&net, "Mul", NULL, blob(&net, "decay"), blob(&net, "h_prev"));
     binary(&net, "AddV2", "h_next", kept, blob(&net, "x_t"));
-    if (b->status == EDDY_OK && net.status != EDDY_OK)
-        b->err = net.err;
     b->status = net.status;
     return net.graph;
 }
 
 /* All h and the last one, which has a dimension of time, of 1. */
-static void build(builder *b, const eddy_graph *step_net, eddy_output out[2])
+static void build(eddy_emitter *b, const eddy_graph *step_net,
+                  eddy_output out[2])
 {
-    static float items[] = {1, 2, 3, 4}, zeros[] = {0}, half[] = {0.5F};
+    static const float items[] = {1, 2, 3, 4}, zeros[] = {0}, half[] = {0.5F};
     const eddy_output zero = constant(b, NULL, 0, zeros);
     const eddy_caffe2_blob x = {"x", constant(b, "x", 1, items)};
     const eddy_caffe2_state h = {.name = "h", .initial = &zero};
@@ -112,9 +87,7 @@ static void build(builder *b, const eddy_graph *step_net, eddy_output out[2])
 
     /* Nothing is linked to the step net's `decay`: it is the node so named. */
     constant(b, "decay", 0, half);
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_caffe2_recurrent_network(b->graph, &spec, out, &b->err);
+    EDDY_EMIT(b, eddy_caffe2_recurrent_network(b->graph, &spec, out, b->err));
 }
 
 static void print(const char *what, const eddy_tensor *tensor)
@@ -127,7 +100,7 @@ static void print(const char *what, const eddy_tensor *tensor)
     printf("\n");
 }
 
-static void run(builder *b, const eddy_output fetches[2])
+static void run(eddy_emitter *b, const eddy_output fetches[2])
 {
     static const char *const names[] = {"h", "last"};
     const eddy_plan_options options = {
@@ -135,10 +108,8 @@ static void run(builder *b, const eddy_output fetches[2])
     eddy_tensor *results[2] = {NULL};
     eddy_plan *plan = NULL;
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_plan_create(b->graph, &options, &plan, &b->err);
-    if (b->status == EDDY_OK)
-        b->status = eddy_plan_run(plan, NULL, NULL, results, &b->err);
+    EDDY_EMIT(b, eddy_plan_create(b->graph, &options, &plan, b->err));
+    EDDY_EMIT(b, eddy_plan_run(plan, NULL, NULL, results, b->err));
     for (int i = 0; i < 2; i++) {
         if (b->status == EDDY_OK)
             print(names[i], results[i]);
@@ -149,25 +120,26 @@ static void run(builder *b, const eddy_output fetches[2])
 
 int main(int argc, char **argv)
 {
-    builder b = {.status = EDDY_OK};
+    eddy_error err = {.code = EDDY_OK};
+    eddy_emitter b = eddy_emitter_of(NULL, &err);
+    eddy_context *ctx = NULL;
     eddy_graph *step_net;
     eddy_output out[2] = {{0, 0}};
     char line[1024];
 
-    b.status = eddy_context_create(NULL, &b.ctx, &b.err);
-    step_net = build_step_net(&b);
-    if (b.status == EDDY_OK)
-        b.status = eddy_graph_create(b.ctx, &b.graph, &b.err);
+    b.status = eddy_context_create(NULL, &ctx, b.err);
+    step_net = build_step_net(&b, ctx);
+    EDDY_EMIT(&b, eddy_graph_create(ctx, &b.graph, b.err));
     build(&b, step_net, out);
     eddy_graph_destroy(step_net);
     if (b.status == EDDY_OK && argc > 1)
-        b.status = eddy_graphdef_save(b.graph, argv[1], &b.err);
+        b.status = eddy_graphdef_save(b.graph, argv[1], b.err);
     run(&b, out);
     eddy_graph_destroy(b.graph);
-    eddy_context_destroy(b.ctx);
+    eddy_context_destroy(ctx);
     if (b.status == EDDY_OK)
         return EXIT_SUCCESS;
-    eddy_error_format(&b.err, line, sizeof line);
+    eddy_error_format(b.err, line, sizeof line);
     fprintf(stderr, "%s\n", line);
     return EXIT_FAILURE;
 }

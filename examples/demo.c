@@ -13,18 +13,11 @@
 
 #define MOST_FETCHES 2
 
-/* A graph being built.  After the first failure nothing more is added. */
-typedef struct builder {
-    eddy_graph *graph;
-    eddy_status status;
-    eddy_error err;
-} builder;
-
 /* What a program shows: its text, how to build it, how to run it. */
 typedef struct program {
     const char *name; /* of its file, too */
     const char *text;
-    void (*build)(builder *b);
+    void (*build)(eddy_emitter *b);
     const char *feed;  /* NULL: nothing is fed */
     int32_t values[2]; /* the feed of each run */
     size_t n_runs;
@@ -32,39 +25,23 @@ typedef struct program {
     size_t n_fetches;
 } program;
 
-static eddy_output constant(builder *b, const char *name, int32_t value)
+static eddy_output constant(eddy_emitter *b, const char *name, int32_t value)
 {
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_scalar(b->graph, name, EDDY_INT32, &value,
-                                          &out, &b->err);
-    return out;
+    return eddy_emit_scalar(b, name, EDDY_INT32, &value);
 }
 
-static eddy_output node(builder *b, const char *op, const char *name,
-                        const eddy_output *inputs, size_t n_inputs)
-{
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_op(b->graph, op, name, inputs, n_inputs,
-                                      &out, &b->err);
-    return out;
-}
-
-static eddy_output unary(builder *b, const char *op, const char *name,
+static eddy_output unary(eddy_emitter *b, const char *op, const char *name,
                          eddy_output x)
 {
-    return node(b, op, name, &x, 1);
+    return eddy_emit_named(b, op, name, &x, 1);
 }
 
-static eddy_output binary(builder *b, const char *op, const char *name,
+static eddy_output binary(eddy_emitter *b, const char *op, const char *name,
                           eddy_output x, eddy_output y)
 {
     const eddy_output inputs[] = {x, y};
 
-    return node(b, op, name, inputs, 2);
+    return eddy_emit_named(b, op, name, inputs, 2);
 }
 
 /* Another output of the node that `output` is of. */
@@ -73,7 +50,7 @@ static eddy_output other(eddy_output output, uint32_t index)
     return (eddy_output){output.node, index};
 }
 
-static eddy_output enter(builder *b, const char *frame, const char *name,
+static eddy_output enter(eddy_emitter *b, const char *frame, const char *name,
                          eddy_output value, bool is_invariant)
 {
     const eddy_string frame_name = {frame, strlen(frame)};
@@ -82,7 +59,6 @@ static eddy_output enter(builder *b, const char *frame, const char *name,
         eddy_attr_bool("is_constant", &is_invariant),
     };
     const eddy_node_spec spec = {
-        .size = sizeof spec,
         .op = "Enter",
         .name = name,
         .inputs = &value,
@@ -90,36 +66,32 @@ static eddy_output enter(builder *b, const char *frame, const char *name,
         .attrs = attrs,
         .n_attrs = sizeof attrs / sizeof attrs[0],
     };
-    eddy_output out = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add(b->graph, &spec, &out.node, &b->err);
-    return out;
+    return eddy_emit(b, &spec);
 }
 
 /* A loop variable: its Merge, which is closed by go_round. */
-static eddy_output variable(builder *b, const char *frame, const char *name,
-                            const char *enter_name, eddy_output first)
+static eddy_output variable(eddy_emitter *b, const char *frame,
+                            const char *name, const char *enter_name,
+                            eddy_output first)
 {
     const eddy_output from = enter(b, frame, enter_name, first, false);
 
     return binary(b, "Merge", name, from, from);
 }
 
-static void go_round(builder *b, const char *name, eddy_output merge,
+static void go_round(eddy_emitter *b, const char *name, eddy_output merge,
                      eddy_output value)
 {
     const eddy_output next = unary(b, "NextIteration", name, value);
 
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_set_input(b->graph, merge.node, 1, next, &b->err);
+    eddy_emit_set_input(b, merge.node, 1, next);
 }
 
 /*
  * i, n = while_loop(lambda a, b: a < b, lambda a, b: (a + 2, b), [1, 10]).
  */
-static void build_walk_through(builder *b)
+static void build_walk_through(eddy_emitter *b)
 {
     const char *frame = "while";
     const eddy_output two =
@@ -149,8 +121,9 @@ static void build_walk_through(builder *b)
  * total + 1.  Takes and returns the total; `one` and `first` are of the outer
  * frame.
  */
-static eddy_output build_inner(builder *b, eddy_output total, eddy_output one,
-                               eddy_output first, eddy_output limit)
+static eddy_output build_inner(eddy_emitter *b, eddy_output total,
+                               eddy_output one, eddy_output first,
+                               eddy_output limit)
 {
     const char *frame = "inner";
     const eddy_output step = enter(b, frame, "inner/one", one, true);
@@ -171,7 +144,7 @@ static eddy_output build_inner(builder *b, eddy_output total, eddy_output one,
     return unary(b, "Exit", "inner/exit", sum_switch);
 }
 
-static void build_nested(builder *b)
+static void build_nested(eddy_emitter *b)
 {
     const char *frame = "outer";
     const eddy_output zero = constant(b, "zero", 0);
@@ -197,20 +170,18 @@ static void build_nested(builder *b)
     unary(b, "Exit", "result", total_switch);
 }
 
-static void build_branch(builder *b)
+static void build_branch(eddy_emitter *b)
 {
     const eddy_shape scalar = {.rank = 0};
     eddy_output x = {0, 0}, is_positive, x_switch, arms[2];
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_placeholder(b->graph, "x", EDDY_INT32,
-                                               &scalar, &x, &b->err);
+    x = eddy_emit_placeholder(b, "x", EDDY_INT32, &scalar);
     is_positive =
         binary(b, "Greater", "is_positive", x, constant(b, "zero", 0));
     x_switch = binary(b, "Switch", "x/switch", x, is_positive);
     arms[0] = unary(b, "Neg", "negated", x_switch);
     arms[1] = unary(b, "Square", "squared", other(x_switch, 1));
-    node(b, "Merge", "y", arms, 2);
+    eddy_emit_named(b, "Merge", "y", arms, 2);
 }
 
 static const program programs[] = {
@@ -331,27 +302,24 @@ static eddy_status save(const program *p, const eddy_graph *graph,
 static eddy_status show(const program *p, eddy_context *ctx,
                         const char *directory, eddy_error *err)
 {
-    builder b = {.status = EDDY_OK};
+    eddy_emitter b = eddy_emitter_of(NULL, err);
     eddy_plan *plan = NULL;
     eddy_run *run = NULL;
 
     fputs(p->text, stdout);
-    b.status = eddy_graph_create(ctx, &b.graph, &b.err);
+    b.status = eddy_graph_create(ctx, &b.graph, b.err);
     if (b.status == EDDY_OK)
         p->build(&b);
     if (b.status == EDDY_OK && directory != NULL)
-        b.status = save(p, b.graph, directory, &b.err);
-    if (b.status == EDDY_OK)
-        b.status = make_plan(p, b.graph, &plan, &b.err);
-    if (b.status == EDDY_OK)
-        b.status = eddy_run_create(plan, NULL, &run, &b.err);
+        b.status = save(p, b.graph, directory, b.err);
+    EDDY_EMIT(&b, make_plan(p, b.graph, &plan, b.err));
+    EDDY_EMIT(&b, eddy_run_create(plan, NULL, &run, b.err));
     for (size_t i = 0; i < p->n_runs && b.status == EDDY_OK; i++)
-        b.status = execute(p, run, i, &b.err);
+        b.status = execute(p, run, i, b.err);
     putchar('\n');
     eddy_run_destroy(run);
     eddy_plan_release(plan);
     eddy_graph_destroy(b.graph);
-    *err = b.err;
     return b.status;
 }
 

@@ -14,69 +14,26 @@
 #include <eddy.h>
 
 #include <stdio.h>
-#include <string.h>
 
 #define ITEMS 4
 
-/* A graph being built.  After the first failure nothing more is done. */
-typedef struct builder {
-    eddy_context *ctx;
-    eddy_graph *graph;
-    eddy_status status;
-    eddy_error err;
-} builder;
-
-static eddy_output constant(builder *b, eddy_dtype dtype,
-                            const eddy_shape *shape, const void *elements)
+static eddy_output number(eddy_emitter *b, double value)
 {
-    eddy_tensor *tensor = NULL;
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_tensor_create(b->ctx, dtype, shape, &tensor, &b->err);
-    if (b->status == EDDY_OK) {
-        memcpy(eddy_tensor_mutable_data(tensor), elements,
-               eddy_tensor_bytes(tensor));
-        b->status = eddy_graph_add_const(b->graph, NULL, tensor, &out, &b->err);
-    }
-    eddy_tensor_release(tensor);
-    return out;
+    return eddy_emit_scalar(b, NULL, EDDY_FLOAT64, &value);
 }
 
-static eddy_output number(builder *b, double value)
-{
-    return constant(b, EDDY_FLOAT64, &(eddy_shape){.rank = 0}, &value);
-}
-
-static eddy_output count(builder *b, int32_t value)
-{
-    return constant(b, EDDY_INT32, &(eddy_shape){.rank = 0}, &value);
-}
-
-static eddy_output binary(builder *b, const char *op, eddy_output x,
-                          eddy_output y)
+static eddy_output gradient(eddy_emitter *b, eddy_output y, eddy_output x)
 {
     eddy_output out = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_op(b->graph, op, NULL, (eddy_output[]){x, y},
-                                      2, &out, &b->err);
-    return out;
-}
-
-static eddy_output gradient(builder *b, eddy_output y, eddy_output x)
-{
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_gradients(b->graph, &y, 1, &x, 1, NULL, &out, &b->err);
+    EDDY_EMIT(b, eddy_gradients(b->graph, &y, 1, &x, 1, NULL, &out, b->err));
     return out;
 }
 
 /* ---- the recurrence ---- */
 
 typedef struct recurrence {
-    builder *b;
+    eddy_emitter *b;
     eddy_output decay;
 } recurrence;
 
@@ -86,17 +43,17 @@ static eddy_status step(eddy_graph *graph, void *user,
                         eddy_output *out_results, eddy_error *err)
 {
     const recurrence *r = user;
-    builder *b = r->b;
+    eddy_emitter *b = r->b;
 
     (void)graph;
     (void)n;
-    out_results[0] =
-        binary(b, "AddV2", binary(b, "Mul", inputs[0], r->decay), inputs[1]);
-    *err = b->err;
+    out_results[0] = eddy_emit_binary(
+        b, "AddV2", eddy_emit_binary(b, "Mul", inputs[0], r->decay), inputs[1]);
+    *err = *b->err;
     return b->status;
 }
 
-static eddy_output last_h(builder *b, eddy_output xs, eddy_output decay)
+static eddy_output last_h(eddy_emitter *b, eddy_output xs, eddy_output decay)
 {
     const eddy_output zero = number(b, 0);
     recurrence r = {b, decay};
@@ -109,50 +66,44 @@ static eddy_output last_h(builder *b, eddy_output xs, eddy_output decay)
                                  .user = &r};
     eddy_output h = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_foldl(b->graph, &spec, &h, &b->err);
+    EDDY_EMIT(b, eddy_foldl(b->graph, &spec, &h, b->err));
     return h;
 }
 
 /* ---- the training ---- */
 
 /* i = 0; decay = 0;  while i < 60: decay -= 0.01 dloss/ddecay; i += 1 */
-static eddy_output train(builder *b, eddy_output xs, eddy_output target)
+static eddy_output train(eddy_emitter *b, eddy_output xs, eddy_output target)
 {
-    const eddy_output initial[] = {count(b, 0), number(b, 0)};
+    const eddy_output initial[] = {eddy_emit_int32(b, 0), number(b, 0)};
     const eddy_while_spec spec = {.size = sizeof spec,
                                   .name = "training",
                                   .initial = initial,
                                   .n_variables = 2};
     eddy_output now[2] = {{0, 0}, {0, 0}}, less, miss, slope;
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_begin(b->graph, &spec, now, &b->err);
-    less = binary(b, "Less", now[0], count(b, 60));
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_body(b->graph, less, now, &b->err);
-    miss = binary(b, "Sub", last_h(b, xs, now[1]), target);
-    slope = gradient(b, binary(b, "Mul", miss, miss), now[1]);
-    now[0] = binary(b, "AddV2", now[0], count(b, 1));
-    now[1] = binary(b, "Sub", now[1], binary(b, "Mul", number(b, 0.01), slope));
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_end(b->graph, now, 2, now, &b->err);
+    EDDY_EMIT(b, eddy_while_begin(b->graph, &spec, now, b->err));
+    less = eddy_emit_binary(b, "Less", now[0], eddy_emit_int32(b, 60));
+    EDDY_EMIT(b, eddy_while_body(b->graph, less, now, b->err));
+    miss = eddy_emit_binary(b, "Sub", last_h(b, xs, now[1]), target);
+    slope = gradient(b, eddy_emit_binary(b, "Mul", miss, miss), now[1]);
+    now[0] = eddy_emit_binary(b, "AddV2", now[0], eddy_emit_int32(b, 1));
+    now[1] = eddy_emit_binary(
+        b, "Sub", now[1], eddy_emit_binary(b, "Mul", number(b, 0.01), slope));
+    EDDY_EMIT(b, eddy_while_end(b->graph, now, 2, now, b->err));
     return now[1];
 }
 
-static void run(builder *b, const eddy_output fetches[2])
+static void run(eddy_emitter *b, const eddy_output fetches[2])
 {
     const eddy_plan_options options = {
         .size = sizeof options, .fetches = fetches, .n_fetches = 2};
     eddy_plan *plan = NULL;
     eddy_run *made = NULL;
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_plan_create(b->graph, &options, &plan, &b->err);
-    if (b->status == EDDY_OK)
-        b->status = eddy_run_create(plan, NULL, &made, &b->err);
-    if (b->status == EDDY_OK)
-        b->status = eddy_run_execute(made, &b->err);
+    EDDY_EMIT(b, eddy_plan_create(b->graph, &options, &plan, b->err));
+    EDDY_EMIT(b, eddy_run_create(plan, NULL, &made, b->err));
+    EDDY_EMIT(b, eddy_run_execute(made, b->err));
     if (b->status == EDDY_OK) {
         const double *decay = eddy_tensor_data(eddy_run_fetch(made, 0));
         const double *by_target = eddy_tensor_data(eddy_run_fetch(made, 1));
@@ -168,22 +119,23 @@ int main(int argc, char **argv)
 {
     static const double items[ITEMS] = {1, 2, 3, 4};
     const eddy_shape shape = {.rank = 1, .dims = {ITEMS}};
-    builder b = {.status = EDDY_OK};
+    eddy_error err = {.code = EDDY_OK};
+    eddy_emitter b = eddy_emitter_of(NULL, &err);
+    eddy_context *ctx = NULL;
     eddy_output fetches[2], xs, target;
 
-    b.status = eddy_context_create(NULL, &b.ctx, &b.err);
-    if (b.status == EDDY_OK)
-        b.status = eddy_graph_create(b.ctx, &b.graph, &b.err);
-    xs = constant(&b, EDDY_FLOAT64, &shape, items);
+    b.status = eddy_context_create(NULL, &ctx, b.err);
+    EDDY_EMIT(&b, eddy_graph_create(ctx, &b.graph, b.err));
+    xs = eddy_emit_elements(&b, NULL, EDDY_FLOAT64, &shape, items);
     target = number(&b, 6.125);
     fetches[0] = train(&b, xs, target);
     fetches[1] = gradient(&b, fetches[0], target);
     if (argc > 1 && b.status == EDDY_OK)
-        b.status = eddy_graphdef_save(b.graph, argv[1], &b.err);
+        b.status = eddy_graphdef_save(b.graph, argv[1], b.err);
     run(&b, fetches);
     if (b.status != EDDY_OK)
-        (void)fprintf(stderr, "%s: %s\n", b.err.node, b.err.message);
+        (void)fprintf(stderr, "%s: %s\n", err.node, err.message);
     eddy_graph_destroy(b.graph);
-    eddy_context_destroy(b.ctx);
+    eddy_context_destroy(ctx);
     return b.status != EDDY_OK;
 }

@@ -18,73 +18,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A graph being built.  After the first failure nothing more is added. */
-typedef struct builder {
-    eddy_graph *graph;
-    eddy_status status;
-    eddy_error err;
-} builder;
-
-static eddy_output constant(builder *b, eddy_dtype dtype, const void *value)
-{
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_add_scalar(b->graph, NULL, dtype, value, &out, &b->err);
-    return out;
-}
-
-static eddy_output binary(builder *b, const char *op, eddy_output x,
-                          eddy_output y)
-{
-    const eddy_output inputs[] = {x, y};
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_add_op(b->graph, op, NULL, inputs, 2, &out, &b->err);
-    return out;
-}
-
 /* The loop, over `n`; its result is named `h`. */
-static void build(builder *b, eddy_output n)
+static void build(eddy_emitter *b, eddy_output n)
 {
     const int64_t zero = 0, one = 1;
     const double nothing = 0, half = 0.5;
     eddy_output v[2], next[2], limit;
     eddy_while_spec spec = {
         .size = sizeof spec, .initial = v, .n_variables = 2};
-    eddy_attr attr;
-    eddy_dtype dtype = EDDY_FLOAT64;
-    eddy_node_spec cast = {.size = sizeof cast,
-                           .op = "Cast",
-                           .inputs = next,
-                           .n_inputs = 1,
-                           .attrs = &attr,
-                           .n_attrs = 1};
 
-    attr = eddy_attr_type("DstT", &dtype);
     limit = n;
-    v[0] = constant(b, EDDY_INT64, &zero);
-    v[1] = constant(b, EDDY_FLOAT64, &nothing);
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_begin(b->graph, &spec, v, &b->err);
-    limit = binary(b, "Less", v[0], limit);
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_body(b->graph, limit, v, &b->err);
-    next[0] = binary(b, "AddV2", v[0], constant(b, EDDY_INT64, &one));
-    next[1].index = 0;
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add(b->graph, &cast, &next[1].node, &b->err);
-    next[1] = binary(b, "AddV2",
-                     binary(b, "Mul", v[1], constant(b, EDDY_FLOAT64, &half)),
-                     next[1]);
-    if (b->status == EDDY_OK)
-        b->status = eddy_while_end(b->graph, next, 2, v, &b->err);
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_op(b->graph, "Identity", "h", &v[1], 1,
-                                      &v[1], &b->err);
+    v[0] = eddy_emit_scalar(b, NULL, EDDY_INT64, &zero);
+    v[1] = eddy_emit_scalar(b, NULL, EDDY_FLOAT64, &nothing);
+    EDDY_EMIT(b, eddy_while_begin(b->graph, &spec, v, b->err));
+    limit = eddy_emit_binary(b, "Less", v[0], limit);
+    EDDY_EMIT(b, eddy_while_body(b->graph, limit, v, b->err));
+    next[0] = eddy_emit_binary(b, "AddV2", v[0],
+                               eddy_emit_scalar(b, NULL, EDDY_INT64, &one));
+    next[1] = eddy_emit_cast(b, next[0], EDDY_FLOAT64);
+    next[1] = eddy_emit_binary(
+        b, "AddV2",
+        eddy_emit_binary(b, "Mul", v[1],
+                         eddy_emit_scalar(b, NULL, EDDY_FLOAT64, &half)),
+        next[1]);
+    EDDY_EMIT(b, eddy_while_end(b->graph, next, 2, v, b->err));
+    eddy_emit_named(b, "Identity", "h", &v[1], 1);
 }
 
 /* Runs `graph`, feeding `n` if it has one, and prints h and the iterations. */
@@ -156,20 +114,17 @@ static eddy_status show(eddy_context *ctx, int is_fed, const char *path,
 {
     const eddy_shape scalar = {.rank = 0};
     const int64_t four = 4;
-    builder b = {.status = EDDY_OK};
+    eddy_emitter b = eddy_emitter_of(NULL, err);
     eddy_output n = {0, 0};
 
-    b.status = eddy_graph_create(ctx, &b.graph, &b.err);
+    b.status = eddy_graph_create(ctx, &b.graph, b.err);
     if (!is_fed)
-        n = constant(&b, EDDY_INT64, &four);
-    else if (b.status == EDDY_OK)
-        b.status = eddy_graph_add_placeholder(b.graph, "n", EDDY_INT64, &scalar,
-                                              &n, &b.err);
+        n = eddy_emit_scalar(&b, NULL, EDDY_INT64, &four);
+    else
+        n = eddy_emit_placeholder(&b, "n", EDDY_INT64, &scalar);
     build(&b, n);
-    if (b.status == EDDY_OK)
-        b.status = compare(ctx, b.graph, is_fed ? 2 : 0, path, &b.err);
+    EDDY_EMIT(&b, compare(ctx, b.graph, is_fed ? 2 : 0, path, b.err));
     eddy_graph_destroy(b.graph);
-    *err = b.err;
     return b.status;
 }
 

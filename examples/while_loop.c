@@ -13,53 +13,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A graph being built.  After the first failure nothing more is added. */
-typedef struct builder {
-    eddy_graph *graph;
-    eddy_status status;
-    eddy_error err;
-} builder;
-
-static eddy_output constant(builder *b, const char *name, int64_t value)
+static eddy_output constant(eddy_emitter *b, const char *name, int64_t value)
 {
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_scalar(b->graph, name, EDDY_INT64, &value,
-                                          &out, &b->err);
-    return out;
+    return eddy_emit_scalar(b, name, EDDY_INT64, &value);
 }
 
-/* A node with one or two inputs; its first output. */
-static eddy_output node(builder *b, const char *op, const char *name,
-                        eddy_output x, eddy_output y, size_t n_inputs)
-{
-    const eddy_output inputs[] = {x, y};
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_op(b->graph, op, name, inputs, n_inputs,
-                                      &out, &b->err);
-    return out;
-}
-
-static eddy_output unary(builder *b, const char *op, const char *name,
+static eddy_output unary(eddy_emitter *b, const char *op, const char *name,
                          eddy_output x)
 {
-    return node(b, op, name, x, x, 1);
+    return eddy_emit_named(b, op, name, &x, 1);
 }
 
-static eddy_output binary(builder *b, const char *op, const char *name,
+static eddy_output binary(eddy_emitter *b, const char *op, const char *name,
                           eddy_output x, eddy_output y)
 {
-    return node(b, op, name, x, y, 2);
+    const eddy_output inputs[] = {x, y};
+
+    return eddy_emit_named(b, op, name, inputs, 2);
 }
 
 /*
  * Brings a value into the frame of the loop: as the first value of a loop
  * variable, or as an invariant, which is there in every iteration.
  */
-static eddy_output enter(builder *b, const char *name, eddy_output value,
+static eddy_output enter(eddy_emitter *b, const char *name, eddy_output value,
                          bool is_invariant)
 {
     static const eddy_string frame = {"loop", 4};
@@ -68,7 +45,6 @@ static eddy_output enter(builder *b, const char *name, eddy_output value,
         eddy_attr_bool("is_constant", &is_invariant),
     };
     const eddy_node_spec spec = {
-        .size = sizeof spec,
         .op = "Enter",
         .name = name,
         .inputs = &value,
@@ -76,35 +52,27 @@ static eddy_output enter(builder *b, const char *name, eddy_output value,
         .attrs = attrs,
         .n_attrs = sizeof attrs / sizeof attrs[0],
     };
-    eddy_output out = {0, 0};
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add(b->graph, &spec, &out.node, &b->err);
-    return out;
+    return eddy_emit(b, &spec);
 }
 
 /* Closes a loop: the value goes round to the Merge, its second input. */
-static void close_loop(builder *b, const char *name, eddy_output merge,
+static void close_loop(eddy_emitter *b, const char *name, eddy_output merge,
                        eddy_output value)
 {
     const eddy_output next = unary(b, "NextIteration", name, value);
 
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_set_input(b->graph, merge.node, 1, next, &b->err);
+    eddy_emit_set_input(b, merge.node, 1, next);
 }
 
 /* Builds the program; its feed is n, its fetch the sum. */
-static void build(builder *b, eddy_output *out_n, eddy_output *out_sum)
+static void build(eddy_emitter *b, eddy_output *out_n, eddy_output *out_sum)
 {
     const eddy_shape scalar = {.rank = 0};
     eddy_output one, limit, i_enter, sum_enter, i, sum, go_on;
     eddy_output i_switch, sum_switch, i_body, sum_body;
 
-    *out_n = (eddy_output){0, 0};
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_placeholder(b->graph, "n", EDDY_INT64,
-                                               &scalar, out_n, &b->err);
+    *out_n = eddy_emit_placeholder(b, "n", EDDY_INT64, &scalar);
 
     /* Into the frame. */
     one = enter(b, "one", constant(b, "one/value", 1), true);
@@ -157,11 +125,11 @@ static eddy_status run(eddy_context *ctx, eddy_plan *plan, int64_t n,
 
 static eddy_status build_and_run(eddy_context *ctx, eddy_error *err)
 {
-    builder b = {.status = EDDY_OK};
+    eddy_emitter b = eddy_emitter_of(NULL, err);
     eddy_output n, sum;
     eddy_plan *plan = NULL;
 
-    b.status = eddy_graph_create(ctx, &b.graph, &b.err);
+    b.status = eddy_graph_create(ctx, &b.graph, b.err);
     build(&b, &n, &sum);
     if (b.status == EDDY_OK) {
         const eddy_plan_options options = {
@@ -172,14 +140,13 @@ static eddy_status build_and_run(eddy_context *ctx, eddy_error *err)
             .n_fetches = 1,
         };
 
-        b.status = eddy_plan_create(b.graph, &options, &plan, &b.err);
+        b.status = eddy_plan_create(b.graph, &options, &plan, b.err);
     }
     /* One plan, any number of runs. */
     for (int64_t i = 10; i <= 100000 && b.status == EDDY_OK; i *= 10)
-        b.status = run(ctx, plan, i, &b.err);
+        b.status = run(ctx, plan, i, b.err);
     eddy_plan_release(plan);
     eddy_graph_destroy(b.graph);
-    *err = b.err;
     return b.status;
 }
 

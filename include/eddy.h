@@ -8,6 +8,7 @@
 #include "eddy/context.h"
 #include "eddy/control_flow.h"
 #include "eddy/dot.h"
+#include "eddy/emit.h"
 #include "eddy/gradients.h"
 #include "eddy/graph.h"
 #include "eddy/graphdef.h"

@@ -1,4 +1,4 @@
-/* Emitters with a sticky error: that of rewrites, and the public one. */
+/* The emitter of rewrites, with a sticky error. */
 #include "core/graph/emit.h"
 
 #include "core/base/status.h"

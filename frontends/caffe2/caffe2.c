@@ -105,28 +105,27 @@ static bool has_gradient(const eddy__recurrent *n, size_t alias)
     return !spec->outputs_with_grads;
 }
 
-static eddy_output vector_of(eddy__writer *w, int64_t value)
+static eddy_output vector_of(eddy_emitter *w, int64_t value)
 {
-    return eddy__write_binary(w, "ExpandDims",
-                              eddy__write_int32(w, (int32_t)value),
-                              eddy__write_int32(w, 0));
+    return eddy_emit_binary(w, "ExpandDims", eddy_emit_int32(w, (int32_t)value),
+                            eddy_emit_int32(w, 0));
 }
 
 /* All rows of a state, those that it had before the first step included. */
-static eddy_output all_rows(eddy__writer *w, const eddy__tapped_output *out)
+static eddy_output all_rows(eddy_emitter *w, const eddy__tapped_output *out)
 {
     eddy_output parts[] = {{EDDY_NO_NODE, 0}, out->stacked, {EDDY_NO_NODE, 0}};
 
     if (!out->initial)
         return out->stacked;
-    parts[2] = eddy__write_int32(w, 0);
-    parts[0] = out->has_rows ? *out->initial
-                             : eddy__write_binary(w, "ExpandDims",
-                                                  *out->initial, parts[2]);
-    return eddy__write(w, "ConcatV2", parts, 3, NULL, 0);
+    parts[2] = eddy_emit_int32(w, 0);
+    parts[0] = out->has_rows
+                   ? *out->initial
+                   : eddy_emit_binary(w, "ExpandDims", *out->initial, parts[2]);
+    return eddy_emit_op(w, "ConcatV2", parts, 3, NULL, 0);
 }
 
-static eddy_output rows_from(eddy__writer *w, const eddy__tapped_output *out,
+static eddy_output rows_from(eddy_emitter *w, const eddy__tapped_output *out,
                              size_t before, int64_t offset)
 {
     eddy_output inputs[4];
@@ -134,47 +133,46 @@ static eddy_output rows_from(eddy__writer *w, const eddy__tapped_output *out,
     if (offset >= 0 && (size_t)offset == before)
         return out->stacked;
     if (offset == -1 && out->n_past > 0)
-        return eddy__write_binary(w, "ExpandDims", out->newest,
-                                  eddy__write_int32(w, 0));
+        return eddy_emit_binary(w, "ExpandDims", out->newest,
+                                eddy_emit_int32(w, 0));
     inputs[0] = all_rows(w, out);
     if (offset == 0)
         return inputs[0];
     inputs[1] = vector_of(w, offset);
     inputs[2] = vector_of(w, INT32_MAX);
     inputs[3] = vector_of(w, 1);
-    return eddy__write(w, "StridedSlice", inputs, 4, NULL, 0);
+    return eddy_emit_op(w, "StridedSlice", inputs, 4, NULL, 0);
 }
 
 /* An Identity with the name that an alias gives it. */
-static eddy_output name_output(eddy__writer *w, eddy_output value,
+static eddy_output name_output(eddy_emitter *w, eddy_output value,
                                const char *name)
 {
     if (!name || !*name)
         return value;
-    eddy__write_check(w, w->status == EDDY_OK
-                             ? eddy_graph_add_op(w->graph, "Identity", name,
-                                                 &value, 1, &value, w->err)
-                             : w->status);
+    eddy_emit_check(w, w->status == EDDY_OK
+                           ? eddy_graph_add_op(w->graph, "Identity", name,
+                                               &value, 1, &value, w->err)
+                           : w->status);
     return value;
 }
 
 static eddy_status write_outputs(eddy_graph *graph, const eddy__recurrent *n,
                                  eddy_output *outputs, eddy_error *err)
 {
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
 
     for (size_t i = 0; i < n->spec->n_aliases; i++) {
         const eddy_caffe2_alias *alias = &n->spec->aliases[i];
         eddy__joint j = {.is_state = false};
 
-        if (!eddy__write_check(&w,
-                               eddy__recurrent_find(n, alias->src, &j, err)))
+        if (!eddy_emit_check(&w, eddy__recurrent_find(n, alias->src, &j, err)))
             return w.status;
         outputs[i] = rows_from(&w, &n->t.outputs[j.external],
                                eddy__initial_rows(&n->spec->states[j.external]),
                                alias->offset);
         if (!has_gradient(n, i))
-            outputs[i] = eddy__write_unary(&w, "StopGradient", outputs[i]);
+            outputs[i] = eddy_emit_unary(&w, "StopGradient", outputs[i]);
         outputs[i] = name_output(&w, outputs[i], alias->dst);
     }
     return w.status;
@@ -190,13 +188,13 @@ static eddy_status count_steps(eddy_graph *graph, eddy__recurrent *n,
                                eddy_error *err)
 {
     const eddy_output first = n->spec->inputs[0].value;
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     const eddy_shape shape = eddy__shape_of(&w, first);
 
     if ((n->spec->n_inputs == 1 && rows_read(n, 0) <= 1) || shape.rank == 0)
         return EDDY_OK;
     n->n_steps = shape.rank > 0 && shape.dims[0] >= 0
-                     ? eddy__write_int64(&w, shape.dims[0])
+                     ? eddy_emit_int64(&w, shape.dims[0])
                      : eddy__write_length(&w, first);
     n->t.n_steps = &n->n_steps;
     return w.status;

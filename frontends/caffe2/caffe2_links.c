@@ -205,7 +205,7 @@ static eddy_status check_states(const eddy_graph *graph,
 static eddy_status check_rows(eddy_graph *graph, const eddy__recurrent *n,
                               eddy_error *err)
 {
-    const eddy__writer w = eddy__writer_of(graph, err);
+    const eddy_emitter w = eddy_emitter_of(graph, err);
 
     for (size_t i = 0; i < n->spec->n_states; i++) {
         const eddy_caffe2_state *state = &n->spec->states[i];

@@ -9,7 +9,7 @@ static void fail_twice(eddy__net_copy *c, const eddy__recurrent *n,
 {
     const eddy__node *node = &n->net->nodes[placeholder];
 
-    eddy__write_check(
+    eddy_emit_check(
         c->w,
         eddy__fail_at(c->w->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, node,
                       "'%.64s' of the step net of '%.64s' is linked twice",
@@ -39,12 +39,12 @@ static void bind_link(eddy__net_copy *c, const eddy__recurrent *n, size_t i,
 
     bind(c, n, j->internal.node,
          link->window > 0
-             ? eddy__write(c->w, "Pack", rows, link->window, NULL, 0)
+             ? eddy_emit_op(c->w, "Pack", rows, link->window, NULL, 0)
              : *rows);
 }
 
 /* The row that a step writes, without a dimension of time. */
-static eddy_output written_row(eddy__writer *w, const eddy__recurrent *n,
+static eddy_output written_row(eddy_emitter *w, const eddy__recurrent *n,
                                size_t state, eddy_output value)
 {
     const int64_t first = 0;
@@ -55,7 +55,7 @@ static eddy_output written_row(eddy__writer *w, const eddy__recurrent *n,
                             .as.ints = &first};
 
     return n->spec->links[n->writes[state]].window > 0
-               ? eddy__write(w, "Squeeze", &value, 1, &attr, 1)
+               ? eddy_emit_op(w, "Squeeze", &value, 1, &attr, 1)
                : value;
 }
 
@@ -84,7 +84,7 @@ static void bind_late(eddy__net_copy *c, eddy_node placeholder,
     }
     rows = eddy__arena_allocate(c->arena, link->window, sizeof *rows);
     if (!rows) {
-        eddy__write_check(c->w, eddy__fail_memory(c->w->err));
+        eddy_emit_check(c->w, eddy__fail_memory(c->w->err));
         return;
     }
     for (size_t r = 0; r + 1 < link->window; r++)
@@ -92,7 +92,7 @@ static void bind_late(eddy__net_copy *c, eddy_node placeholder,
             late->now->args[n->state_args[state] + (size_t)link->offset + r];
     rows[link->window - 1] = row;
     eddy__net_bind(c, placeholder,
-                   eddy__write(c->w, "Pack", rows, link->window, NULL, 0));
+                   eddy_emit_op(c->w, "Pack", rows, link->window, NULL, 0));
 }
 
 /* Such a Placeholder waits for what is written. */
@@ -115,18 +115,17 @@ static void note_late(eddy__net_copy *c, const eddy__recurrent *n, size_t i,
 static void bind_timestep(eddy__net_copy *c, const eddy__recurrent *n,
                           eddy_output time)
 {
-    eddy__writer *w = c->w;
+    eddy_emitter *w = c->w;
     const eddy_output blob = {n->timestep, 0};
     const eddy_dtype wide = EDDY_INT64;
     const eddy_attr attr = eddy_attr_type("DstT", &wide);
     eddy_attr shape;
 
     if (eddy_graph_output_dtype(n->net, blob) == EDDY_INT64)
-        time = eddy__write(w, "Cast", &time, 1, &attr, 1);
+        time = eddy_emit_op(w, "Cast", &time, 1, &attr, 1);
     if (eddy_graph_node_attr(n->net, n->timestep, "shape", &shape) &&
         shape.kind == EDDY_ATTR_SHAPE && shape.as.shapes[0].rank == 1)
-        time =
-            eddy__write_binary(w, "ExpandDims", time, eddy__write_int32(w, 0));
+        time = eddy_emit_binary(w, "ExpandDims", time, eddy_emit_int32(w, 0));
     bind(c, n, n->timestep, time);
 }
 
@@ -136,10 +135,10 @@ static void bind_params(eddy__net_copy *c, const eddy__recurrent *n)
         const eddy_caffe2_blob *param = &n->spec->params[i];
         eddy_node placeholder;
 
-        if (eddy__write_check(c->w, c->w->status) &&
-            eddy__write_check(c->w,
-                              eddy__net_find_argument(n->net, param->name,
-                                                      &placeholder, c->w->err)))
+        if (eddy_emit_check(c->w, c->w->status) &&
+            eddy_emit_check(c->w,
+                            eddy__net_find_argument(n->net, param->name,
+                                                    &placeholder, c->w->err)))
             bind(c, n, placeholder, param->value);
     }
 }
@@ -159,7 +158,7 @@ eddy_status eddy__recurrent_step(eddy_graph *graph, void *user,
                                  eddy_output *out_until, eddy_error *err)
 {
     eddy__recurrent *n = user;
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     size_t *links =
         eddy__arena_allocate(&n->arena, n->net->n_nodes, sizeof *links);
     const late_rows late = {n, now, links};

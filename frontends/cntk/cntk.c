@@ -162,8 +162,8 @@ static eddy_output write_initial(eddy__construction *k, const eddy__cell *cell,
         return cell->from;
     for (int32_t i = 0; i < item.rank; i++)
         dims[i] = (int32_t)item.dims[i];
-    return eddy__write_binary(&k->w, "BroadcastTo", cell->from,
-                              eddy__write_vector(k, dims, (size_t)item.rank));
+    return eddy_emit_binary(&k->w, "BroadcastTo", cell->from,
+                            eddy__write_vector(k, dims, (size_t)item.rank));
 }
 
 static bool make_taps(eddy__construction *k, eddy__taps *t)
@@ -204,8 +204,8 @@ static eddy_output in_order(eddy__construction *k, eddy_output stacked)
 
     if (k->loops.direction[k->loop] > 0)
         return stacked;
-    return eddy__write_binary(&k->w, "ReverseV2", stacked,
-                              eddy__write_vector(k, &axis, 1));
+    return eddy_emit_binary(&k->w, "ReverseV2", stacked,
+                            eddy__write_vector(k, &axis, 1));
 }
 
 static eddy_status build_loop(eddy__construction *k)
@@ -296,8 +296,8 @@ static eddy_output without_gaps(eddy__construction *k, eddy_cntk_value value)
         return x;
     return eddy__write_masked(
         k, x, 0,
-        eddy__write_cast(&k->w, eddy__write_int32(&k->w, 0),
-                         eddy_graph_output_dtype(k->w.graph, x)));
+        eddy_emit_cast(&k->w, eddy_emit_int32(&k->w, 0),
+                       eddy_graph_output_dtype(k->w.graph, x)));
 }
 
 static eddy_status take_results(eddy__construction *k, eddy_output *results)
@@ -359,7 +359,7 @@ eddy_status eddy_cntk_build(eddy_cntk *network, const eddy_cntk_wanted *wanted,
             return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                               "wanted %zu is no value of '%.64s'", i,
                               network->name);
-    k.w = eddy__writer_of(network->graph, err);
+    k.w = eddy_emitter_of(network->graph, err);
     k.arena.allocator = network->arena.allocator;
     results = eddy__arena_allocate(&k.arena, n, sizeof *results);
     if (!results)

@@ -143,24 +143,24 @@ eddy_status eddy_cntk_fold(eddy_graph *graph,
 /* ---- UnfoldFrom ---- */
 
 typedef struct unfolding {
-    eddy__writer w;
+    eddy_emitter w;
     eddy__arena arena;
     const eddy_cntk_unfold_spec *spec;
     eddy__taps taps;
     eddy_output *results; /* of the generator */
 } unfolding;
 
-static eddy_output write_cast(eddy__writer *w, eddy_output x, eddy_dtype to)
+static eddy_output write_cast(eddy_emitter *w, eddy_output x, eddy_dtype to)
 {
     const eddy_attr attr = eddy_attr_type("DstT", &to);
 
-    return eddy__write(w, "Cast", &x, 1, &attr, 1);
+    return eddy_emit_op(w, "Cast", &x, 1, &attr, 1);
 }
 
 /* How many items there may be, an integer scalar. */
 static eddy_output write_most(unfolding *u)
 {
-    eddy__writer *w = &u->w;
+    eddy_emitter *w = &u->w;
     const double factor =
         u->spec->length_increase != 0 ? u->spec->length_increase : 1;
     eddy_output n, scale = {EDDY_NO_NODE, 0};
@@ -170,7 +170,7 @@ static eddy_output write_most(unfolding *u)
         return *u->spec->max_length;
     shape = eddy__shape_of(w, *u->spec->like);
     if (shape.rank > 0 && shape.dims[0] >= 0)
-        return eddy__write_int64(
+        return eddy_emit_int64(
             w, (int64_t)fmin(floor((double)shape.dims[0] * factor), 1e18));
     n = eddy__write_length(w, *u->spec->like);
     if (factor == 1)
@@ -178,8 +178,8 @@ static eddy_output write_most(unfolding *u)
     if (w->status == EDDY_OK)
         w->status = eddy_graph_add_scalar(w->graph, NULL, EDDY_FLOAT64, &factor,
                                           &scale, w->err);
-    n = eddy__write_binary(w, "Mul", write_cast(w, n, EDDY_FLOAT64), scale);
-    return write_cast(w, eddy__write_unary(w, "Floor", n), EDDY_INT64);
+    n = eddy_emit_binary(w, "Mul", write_cast(w, n, EDDY_FLOAT64), scale);
+    return write_cast(w, eddy_emit_unary(w, "Floor", n), EDDY_INT64);
 }
 
 static eddy_status generate(eddy_graph *graph, void *user,
@@ -275,7 +275,7 @@ eddy_status eddy_cntk_unfold_from(eddy_graph *graph,
     eddy_status status;
 
     EDDY_TRY(check_unfold(graph, spec, out_items, err));
-    u.w = eddy__writer_of(graph, err);
+    u.w = eddy_emitter_of(graph, err);
     u.arena.allocator = graph->arena.allocator;
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
     status = eddy__attempt_end(&attempt, unfold(&u));

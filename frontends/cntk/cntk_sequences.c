@@ -24,30 +24,28 @@ eddy_output eddy__write_vector(eddy__construction *k, const int32_t *elements,
     eddy_output out;
 
     if (k->w.status != EDDY_OK ||
-        !eddy__write_check(&k->w,
-                           eddy_tensor_create(k->w.graph->ctx, EDDY_INT32,
-                                              &shape, &tensor, k->w.err)))
+        !eddy_emit_check(&k->w, eddy_tensor_create(k->w.graph->ctx, EDDY_INT32,
+                                                   &shape, &tensor, k->w.err)))
         return nowhere;
     if (n > 0)
         memcpy(eddy_tensor_mutable_data(tensor), elements,
                n * sizeof *elements);
-    out = eddy__write_const(&k->w, tensor);
+    out = eddy_emit_const(&k->w, NULL, tensor);
     eddy_tensor_release(tensor);
     return out;
 }
 
 static eddy_output as_vector(eddy__construction *k, eddy_output x)
 {
-    return eddy__write_binary(&k->w, "ExpandDims", x,
-                              eddy__write_int32(&k->w, 0));
+    return eddy_emit_binary(&k->w, "ExpandDims", x, eddy_emit_int32(&k->w, 0));
 }
 
 static eddy_output write_concat(eddy__construction *k, eddy_output a,
                                 eddy_output b)
 {
-    const eddy_output inputs[] = {a, b, eddy__write_int32(&k->w, 0)};
+    const eddy_output inputs[] = {a, b, eddy_emit_int32(&k->w, 0)};
 
-    return eddy__write(&k->w, "ConcatV2", inputs, N_OF(inputs), NULL, 0);
+    return eddy_emit_op(&k->w, "ConcatV2", inputs, N_OF(inputs), NULL, 0);
 }
 
 bool eddy__is_full(const eddy_shape *shape)
@@ -72,19 +70,19 @@ eddy_output eddy__write_rows(eddy__construction *k, eddy_output value,
     } else {
         const bool is_own = like.node == EDDY_NO_NODE;
 
-        from = eddy__write_unary(&k->w, "Shape", is_own ? value : like);
+        from = eddy_emit_unary(&k->w, "Shape", is_own ? value : like);
         if (!is_own) {
             const int32_t all = INT32_MAX;
             const eddy_output slice[] = {from, eddy__write_vector(k, &one, 1),
                                          eddy__write_vector(k, &all, 1),
                                          eddy__write_vector(k, &one, 1)};
 
-            from =
-                eddy__write(&k->w, "StridedSlice", slice, N_OF(slice), NULL, 0);
+            from = eddy_emit_op(&k->w, "StridedSlice", slice, N_OF(slice), NULL,
+                                0);
         }
         shape = write_concat(k, eddy__write_vector(k, dims, 1), from);
     }
-    return eddy__write_binary(&k->w, "BroadcastTo", value, shape);
+    return eddy_emit_binary(&k->w, "BroadcastTo", value, shape);
 }
 
 /* ---- sequences ---- */
@@ -105,9 +103,9 @@ static eddy_output write_checked(eddy__construction *k, eddy_output tensor)
 {
     const eddy_output n = eddy__write_length(&k->w, tensor);
     const eddy_output inputs[] = {
-        eddy__write_binary(&k->w, "Equal", n, k->length), n, k->length};
+        eddy_emit_binary(&k->w, "Equal", n, k->length), n, k->length};
     const eddy_output check =
-        eddy__write(&k->w, "Assert", inputs, N_OF(inputs), NULL, 0);
+        eddy_emit_op(&k->w, "Assert", inputs, N_OF(inputs), NULL, 0);
     const eddy_node_spec spec = {.size = sizeof spec,
                                  .op = "Identity",
                                  .inputs = &tensor,
@@ -151,34 +149,33 @@ static void take_lengths(eddy__construction *k)
         k->lengths =
             eddy_graph_output_dtype(k->w.graph, network->lengths) == EDDY_INT32
                 ? network->lengths
-                : eddy__write_cast(&k->w, network->lengths, EDDY_INT32);
+                : eddy_emit_cast(&k->w, network->lengths, EDDY_INT32);
 }
 
 eddy_output eddy__write_masked(eddy__construction *k, eddy_output x,
                                int32_t ahead, eddy_output otherwise)
 {
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
     const eddy_output range[] = {
-        eddy__write_int32(w, ahead),
-        eddy__write_binary(w, "AddV2", k->length, eddy__write_int32(w, ahead)),
-        eddy__write_int32(w, 1)};
-    const eddy_output steps = eddy__write_binary(
-        w, "ExpandDims", eddy__write(w, "Range", range, N_OF(range), NULL, 0),
-        eddy__write_int32(w, 1));
-    eddy_output inputs[] = {eddy__write_binary(w, "Less", steps, k->lengths), x,
+        eddy_emit_int32(w, ahead),
+        eddy_emit_binary(w, "AddV2", k->length, eddy_emit_int32(w, ahead)),
+        eddy_emit_int32(w, 1)};
+    const eddy_output steps = eddy_emit_binary(
+        w, "ExpandDims", eddy_emit_op(w, "Range", range, N_OF(range), NULL, 0),
+        eddy_emit_int32(w, 1));
+    eddy_output inputs[] = {eddy_emit_binary(w, "Less", steps, k->lengths), x,
                             otherwise};
     /* A dimension of 1 for each that an item has beyond the batch. */
-    const eddy_output more = eddy__write_binary(
+    const eddy_output more = eddy_emit_binary(
         w, "Fill",
-        as_vector(k,
-                  eddy__write_binary(w, "Sub", eddy__write_unary(w, "Rank", x),
-                                     eddy__write_int32(w, 2))),
-        eddy__write_int32(w, 1));
+        as_vector(k, eddy_emit_binary(w, "Sub", eddy_emit_unary(w, "Rank", x),
+                                      eddy_emit_int32(w, 2))),
+        eddy_emit_int32(w, 1));
 
-    inputs[0] = eddy__write_binary(
+    inputs[0] = eddy_emit_binary(
         w, "Reshape", inputs[0],
-        write_concat(k, eddy__write_unary(w, "Shape", inputs[0]), more));
-    return eddy__write(w, "SelectV2", inputs, N_OF(inputs), NULL, 0);
+        write_concat(k, eddy_emit_unary(w, "Shape", inputs[0]), more));
+    return eddy_emit_op(w, "SelectV2", inputs, N_OF(inputs), NULL, 0);
 }
 
 eddy_status eddy__take_sequences(eddy__construction *k)
@@ -215,7 +212,7 @@ static eddy_output write_part(eddy__construction *k, eddy_output rows,
                                   as_vector(k, end),
                                   eddy__write_vector(k, &one, 1)};
 
-    return eddy__write(&k->w, "StridedSlice", inputs, N_OF(inputs), NULL, 0);
+    return eddy_emit_op(&k->w, "StridedSlice", inputs, N_OF(inputs), NULL, 0);
 }
 
 /* All steps of what is `delay` steps earlier in `x`. */
@@ -229,8 +226,8 @@ static eddy_output write_shift(eddy__construction *k, const eddy__cell *cell,
 
     if (cell->delay > 0)
         return write_part(k, write_concat(k, rows, x), 0, k->length);
-    end = eddy__write_binary(&k->w, "AddV2", k->length,
-                             eddy__write_int32(&k->w, (int32_t)n));
+    end = eddy_emit_binary(&k->w, "AddV2", k->length,
+                           eddy_emit_int32(&k->w, (int32_t)n));
     x = write_part(k, write_concat(k, x, rows), n, end);
     return k->lengths.node == EDDY_NO_NODE
                ? x

@@ -49,7 +49,7 @@ static eddy_status check_foreach(const eddy_graph *graph,
 }
 
 /* What is known of the first dimension of an input, in `*length`, or -1. */
-static eddy_status find_length(const eddy__writer *w, eddy_output input,
+static eddy_status find_length(const eddy_emitter *w, eddy_output input,
                                int64_t *length)
 {
     const eddy_shape shape = eddy__shape_of(w, input);
@@ -63,7 +63,7 @@ static eddy_status find_length(const eddy__writer *w, eddy_output input,
                            "first dimension");
 }
 
-static eddy_status fail_lengths(const eddy__writer *w,
+static eddy_status fail_lengths(const eddy_emitter *w,
                                 const eddy_mxnet_foreach_spec *spec, size_t i,
                                 int64_t first, int64_t other)
 {
@@ -75,17 +75,17 @@ static eddy_status fail_lengths(const eddy__writer *w,
 }
 
 /* An Assert that two lengths are equal; gives its node. */
-static eddy_node write_assert(eddy__writer *w, eddy_output first,
+static eddy_node write_assert(eddy_emitter *w, eddy_output first,
                               eddy_output other)
 {
-    const eddy_output inputs[] = {eddy__write_binary(w, "Equal", first, other),
+    const eddy_output inputs[] = {eddy_emit_binary(w, "Equal", first, other),
                                   first, other};
 
-    return eddy__write(w, "Assert", inputs, 3, NULL, 0).node;
+    return eddy_emit_op(w, "Assert", inputs, 3, NULL, 0).node;
 }
 
 /* The length of all inputs, which a run finds equal or fails. */
-static eddy_status write_length(eddy__writer *w,
+static eddy_status write_length(eddy_emitter *w,
                                 const eddy_mxnet_foreach_spec *spec,
                                 eddy_output *out_length)
 {
@@ -121,7 +121,7 @@ static eddy_status add_foreach(eddy_graph *graph,
                                eddy_output *out_outputs,
                                eddy_output *out_states, eddy_error *err)
 {
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     eddy__mxnet_loop l = {
         .name = spec->name && *spec->name ? spec->name : "foreach",
         .inputs = spec->inputs,
@@ -218,7 +218,7 @@ static bool is_wide(eddy_dtype dtype)
 }
 
 /* The most steps, as an int32 scalar, or none. */
-static eddy_output write_maximum(eddy__writer *w,
+static eddy_output write_maximum(eddy_emitter *w,
                                  const eddy_mxnet_while_spec *spec)
 {
     static const eddy_dtype to = EDDY_INT32;
@@ -230,7 +230,7 @@ static eddy_output write_maximum(eddy__writer *w,
     if (!from && spec->max_iterations == 0)
         return no_output;
     if (!from)
-        return eddy__write_int32(w, (int32_t)spec->max_iterations);
+        return eddy_emit_int32(w, (int32_t)spec->max_iterations);
     value = *from;
     dtype = eddy_graph_output_dtype(w->graph, value);
     if (dtype == EDDY_INT32)
@@ -239,14 +239,14 @@ static eddy_output write_maximum(eddy__writer *w,
         const int64_t wide = INT32_MAX;
         const uint32_t narrow = INT32_MAX;
 
-        eddy__write_check(w, eddy_graph_add_scalar(w->graph, NULL, dtype,
-                                                   dtype == EDDY_UINT32
-                                                       ? (const void *)&narrow
-                                                       : &wide,
-                                                   &most, w->err));
-        value = eddy__write_binary(w, "Minimum", value, most);
+        eddy_emit_check(w, eddy_graph_add_scalar(w->graph, NULL, dtype,
+                                                 dtype == EDDY_UINT32
+                                                     ? (const void *)&narrow
+                                                     : &wide,
+                                                 &most, w->err));
+        value = eddy_emit_binary(w, "Minimum", value, most);
     }
-    return eddy__write(w, "Cast", &value, 1, &attr, 1);
+    return eddy_emit_op(w, "Cast", &value, 1, &attr, 1);
 }
 
 static eddy_status add_while(eddy_graph *graph,
@@ -255,7 +255,7 @@ static eddy_status add_while(eddy_graph *graph,
                              eddy_output *out_variables, eddy_output *out_steps,
                              eddy_error *err)
 {
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     eddy__mxnet_loop l = {
         .name = spec->name && *spec->name ? spec->name : "while_loop",
         .states = spec->variables,
@@ -322,7 +322,7 @@ static eddy_status add_cond(eddy_graph *graph, const eddy_mxnet_cond_spec *spec,
     eddy_mxnet_cond_spec own = *spec;
     const eddy_branch branches[] = {{build_then, &own},
                                     {build_otherwise, &own}};
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     const eddy_cond_spec cond = {
         .size = sizeof cond,
         .name = spec->name,

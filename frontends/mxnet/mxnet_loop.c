@@ -22,7 +22,7 @@ static size_t n_before(const eddy__mxnet_loop *l)
 
 /* ---- predicates ---- */
 
-eddy_output eddy__mxnet_predicate(eddy__writer *w, eddy_output value)
+eddy_output eddy__mxnet_predicate(eddy_emitter *w, eddy_output value)
 {
     static const eddy_dtype to = EDDY_BOOL;
     const eddy_attr attr = eddy_attr_type("DstT", &to);
@@ -38,7 +38,7 @@ eddy_output eddy__mxnet_predicate(eddy__writer *w, eddy_output value)
     if ((dtype != EDDY_BOOL && !eddy__dtype_in(dtype, EDDY__REALS)) ||
         (eddy__shape_is_known(&shape) &&
          !(eddy__shape_count(&shape, 1, &count) && count == 1))) {
-        eddy__write_check(
+        eddy_emit_check(
             w, eddy__fail_node(
                    w->err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
                    eddy_graph_node_name(w->graph, value.node), NULL,
@@ -48,14 +48,14 @@ eddy_output eddy__mxnet_predicate(eddy__writer *w, eddy_output value)
         return no_output;
     }
     if (!eddy__shape_equal(&shape, &scalar) &&
-        eddy__write_check(w, eddy_tensor_create(w->graph->ctx, EDDY_INT32,
-                                                &none, &no_dims, w->err))) {
-        value = eddy__write_binary(w, "Reshape", value,
-                                   eddy__write_const(w, no_dims));
+        eddy_emit_check(w, eddy_tensor_create(w->graph->ctx, EDDY_INT32, &none,
+                                              &no_dims, w->err))) {
+        value = eddy_emit_binary(w, "Reshape", value,
+                                 eddy_emit_const(w, NULL, no_dims));
         eddy_tensor_release(no_dims);
     }
     return dtype == EDDY_BOOL ? value
-                              : eddy__write(w, "Cast", &value, 1, &attr, 1);
+                              : eddy_emit_op(w, "Cast", &value, 1, &attr, 1);
 }
 
 /* ---- the parts of the while ---- */
@@ -66,7 +66,7 @@ static eddy_status build_condition(eddy_graph *graph, void *user,
                                    eddy_output *out, eddy_error *err)
 {
     const eddy__mxnet_loop *l = user;
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     eddy_output own = no_output;
 
     (void)n;
@@ -78,9 +78,9 @@ static eddy_status build_condition(eddy_graph *graph, void *user,
     }
     *out = own;
     if (has_limit(l)) {
-        *out = eddy__write_binary(&w, "Less", now[0], l->limit);
+        *out = eddy_emit_binary(&w, "Less", now[0], l->limit);
         if (l->condition)
-            *out = eddy__write_binary(&w, "LogicalAnd", *out, own);
+            *out = eddy_emit_binary(&w, "LogicalAnd", *out, own);
     }
     return w.status;
 }
@@ -112,7 +112,7 @@ static eddy_status check_row(const eddy__mxnet_loop *l, const eddy_graph *graph,
 }
 
 /* Puts the outputs of the step away; `flows` become what they are after. */
-static eddy_status write_outputs(eddy__writer *w, eddy__mxnet_loop *l,
+static eddy_status write_outputs(eddy_emitter *w, eddy__mxnet_loop *l,
                                  eddy_output step, const eddy_output *values,
                                  eddy_output *flows)
 {
@@ -151,7 +151,7 @@ static eddy_status build_body(eddy_graph *graph, void *user,
     const size_t first = n_before(l);
     eddy_output *inputs = l->scratch;
     eddy_output *results = l->scratch + l->n_inputs + l->n_states;
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     eddy_node n_nodes;
 
     for (size_t i = 0; i < l->n_inputs; i++)
@@ -167,7 +167,7 @@ static eddy_status build_body(eddy_graph *graph, void *user,
         return EDDY_OK; /* which the builder refuses, with its words */
     memcpy(next, now, n * sizeof *now);
     EDDY_TRY(write_outputs(&w, l, now[0], results, next + 1));
-    next[0] = eddy__write_binary(&w, "AddV2", now[0], eddy__write_int32(&w, 1));
+    next[0] = eddy_emit_binary(&w, "AddV2", now[0], eddy_emit_int32(&w, 1));
     memcpy(next + first, results + l->n_outputs, l->n_states * sizeof *next);
     return w.status;
 }
@@ -175,7 +175,7 @@ static eddy_status build_body(eddy_graph *graph, void *user,
 /* ---- a loop ---- */
 
 /* What the shapes of the variables stay, in `shapes`. */
-static void fill_shapes(const eddy__writer *w, const eddy__mxnet_loop *l,
+static void fill_shapes(const eddy_emitter *w, const eddy__mxnet_loop *l,
                         eddy_shape *shapes)
 {
     for (size_t i = 0; i < n_before(l); i++)
@@ -185,7 +185,7 @@ static void fill_shapes(const eddy__writer *w, const eddy__mxnet_loop *l,
 }
 
 /* Builds the while; `values` gets what its variables are in the end. */
-static eddy_status build_while(eddy__writer *w, eddy__mxnet_loop *l,
+static eddy_status build_while(eddy_emitter *w, eddy__mxnet_loop *l,
                                eddy_output *values, eddy_shape *shapes)
 {
     const eddy_while_functions parts = {build_condition, build_body, l};
@@ -199,7 +199,7 @@ static eddy_status build_while(eddy__writer *w, eddy__mxnet_loop *l,
             l->n_outputs > 0 && !l->changes_shape ? shapes : NULL,
     };
 
-    values[0] = eddy__write_int32(w, 0);
+    values[0] = eddy_emit_int32(w, 0);
     for (size_t i = 0; i < l->n_outputs; i++) {
         /* Of which dtype is known when the body is there. */
         l->outputs[i] = eddy__sequence_new(w, EDDY_FLOAT32, l->limit, false);
@@ -233,24 +233,24 @@ static bool make_room(eddy__mxnet_loop *l, eddy__arena *arena,
 /* ---- outputs of no steps ---- */
 
 /* So many zeros as a step puts out, for each of the steps that there may be. */
-static eddy_output write_zeros(eddy__writer *w, eddy_output limit,
+static eddy_output write_zeros(eddy_emitter *w, eddy_output limit,
                                eddy_output value)
 {
     const eddy_output parts[] = {
-        eddy__write_binary(w, "ExpandDims", limit, eddy__write_int32(w, 0)),
-        eddy__write_unary(w, "Shape", value), eddy__write_int32(w, 0)};
-    const eddy_output shape = eddy__write(w, "ConcatV2", parts, 3, NULL, 0);
-    const eddy_output zero = eddy__write_cast(
-        w, eddy__write_int32(w, 0), eddy_graph_output_dtype(w->graph, value));
+        eddy_emit_binary(w, "ExpandDims", limit, eddy_emit_int32(w, 0)),
+        eddy_emit_unary(w, "Shape", value), eddy_emit_int32(w, 0)};
+    const eddy_output shape = eddy_emit_op(w, "ConcatV2", parts, 3, NULL, 0);
+    const eddy_output zero = eddy_emit_cast(
+        w, eddy_emit_int32(w, 0), eddy_graph_output_dtype(w->graph, value));
 
-    return eddy__write_binary(w, "Fill", shape, zero);
+    return eddy_emit_binary(w, "Fill", shape, zero);
 }
 
 /*
  * Does only a step tell what its outputs are?  One of strings has no zeros, and
  * one with effects is not taken for that.
  */
-static bool wants_trial(const eddy__writer *w, const eddy__mxnet_loop *l)
+static bool wants_trial(const eddy_emitter *w, const eddy__mxnet_loop *l)
 {
     bool is_known = true;
 
@@ -265,7 +265,7 @@ static bool wants_trial(const eddy__writer *w, const eddy__mxnet_loop *l)
     return !is_known;
 }
 
-static void stack_outputs(eddy__writer *w, eddy__mxnet_loop *l,
+static void stack_outputs(eddy_emitter *w, eddy__mxnet_loop *l,
                           const eddy_output *values, eddy_output *outputs)
 {
     for (size_t i = 0; i < l->n_outputs; i++)
@@ -277,14 +277,14 @@ static void stack_outputs(eddy__writer *w, eddy__mxnet_loop *l,
  * The outputs; in the branch that only a run of no steps takes, a step of the
  * first variables says of which shape they are.
  */
-static eddy_status stack_or_try(eddy__writer *w, eddy__mxnet_loop *l,
+static eddy_status stack_or_try(eddy_emitter *w, eddy__mxnet_loop *l,
                                 const eddy_output *values, eddy_output *outputs)
 {
     const eddy_cond_spec spec = {
         .size = sizeof spec,
         .name = l->name,
-        .predicate = eddy__write_binary(w, "Greater", values[0],
-                                        eddy__write_int32(w, 0))};
+        .predicate =
+            eddy_emit_binary(w, "Greater", values[0], eddy_emit_int32(w, 0))};
     eddy_output *tried = l->scratch + l->n_inputs + l->n_states;
     const size_t depth = eddy_construct_depth(w->graph);
 
@@ -308,7 +308,7 @@ static eddy_status stack_or_try(eddy__writer *w, eddy__mxnet_loop *l,
     return eddy_cond_end(w->graph, tried, l->n_outputs, outputs, w->err);
 }
 
-static eddy_status build_loop(eddy__writer *w, eddy__mxnet_loop *l,
+static eddy_status build_loop(eddy_emitter *w, eddy__mxnet_loop *l,
                               eddy__arena *arena, eddy_output *out_outputs,
                               eddy_output *out_states, eddy_output *out_steps)
 {
@@ -331,7 +331,7 @@ static eddy_status build_loop(eddy__writer *w, eddy__mxnet_loop *l,
     return w->status;
 }
 
-eddy_status eddy__mxnet_write(eddy__writer *w, eddy__mxnet_loop *l,
+eddy_status eddy__mxnet_write(eddy_emitter *w, eddy__mxnet_loop *l,
                               eddy_output *out_outputs, eddy_output *out_states,
                               eddy_output *out_steps)
 {

@@ -36,11 +36,11 @@ typedef struct eddy__mxnet_loop {
  * Writes it.  `items`, `outputs`, `rows` and `scratch` are its own; `out_steps`
  * may be NULL.
  */
-eddy_status eddy__mxnet_write(eddy__writer *w, eddy__mxnet_loop *loop,
+eddy_status eddy__mxnet_write(eddy_emitter *w, eddy__mxnet_loop *loop,
                               eddy_output *out_outputs, eddy_output *out_states,
                               eddy_output *out_steps);
 
 /* A bool scalar out of what stands for one. */
-eddy_output eddy__mxnet_predicate(eddy__writer *w, eddy_output value);
+eddy_output eddy__mxnet_predicate(eddy_emitter *w, eddy_output value);
 
 #endif

@@ -108,7 +108,7 @@ static eddy_status accumulate(eddy_graph *graph, const loop *l, size_t i,
     const char *name = l->spec->name;
     const eddy_dtype wanted = eddy_graph_output_dtype(graph, now);
     const eddy_dtype given = eddy_graph_output_dtype(graph, *next);
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
 
     if (given != wanted || !eddy__dtype_in(wanted, EDDY__NUMBERS))
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
@@ -116,7 +116,7 @@ static eddy_status accumulate(eddy_graph *graph, const loop *l, size_t i,
                           "what is to be added to it is %s",
                           i, name && *name ? name : "while",
                           eddy_dtype_name(wanted), eddy_dtype_name(given));
-    *next = eddy__write_binary(&w, "AddV2", now, *next);
+    *next = eddy_emit_binary(&w, "AddV2", now, *next);
     return w.status;
 }
 
@@ -126,7 +126,7 @@ static eddy_status build_after(eddy_graph *graph, const loop *l,
 {
     const eddy_nnc_while_spec *spec = l->spec;
     const size_t n_inputs = 1 + spec->n_parameters + spec->n_internals;
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
 
     if (spec->after) {
         memcpy(l->inputs, now + COUNT, n_inputs * sizeof *now);
@@ -140,7 +140,7 @@ static eddy_status build_after(eddy_graph *graph, const loop *l,
             EDDY_TRY(accumulate(graph, l, i, now[PARAMETERS + i],
                                 &next[PARAMETERS + i], err));
     next[COUNT] =
-        eddy__write_binary(&w, "AddV2", now[COUNT], eddy__write_int64(&w, 1));
+        eddy_emit_binary(&w, "AddV2", now[COUNT], eddy_emit_int64(&w, 1));
     return w.status;
 }
 
@@ -182,9 +182,9 @@ static eddy_status build_loop(eddy_graph *graph, loop *l, eddy_output *values,
         .parallel_iterations = spec->parallel_iterations,
         .shape_invariants = spec->changes_shape ? NULL : shapes,
     };
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
 
-    values[COUNT] = eddy__write_int64(&w, 0);
+    values[COUNT] = eddy_emit_int64(&w, 0);
     EDDY_TRY(w.status);
     if (spec->n_parameters > 0)
         memcpy(values + PARAMETERS, spec->initial,

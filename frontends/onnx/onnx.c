@@ -5,7 +5,7 @@
 #include "core/value/tensor.h"
 #include "frames/build/builder.h"
 
-eddy_output eddy__onnx_scalar(eddy__writer *w, eddy_output value,
+eddy_output eddy__onnx_scalar(eddy_emitter *w, eddy_output value,
                               const char *what)
 {
     static const eddy_shape none = {.rank = 1, .dims = {0}};
@@ -25,12 +25,12 @@ eddy_output eddy__onnx_scalar(eddy__writer *w, eddy_output value,
     }
     w->status =
         eddy_tensor_create(w->graph->ctx, EDDY_INT32, &none, &tensor, w->err);
-    inputs[1] = eddy__write_const(w, tensor);
+    inputs[1] = eddy_emit_const(w, NULL, tensor);
     eddy_tensor_release(tensor);
-    return eddy__write(w, "Reshape", inputs, 2, NULL, 0);
+    return eddy_emit_op(w, "Reshape", inputs, 2, NULL, 0);
 }
 
-eddy_output eddy__onnx_condition(eddy__writer *w, eddy_output value,
+eddy_output eddy__onnx_condition(eddy_emitter *w, eddy_output value,
                                  const char *what)
 {
     eddy_dtype dtype;
@@ -47,7 +47,7 @@ eddy_output eddy__onnx_condition(eddy__writer *w, eddy_output value,
     return value;
 }
 
-void eddy__onnx_check(eddy__writer *w, const eddy_output *values,
+void eddy__onnx_check(eddy_emitter *w, const eddy_output *values,
                       const eddy_output *like, size_t n)
 {
     for (size_t i = 0; i < n && w->status == EDDY_OK; i++) {
@@ -66,7 +66,7 @@ void eddy__onnx_check(eddy__writer *w, const eddy_output *values,
 
 /* ---- what was put out ---- */
 
-void eddy__onnx_items(eddy__writer *w, const eddy_output *next,
+void eddy__onnx_items(eddy_emitter *w, const eddy_output *next,
                       const eddy_output *values, size_t n,
                       eddy__onnx_item *out_items)
 {
@@ -80,7 +80,7 @@ void eddy__onnx_items(eddy__writer *w, const eddy_output *next,
 }
 
 /* A constant without elements. */
-static eddy_output write_none(eddy__writer *w, eddy_dtype dtype,
+static eddy_output write_none(eddy_emitter *w, eddy_dtype dtype,
                               const eddy_shape *item)
 {
     eddy_shape shape = {.rank = 1};
@@ -92,12 +92,12 @@ static eddy_output write_none(eddy__writer *w, eddy_dtype dtype,
     if (w->status == EDDY_OK)
         w->status =
             eddy_tensor_create(w->graph->ctx, dtype, &shape, &tensor, w->err);
-    out = eddy__write_const(w, tensor);
+    out = eddy_emit_const(w, NULL, tensor);
     eddy_tensor_release(tensor);
     return out;
 }
 
-eddy_output eddy__onnx_stack(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__onnx_stack(eddy_emitter *w, const eddy__sequence *s,
                              eddy_output flow, eddy_output n,
                              const eddy__onnx_item *item)
 {
@@ -107,10 +107,9 @@ eddy_output eddy__onnx_stack(eddy__writer *w, const eddy__sequence *s,
 
     if (eddy__shape_is_known(certain))
         return eddy__sequence_stack(w, s, flow, n, certain);
-    spec.predicate =
-        eddy__write_binary(w, "Greater", n, eddy__write_int32(w, 0));
-    if (!eddy__write_check(w, w->status) ||
-        !eddy__write_check(w, eddy_cond_begin(w->graph, &spec, w->err)))
+    spec.predicate = eddy_emit_binary(w, "Greater", n, eddy_emit_int32(w, 0));
+    if (!eddy_emit_check(w, w->status) ||
+        !eddy_emit_check(w, eddy_cond_begin(w->graph, &spec, w->err)))
         return spec.predicate;
     result = eddy__sequence_stack(w, s, flow, n, certain);
     if (w->status == EDDY_OK)

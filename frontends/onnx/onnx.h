@@ -8,11 +8,11 @@
  * `value`, of shape [] or [1], as a scalar.  Fails with EDDY_E_SHAPE if it is
  * known to have another shape; `what` is for the message.
  */
-eddy_output eddy__onnx_scalar(eddy__writer *w, eddy_output value,
+eddy_output eddy__onnx_scalar(eddy_emitter *w, eddy_output value,
                               const char *what);
 
 /* A condition as a scalar; fails with EDDY_E_PREDICATE if it is no bool. */
-eddy_output eddy__onnx_condition(eddy__writer *w, eddy_output value,
+eddy_output eddy__onnx_condition(eddy_emitter *w, eddy_output value,
                                  const char *what);
 
 /* What is known of a scan output's items while the body is built. */
@@ -22,7 +22,7 @@ typedef struct eddy__onnx_item {
 } eddy__onnx_item;
 
 /* The items of a body that is about to be ended with `next`. */
-void eddy__onnx_items(eddy__writer *w, const eddy_output *next,
+void eddy__onnx_items(eddy_emitter *w, const eddy_output *next,
                       const eddy_output *values, size_t n,
                       eddy__onnx_item *out_items);
 
@@ -30,7 +30,7 @@ void eddy__onnx_items(eddy__writer *w, const eddy_output *next,
  * As eddy__sequence_stack, but that there is always a result: without items one
  * with the dimensions of the guess, 0 where they are not known.
  */
-eddy_output eddy__onnx_stack(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__onnx_stack(eddy_emitter *w, const eddy__sequence *s,
                              eddy_output flow, eddy_output n,
                              const eddy__onnx_item *item);
 
@@ -38,7 +38,7 @@ eddy_output eddy__onnx_stack(eddy__writer *w, const eddy__sequence *s,
  * Checks the `n` values that a body gives for those that are like `like`, with
  * EDDY_E_INPUT_DTYPE.
  */
-void eddy__onnx_check(eddy__writer *w, const eddy_output *values,
+void eddy__onnx_check(eddy_emitter *w, const eddy_output *values,
                       const eddy_output *like, size_t n);
 
 #endif

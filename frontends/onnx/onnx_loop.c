@@ -15,7 +15,7 @@
 #include <string.h>
 
 typedef struct loop {
-    eddy__writer w;
+    eddy_emitter w;
     eddy__arena arena;
     const eddy_onnx_loop_spec *spec;
     bool has_condition;
@@ -89,19 +89,19 @@ static eddy_status check(const loop *l)
 static eddy_status prepare(loop *l)
 {
     const eddy_onnx_loop_spec *s = l->spec;
-    eddy__writer *w = &l->w;
+    eddy_emitter *w = &l->w;
     eddy_output none = {EDDY_NO_NODE, 0};
 
     if (s->trip_count)
         l->limit = eddy__onnx_scalar(w, *s->trip_count, "the trip count");
-    l->variables[0] = eddy__write_int64(w, 0);
+    l->variables[0] = eddy_emit_int64(w, 0);
     if (s->condition)
         l->variables[1] =
             eddy__onnx_condition(w, *s->condition, "the condition");
     for (size_t i = 0; i < s->n_carried; i++)
         carried_of(l)[i] = s->initial[i];
     if (s->n_scan_outputs > 0)
-        none = eddy__write_int32(w, 0);
+        none = eddy_emit_int32(w, 0);
     for (size_t i = 0; i < s->n_scan_outputs; i++) {
         l->arrays[i] = eddy__sequence_new(w, EDDY_FLOAT32, none, true);
         flows_of(l)[i] = l->arrays[i].flow;
@@ -121,19 +121,19 @@ static eddy_status begin_loop(loop *l)
         .no_back_prop = s->no_back_prop,
         .swap_memory = s->swap_memory,
     };
-    eddy__writer *w = &l->w;
+    eddy_emitter *w = &l->w;
     eddy_output *v = l->variables, go_on;
 
     EDDY_TRY(eddy_while_begin(w->graph, &spec, v, w->err));
     go_on = l->has_condition ? v[1] : (eddy_output){EDDY_NO_NODE, 0};
     if (s->trip_count) {
-        const eddy_output below = eddy__write_binary(w, "Less", v[0], l->limit);
+        const eddy_output below = eddy_emit_binary(w, "Less", v[0], l->limit);
 
         go_on = l->has_condition
-                    ? eddy__write_binary(w, "LogicalAnd", below, go_on)
+                    ? eddy_emit_binary(w, "LogicalAnd", below, go_on)
                     : below;
     } else if (!l->has_condition) {
-        go_on = eddy__write_bool(w, true);
+        go_on = eddy_emit_bool(w, true);
     }
     EDDY_TRY(w->status);
     return eddy_while_body(w->graph, go_on, v, w->err);
@@ -145,11 +145,10 @@ static eddy_status build_body(loop *l)
     const eddy_onnx_loop_spec *s = l->spec;
     const size_t n = s->n_carried, n_results = 1 + n + s->n_scan_outputs;
     const eddy_branch body = {s->body, s->user};
-    eddy__writer *w = &l->w;
+    eddy_emitter *w = &l->w;
 
     l->inputs[0] = l->variables[0];
-    l->inputs[1] =
-        l->has_condition ? l->variables[1] : eddy__write_bool(w, true);
+    l->inputs[1] = l->has_condition ? l->variables[1] : eddy_emit_bool(w, true);
     for (size_t i = 0; i < n; i++)
         l->inputs[2 + i] = carried_of(l)[i];
     for (size_t i = 0; i < n_results; i++)
@@ -169,11 +168,11 @@ static void write_scans(loop *l)
 {
     static const eddy_shape unknown = {.rank = -1};
     const eddy_output *scans = l->results + 1 + l->spec->n_carried;
-    eddy__writer *w = &l->w;
+    eddy_emitter *w = &l->w;
     eddy_output index = {EDDY_NO_NODE, 0};
 
     if (l->spec->n_scan_outputs > 0)
-        index = eddy__write_cast(w, l->variables[0], EDDY_INT32);
+        index = eddy_emit_cast(w, l->variables[0], EDDY_INT32);
     for (size_t i = 0; i < l->spec->n_scan_outputs; i++) {
         if (w->status != EDDY_OK)
             return;
@@ -188,11 +187,11 @@ static void write_scans(loop *l)
 static eddy_status end_loop(loop *l)
 {
     const eddy_onnx_loop_spec *s = l->spec;
-    eddy__writer *w = &l->w;
+    eddy_emitter *w = &l->w;
     eddy_output *v = l->variables;
 
     write_scans(l);
-    v[0] = eddy__write_binary(w, "AddV2", v[0], eddy__write_int64(w, 1));
+    v[0] = eddy_emit_binary(w, "AddV2", v[0], eddy_emit_int64(w, 1));
     if (l->has_condition)
         v[1] = l->results[0];
     if (s->n_carried > 0)
@@ -206,7 +205,7 @@ static eddy_status end_loop(loop *l)
 static eddy_status write_loop(loop *l, eddy_output *out_results)
 {
     const eddy_onnx_loop_spec *s = l->spec;
-    eddy__writer *w = &l->w;
+    eddy_emitter *w = &l->w;
     eddy_output n = {EDDY_NO_NODE, 0};
 
     EDDY_TRY(check(l));
@@ -216,7 +215,7 @@ static eddy_status write_loop(loop *l, eddy_output *out_results)
     EDDY_TRY(build_body(l));
     EDDY_TRY(end_loop(l));
     if (s->n_scan_outputs > 0)
-        n = eddy__write_cast(w, l->variables[0], EDDY_INT32);
+        n = eddy_emit_cast(w, l->variables[0], EDDY_INT32);
     for (size_t i = 0; i < s->n_scan_outputs; i++)
         l->results[s->n_carried + i] =
             eddy__onnx_stack(w, &l->arrays[i], flows_of(l)[i], n, &l->items[i]);
@@ -241,7 +240,7 @@ eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
                    "the specification of the loop has the wrong size");
     EDDY_REFUSE_IF(!spec->body, err, "no body");
     EDDY_REFUSE_IF(!out_results, err, "nowhere to put the results");
-    l = (loop){.w = eddy__writer_of(graph, err),
+    l = (loop){.w = eddy_emitter_of(graph, err),
                .arena.allocator = graph->arena.allocator,
                .spec = spec,
                .has_condition = spec->condition != NULL};
@@ -256,7 +255,7 @@ eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
 static eddy_status write_if(eddy_graph *graph, const eddy_onnx_if_spec *spec,
                             eddy_output *out_results, eddy_error *err)
 {
-    eddy__writer w = eddy__writer_of(graph, err);
+    eddy_emitter w = eddy_emitter_of(graph, err);
     const eddy_branch branches[] = {spec->then_branch, spec->else_branch};
     const eddy_cond_spec cond = {
         .size = sizeof cond,

@@ -17,7 +17,7 @@
 #include <string.h>
 
 typedef struct scan {
-    eddy__writer w;
+    eddy_emitter w;
     eddy__arena arena;
     const eddy_onnx_scan_spec *spec;
     size_t n_variables;
@@ -69,23 +69,23 @@ static eddy_status make_lists(scan *k)
 
 /* ---- axes ---- */
 
-static eddy_output write_list(eddy__writer *w, const eddy_output *parts,
+static eddy_output write_list(eddy_emitter *w, const eddy_output *parts,
                               size_t n)
 {
     eddy_output inputs[4] = {parts[0], parts[1]};
 
     for (size_t i = 2; i < n; i++)
         inputs[i] = parts[i];
-    inputs[n] = eddy__write_int32(w, 0);
-    return eddy__write(w, "ConcatV2", inputs, n + 1, NULL, 0);
+    inputs[n] = eddy_emit_int32(w, 0);
+    return eddy_emit_op(w, "ConcatV2", inputs, n + 1, NULL, 0);
 }
 
-static eddy_output write_numbers(eddy__writer *w, eddy_output from,
+static eddy_output write_numbers(eddy_emitter *w, eddy_output from,
                                  eddy_output to)
 {
-    const eddy_output inputs[] = {from, to, eddy__write_int32(w, 1)};
+    const eddy_output inputs[] = {from, to, eddy_emit_int32(w, 1)};
 
-    return eddy__write(w, "Range", inputs, 3, NULL, 0);
+    return eddy_emit_op(w, "Range", inputs, 3, NULL, 0);
 }
 
 /*
@@ -93,17 +93,17 @@ static eddy_output write_numbers(eddy__writer *w, eddy_output from,
  * the first dimension to `axis`, for a tensor whose rank only the run knows:
  * [axis, 0, ..., axis - 1, axis + 1, ...] or [1, ..., axis, 0, axis + 1, ...].
  */
-static eddy_output write_order(eddy__writer *w, eddy_output value, int64_t axis,
+static eddy_output write_order(eddy_emitter *w, eddy_output value, int64_t axis,
                                bool is_back)
 {
-    const eddy_output rank = eddy__write_unary(w, "Rank", value);
-    const eddy_output one = eddy__write_int32(w, 1);
-    const eddy_output zero = eddy__write_int32(w, 0);
-    eddy_output place = eddy__write_int32(w, (int32_t)axis), next, parts[3];
+    const eddy_output rank = eddy_emit_unary(w, "Rank", value);
+    const eddy_output one = eddy_emit_int32(w, 1);
+    const eddy_output zero = eddy_emit_int32(w, 0);
+    eddy_output place = eddy_emit_int32(w, (int32_t)axis), next, parts[3];
 
     if (axis < 0)
-        place = eddy__write_binary(w, "AddV2", rank, place);
-    next = eddy__write_binary(w, "AddV2", place, one);
+        place = eddy_emit_binary(w, "AddV2", rank, place);
+    next = eddy_emit_binary(w, "AddV2", place, one);
     parts[0] =
         is_back ? write_numbers(w, one, next) : write_numbers(w, place, next);
     parts[1] =
@@ -113,7 +113,7 @@ static eddy_output write_order(eddy__writer *w, eddy_output value, int64_t axis,
 }
 
 /* The same for a known rank, as a constant. */
-static eddy_output write_known_order(eddy__writer *w, int32_t rank,
+static eddy_output write_known_order(eddy_emitter *w, int32_t rank,
                                      int64_t axis, bool is_back)
 {
     const eddy_shape shape = {.rank = 1, .dims = {rank}};
@@ -132,13 +132,13 @@ static eddy_output write_known_order(eddy__writer *w, int32_t rank,
         for (int32_t d = (int32_t)axis + 1; d < rank; d++)
             order[d] = d;
     }
-    out = eddy__write_const(w, tensor);
+    out = eddy_emit_const(w, NULL, tensor);
     eddy_tensor_release(tensor);
     return out;
 }
 
 /* Moves `axis` of `value` to the front, or with `is_back` the other way. */
-static eddy_output move_axis(eddy__writer *w, eddy_output value, int64_t axis,
+static eddy_output move_axis(eddy_emitter *w, eddy_output value, int64_t axis,
                              bool is_back)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
@@ -160,7 +160,7 @@ static eddy_output move_axis(eddy__writer *w, eddy_output value, int64_t axis,
             w, shape.rank, axis < 0 ? axis + shape.rank : axis, is_back);
     else
         inputs[1] = write_order(w, value, axis, is_back);
-    return eddy__write(w, "Transpose", inputs, 2, NULL, 0);
+    return eddy_emit_op(w, "Transpose", inputs, 2, NULL, 0);
 }
 
 /* ---- before the loop ---- */
@@ -204,7 +204,7 @@ static void check_length(scan *k, eddy_output input, int64_t *length)
 static eddy_status prepare(scan *k)
 {
     const eddy_onnx_scan_spec *s = k->spec;
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
     int64_t length = -1;
 
     for (size_t i = 0; i < s->n_inputs; i++) {
@@ -216,7 +216,7 @@ static eddy_status prepare(scan *k)
             k->n = eddy__write_length(w, input);
         k->sequences[i] = eddy__sequence_of_n(w, input, k->n);
     }
-    k->variables[0] = eddy__write_int32(w, 0);
+    k->variables[0] = eddy_emit_int32(w, 0);
     k->invariants[0] = (eddy_shape){.rank = 0};
     for (size_t i = 0; i < s->n_states; i++) {
         k->variables[1 + i] = s->initial[i];
@@ -245,11 +245,11 @@ static eddy_status begin_loop(scan *k)
         .no_back_prop = s->no_back_prop,
         .swap_memory = s->swap_memory,
     };
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
     eddy_output go_on;
 
     EDDY_TRY(eddy_while_begin(w->graph, &spec, k->variables, w->err));
-    go_on = eddy__write_binary(w, "Less", k->variables[0], k->n);
+    go_on = eddy_emit_binary(w, "Less", k->variables[0], k->n);
     EDDY_TRY(w->status);
     return eddy_while_body(w->graph, go_on, k->variables, w->err);
 }
@@ -257,15 +257,15 @@ static eddy_status begin_loop(scan *k)
 /* Where something stands in iteration t, forward or backward. */
 static eddy_output index_of(scan *k, bool reverse)
 {
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
 
     if (!reverse)
         return k->variables[0];
     if (k->from_the_end.node == EDDY_NO_NODE) {
         k->from_the_end =
-            eddy__write_binary(w, "Sub", k->n, eddy__write_int32(w, 1));
+            eddy_emit_binary(w, "Sub", k->n, eddy_emit_int32(w, 1));
         k->from_the_end =
-            eddy__write_binary(w, "Sub", k->from_the_end, k->variables[0]);
+            eddy_emit_binary(w, "Sub", k->from_the_end, k->variables[0]);
     }
     return k->from_the_end;
 }
@@ -275,7 +275,7 @@ static eddy_status build_body(scan *k)
     const eddy_onnx_scan_spec *s = k->spec;
     const size_t n = s->n_states, n_results = n + s->n_outputs;
     const eddy_branch body = {s->body, s->user};
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
 
     for (size_t i = 0; i < n; i++)
         k->inputs[i] = k->variables[1 + i];
@@ -298,7 +298,7 @@ static eddy_status end_loop(scan *k)
     static const eddy_shape unknown = {.rank = -1};
     const eddy_onnx_scan_spec *s = k->spec;
     const eddy_output *outputs = k->results + s->n_states;
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
     eddy_output *v = k->variables;
 
     for (size_t i = 0; i < s->n_outputs && w->status == EDDY_OK; i++) {
@@ -309,7 +309,7 @@ static eddy_status end_loop(scan *k)
             w, &k->arrays[i], flows_of(k)[i],
             index_of(k, axis_of(s->output_axes, i).reverse), outputs[i]);
     }
-    v[0] = eddy__write_binary(w, "AddV2", v[0], eddy__write_int32(w, 1));
+    v[0] = eddy_emit_binary(w, "AddV2", v[0], eddy_emit_int32(w, 1));
     if (s->n_states > 0)
         memcpy(v + 1, k->results, s->n_states * sizeof *v);
     EDDY_TRY(w->status);
@@ -320,7 +320,7 @@ static eddy_status end_loop(scan *k)
 static eddy_status write_scan(scan *k, eddy_output *out_results)
 {
     const eddy_onnx_scan_spec *s = k->spec;
-    eddy__writer *w = &k->w;
+    eddy_emitter *w = &k->w;
 
     EDDY_TRY(check(k));
     EDDY_TRY(make_lists(k));
@@ -355,7 +355,7 @@ eddy_status eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
                    "the specification of the Scan has the wrong size");
     EDDY_REFUSE_IF(!spec->body, err, "no body");
     EDDY_REFUSE_IF(!out_results, err, "nowhere to put the results");
-    k = (scan){.w = eddy__writer_of(graph, err),
+    k = (scan){.w = eddy_emitter_of(graph, err),
                .arena.allocator = graph->arena.allocator,
                .spec = spec,
                .from_the_end = {EDDY_NO_NODE, 0}};

@@ -19,10 +19,10 @@ static const eddy_output nothing = {EDDY_NO_NODE, 0};
 
 static void fail_memory(eddy__net_copy *c)
 {
-    eddy__write_check(c->w, eddy__fail_memory(c->w->err));
+    eddy_emit_check(c->w, eddy__fail_memory(c->w->err));
 }
 
-void eddy__net_copy_begin(eddy__net_copy *c, eddy__writer *w,
+void eddy__net_copy_begin(eddy__net_copy *c, eddy_emitter *w,
                           eddy__arena *arena, const eddy_graph *net)
 {
     const size_t n = net->n_nodes;
@@ -80,7 +80,7 @@ static eddy_shape declared_shape(const eddy_graph *net, eddy_node node)
 
 void eddy__net_bind(eddy__net_copy *c, eddy_node placeholder, eddy_output value)
 {
-    eddy__writer *w = c->w;
+    eddy_emitter *w = c->w;
     const eddy__node *node = &c->net->nodes[placeholder];
     const eddy_shape wanted = declared_shape(c->net, placeholder);
     const eddy_shape found = eddy__shape_of(w, value);
@@ -107,7 +107,7 @@ void eddy__net_bind(eddy__net_copy *c, eddy_node placeholder, eddy_output value)
 /* One that nobody has bound. */
 static void bind_by_name(eddy__net_copy *c, eddy_node placeholder)
 {
-    eddy__writer *w = c->w;
+    eddy_emitter *w = c->w;
     const eddy__node *node = &c->net->nodes[placeholder];
     const eddy_output found = {eddy_graph_find(w->graph, node->name), 0};
 
@@ -198,7 +198,7 @@ static bool is_host(const eddy__node *node)
 
 static void copy_node(eddy__net_copy *c, eddy_node id)
 {
-    eddy__writer *w = c->w;
+    eddy_emitter *w = c->w;
     const eddy__node *node = &c->net->nodes[id];
     eddy_node_spec spec = {
         .size = sizeof spec,
@@ -263,7 +263,7 @@ static bool goes_back(const eddy__net_copy *c, eddy_node id, uint32_t i)
  */
 static void enter(eddy__net_copy *c, eddy_node id, size_t *depth)
 {
-    eddy__writer *w = c->w;
+    eddy_emitter *w = c->w;
     const eddy__node *node = &c->net->nodes[id];
 
     if (c->values[id].node != EDDY_NO_NODE)
@@ -308,7 +308,7 @@ static void copy_from(eddy__net_copy *c, eddy_node root)
 
 static void close_merge(eddy__net_copy *c, eddy_node id)
 {
-    eddy__writer *w = c->w;
+    eddy_emitter *w = c->w;
     const eddy__node *node = &c->net->nodes[id];
 
     for (uint32_t i = 0; i < node->n_inputs && w->status == EDDY_OK; i++) {

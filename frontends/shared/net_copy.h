@@ -14,7 +14,7 @@
 #include "frontends/shared/writer.h"
 
 typedef struct eddy__net_copy {
-    eddy__writer *w;
+    eddy_emitter *w;
     eddy__arena *arena;
     eddy__copier copier;
     const eddy_graph *net;
@@ -37,7 +37,7 @@ typedef struct eddy__net_copy {
  * Begins to copy from `net`, which must stay as it is and has no functions.
  * Everything is of the arena; the writer has the first failure.
  */
-void eddy__net_copy_begin(eddy__net_copy *c, eddy__writer *w,
+void eddy__net_copy_begin(eddy__net_copy *c, eddy_emitter *w,
                           eddy__arena *arena, const eddy_graph *net);
 
 /* Is it one that can be bound? */

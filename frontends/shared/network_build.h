@@ -9,7 +9,7 @@
 #include "frontends/shared/writer.h"
 
 typedef struct eddy__construction {
-    eddy__writer w;
+    eddy_emitter w;
     eddy__arena arena;
     const eddy_cntk *network;
     const eddy_cntk_wanted *wanted;

@@ -1,3 +1,4 @@
+/* Lengths, ranges and sequences: what front ends write time with. */
 #include "frontends/shared/writer.h"
 
 #include "core/base/status.h"
@@ -9,116 +10,33 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-static const eddy_output no_output = {EDDY_NO_NODE, 0};
-
-bool eddy__write_check(eddy__writer *w, eddy_status status)
-{
-    if (w->status == EDDY_OK)
-        w->status = status;
-    return w->status == EDDY_OK;
-}
-
-/* ---- nodes ---- */
-
-eddy_output eddy__write(eddy__writer *w, const char *op,
-                        const eddy_output *inputs, size_t n_inputs,
-                        const eddy_attr *attrs, size_t n_attrs)
-{
-    const eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = op,
-        .inputs = inputs,
-        .n_inputs = n_inputs,
-        .attrs = attrs,
-        .n_attrs = n_attrs,
-    };
-    eddy_output out = {EDDY_NO_NODE, 0};
-
-    if (w->status == EDDY_OK)
-        w->status = eddy_graph_add(w->graph, &spec, &out.node, w->err);
-    return w->status == EDDY_OK ? out : no_output;
-}
-
-eddy_output eddy__write_unary(eddy__writer *w, const char *op, eddy_output x)
-{
-    return eddy__write(w, op, &x, 1, NULL, 0);
-}
-
-eddy_output eddy__write_binary(eddy__writer *w, const char *op, eddy_output x,
-                               eddy_output y)
-{
-    const eddy_output inputs[] = {x, y};
-
-    return eddy__write(w, op, inputs, N_OF(inputs), NULL, 0);
-}
-
-eddy_output eddy__write_cast(eddy__writer *w, eddy_output x, eddy_dtype dtype)
-{
-    const eddy_attr attr = eddy_attr_type("DstT", &dtype);
-
-    return eddy__write(w, "Cast", &x, 1, &attr, 1);
-}
-
-eddy_output eddy__write_const(eddy__writer *w, eddy_tensor *tensor)
-{
-    eddy_output out = no_output;
-
-    if (w->status == EDDY_OK)
-        w->status = eddy_graph_add_const(w->graph, NULL, tensor, &out, w->err);
-    return out;
-}
-
-static eddy_output write_scalar(eddy__writer *w, eddy_dtype dtype,
-                                const void *value)
-{
-    eddy_output out = no_output;
-
-    if (w->status == EDDY_OK)
-        w->status =
-            eddy_graph_add_scalar(w->graph, NULL, dtype, value, &out, w->err);
-    return out;
-}
-
-eddy_output eddy__write_int32(eddy__writer *w, int32_t value)
-{
-    return write_scalar(w, EDDY_INT32, &value);
-}
-
-eddy_output eddy__write_int64(eddy__writer *w, int64_t value)
-{
-    return write_scalar(w, EDDY_INT64, &value);
-}
-
-eddy_output eddy__write_bool(eddy__writer *w, bool value)
-{
-    return write_scalar(w, EDDY_BOOL, &value);
-}
+/* ---- lengths ---- */
 
 /* One element of a vector, as a scalar. */
-static eddy_output write_element(eddy__writer *w, eddy_output vector,
+static eddy_output write_element(eddy_emitter *w, eddy_output vector,
                                  int32_t index)
 {
-    const eddy_output inputs[] = {vector, eddy__write_int32(w, index),
-                                  eddy__write_int32(w, 0)};
+    const eddy_output inputs[] = {vector, eddy_emit_int32(w, index),
+                                  eddy_emit_int32(w, 0)};
 
-    return eddy__write(w, "GatherV2", inputs, N_OF(inputs), NULL, 0);
+    return eddy_emit_op(w, "GatherV2", inputs, N_OF(inputs), NULL, 0);
 }
 
-eddy_output eddy__write_length(eddy__writer *w, eddy_output value)
+eddy_output eddy__write_length(eddy_emitter *w, eddy_output value)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
 
     if (shape.rank > 0 && shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX)
-        return eddy__write_int32(w, (int32_t)shape.dims[0]);
-    return write_element(w, eddy__write_unary(w, "Shape", value), 0);
+        return eddy_emit_int32(w, (int32_t)shape.dims[0]);
+    return write_element(w, eddy_emit_unary(w, "Shape", value), 0);
 }
 
-eddy_output eddy__write_range(eddy__writer *w, eddy_output n)
+eddy_output eddy__write_range(eddy_emitter *w, eddy_output n)
 {
-    const eddy_output inputs[] = {eddy__write_int32(w, 0), n,
-                                  eddy__write_int32(w, 1)};
+    const eddy_output inputs[] = {eddy_emit_int32(w, 0), n,
+                                  eddy_emit_int32(w, 1)};
 
-    return eddy__write(w, "Range", inputs, N_OF(inputs), NULL, 0);
+    return eddy_emit_op(w, "Range", inputs, N_OF(inputs), NULL, 0);
 }
 
 /* ---- sequences ---- */
@@ -127,7 +45,7 @@ typedef struct array_flags {
     bool is_dynamic, clears, is_uniform; /* as the attributes */
 } array_flags;
 
-static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
+static eddy__sequence write_array(eddy_emitter *w, eddy_dtype dtype,
                                   eddy_output n, const eddy_shape *item,
                                   array_flags flags)
 {
@@ -140,20 +58,20 @@ static eddy__sequence write_array(eddy__writer *w, eddy_dtype dtype,
     };
     eddy__sequence s = {.dtype = dtype};
 
-    s.handle = eddy__write(w, "TensorArrayV3", &n, 1, attrs, N_OF(attrs));
+    s.handle = eddy_emit_op(w, "TensorArrayV3", &n, 1, attrs, N_OF(attrs));
     s.flow = s.handle;
     s.flow.index = 1;
     return s;
 }
 
-eddy_shape eddy__item_shape_of(const eddy__writer *w, eddy_output value)
+eddy_shape eddy__item_shape_of(const eddy_emitter *w, eddy_output value)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
 
     return eddy__shape_rest(&shape);
 }
 
-static eddy__sequence write_slices(eddy__writer *w, eddy_output value,
+static eddy__sequence write_slices(eddy_emitter *w, eddy_output value,
                                    eddy_output n, bool clears)
 {
     const array_flags flags = {.clears = clears, .is_uniform = true};
@@ -166,31 +84,32 @@ static eddy__sequence write_slices(eddy__writer *w, eddy_output value,
                                   s.flow};
 
     s.flow =
-        eddy__write(w, "TensorArrayScatterV3", inputs, N_OF(inputs), NULL, 0);
+        eddy_emit_op(w, "TensorArrayScatterV3", inputs, N_OF(inputs), NULL, 0);
     return s;
 }
 
-eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value)
+eddy__sequence eddy__sequence_of(eddy_emitter *w, eddy_output value)
 {
     return write_slices(w, value, eddy__write_length(w, value), false);
 }
 
-eddy__sequence eddy__sequence_of_n(eddy__writer *w, eddy_output value,
+eddy__sequence eddy__sequence_of_n(eddy_emitter *w, eddy_output value,
                                    eddy_output n)
 {
     return write_slices(w, value, n, true);
 }
 
-eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__sequence_read(eddy_emitter *w, const eddy__sequence *s,
                                 eddy_output index)
 {
     const eddy_output inputs[] = {s->handle, index, s->flow};
     const eddy_attr dtype = eddy_attr_type("dtype", &s->dtype);
 
-    return eddy__write(w, "TensorArrayReadV3", inputs, N_OF(inputs), &dtype, 1);
+    return eddy_emit_op(w, "TensorArrayReadV3", inputs, N_OF(inputs), &dtype,
+                        1);
 }
 
-eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
+eddy__sequence eddy__sequence_new(eddy_emitter *w, eddy_dtype dtype,
                                   eddy_output n, bool is_dynamic)
 {
     const array_flags flags = {.is_dynamic = is_dynamic, .clears = true};
@@ -199,7 +118,7 @@ eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
     return write_array(w, dtype, n, &unknown, flags);
 }
 
-void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
+void eddy__sequence_settle(eddy_emitter *w, eddy__sequence *s, eddy_dtype dtype,
                            const eddy_shape *item)
 {
     static const bool yes = true;
@@ -215,16 +134,16 @@ void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
             eddy__edit_attr(w->graph, s->handle.node, &attrs[i], w->err);
 }
 
-eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__sequence_write(eddy_emitter *w, const eddy__sequence *s,
                                  eddy_output flow, eddy_output index,
                                  eddy_output value)
 {
     const eddy_output inputs[] = {s->handle, index, value, flow};
 
-    return eddy__write(w, "TensorArrayWriteV3", inputs, N_OF(inputs), NULL, 0);
+    return eddy_emit_op(w, "TensorArrayWriteV3", inputs, N_OF(inputs), NULL, 0);
 }
 
-eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__sequence_stack(eddy_emitter *w, const eddy__sequence *s,
                                  eddy_output flow, eddy_output n,
                                  const eddy_shape *item)
 {
@@ -234,11 +153,11 @@ eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
         eddy_attr_shape("element_shape", item),
     };
 
-    return eddy__write(w, "TensorArrayGatherV3", inputs, N_OF(inputs), attrs,
-                       N_OF(attrs));
+    return eddy_emit_op(w, "TensorArrayGatherV3", inputs, N_OF(inputs), attrs,
+                        N_OF(attrs));
 }
 
-eddy_shape eddy__shape_of(const eddy__writer *w, eddy_output output)
+eddy_shape eddy__shape_of(const eddy_emitter *w, eddy_output output)
 {
     if (w->status != EDDY_OK || output.node >= eddy_graph_size(w->graph))
         return (eddy_shape){.rank = -1};

@@ -1,56 +1,22 @@
 /*
- * What every front end writes graphs with: nodes, one after the other, with one
- * check at the end; and sequences, whose items are the slices of a tensor along
- * its first dimension.
- *
- * The first failure sticks: after it all calls do nothing and give node
- * EDDY_NO_NODE.  Nodes go where eddy/control_flow.h puts them: into the
- * innermost open construct, which captures what it needs from outside.
+ * What front ends write graphs with beside eddy/emit.h: lengths, ranges, and
+ * sequences, whose items are the slices of a tensor along its first dimension.
+ * A failure sticks here as it does there.
  */
 #ifndef EDDY_FRONTENDS_WRITER_H
 #define EDDY_FRONTENDS_WRITER_H
 
 #include "eddy/control_flow.h"
-
-typedef struct eddy__writer {
-    eddy_graph *graph;
-    eddy_error *err;
-    eddy_status status;
-} eddy__writer;
-
-static inline eddy__writer eddy__writer_of(eddy_graph *graph, eddy_error *err)
-{
-    return (eddy__writer){.graph = graph, .err = err, .status = EDDY_OK};
-}
-
-/* Keeps `status` if it is the first failure; is all well? */
-bool eddy__write_check(eddy__writer *w, eddy_status status);
-
-/* Adds a node and gives its output 0. */
-eddy_output eddy__write(eddy__writer *w, const char *op,
-                        const eddy_output *inputs, size_t n_inputs,
-                        const eddy_attr *attrs, size_t n_attrs);
-eddy_output eddy__write_unary(eddy__writer *w, const char *op, eddy_output x);
-eddy_output eddy__write_binary(eddy__writer *w, const char *op, eddy_output x,
-                               eddy_output y);
-
-/* `x` in another dtype. */
-eddy_output eddy__write_cast(eddy__writer *w, eddy_output x, eddy_dtype dtype);
-
-/* Constants; `tensor` is retained. */
-eddy_output eddy__write_const(eddy__writer *w, eddy_tensor *tensor);
-eddy_output eddy__write_int32(eddy__writer *w, int32_t value);
-eddy_output eddy__write_int64(eddy__writer *w, int64_t value);
-eddy_output eddy__write_bool(eddy__writer *w, bool value);
+#include "eddy/emit.h"
 
 /*
  * The first dimension of `value`, an int32 scalar: a constant where no loop is
  * open that might change it and it is known.
  */
-eddy_output eddy__write_length(eddy__writer *w, eddy_output value);
+eddy_output eddy__write_length(eddy_emitter *w, eddy_output value);
 
 /* int32 0, 1, ..., n - 1. */
-eddy_output eddy__write_range(eddy__writer *w, eddy_output n);
+eddy_output eddy__write_range(eddy_emitter *w, eddy_output n);
 
 /*
  * A TensorArray that is read or written step by step in a loop.  `handle` is
@@ -66,24 +32,24 @@ typedef struct eddy__sequence {
  * The slices of `value`, of rank 1 or more, to be read any number of times.
  * What is known of their shape is known of every item that is read.
  */
-eddy__sequence eddy__sequence_of(eddy__writer *w, eddy_output value);
+eddy__sequence eddy__sequence_of(eddy_emitter *w, eddy_output value);
 
 /*
  * The same for `n` of them, an int32 scalar, each to be read once; a run in
  * which there are more or less fails.
  */
-eddy__sequence eddy__sequence_of_n(eddy__writer *w, eddy_output value,
+eddy__sequence eddy__sequence_of_n(eddy_emitter *w, eddy_output value,
                                    eddy_output n);
 
 /* Item `index`, an int32 scalar. */
-eddy_output eddy__sequence_read(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__sequence_read(eddy_emitter *w, const eddy__sequence *s,
                                 eddy_output index);
 
 /*
  * One to write to, each item once: `n` of them, an int32 scalar; with
  * `is_dynamic` it grows.
  */
-eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
+eddy__sequence eddy__sequence_new(eddy_emitter *w, eddy_dtype dtype,
                                   eddy_output n, bool is_dynamic);
 
 /*
@@ -92,11 +58,11 @@ eddy__sequence eddy__sequence_new(eddy__writer *w, eddy_dtype dtype,
  * with any dtype.  `item` is their shape as far as it is known; all of them are
  * to have the same.
  */
-void eddy__sequence_settle(eddy__writer *w, eddy__sequence *s, eddy_dtype dtype,
+void eddy__sequence_settle(eddy_emitter *w, eddy__sequence *s, eddy_dtype dtype,
                            const eddy_shape *item);
 
 /* Writes an item; gives the flow after it. */
-eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__sequence_write(eddy_emitter *w, const eddy__sequence *s,
                                  eddy_output flow, eddy_output index,
                                  eddy_output value);
 
@@ -105,7 +71,7 @@ eddy_output eddy__sequence_write(eddy__writer *w, const eddy__sequence *s,
  * the shape of one as far as it is known; it must be known in full for n = 0 to
  * have a result.
  */
-eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
+eddy_output eddy__sequence_stack(eddy_emitter *w, const eddy__sequence *s,
                                  eddy_output flow, eddy_output n,
                                  const eddy_shape *item);
 
@@ -114,9 +80,9 @@ eddy_output eddy__sequence_stack(eddy__writer *w, const eddy__sequence *s,
  * iteration of the loops that are open: so give loops shape invariants.  A
  * variable without one is taken to stay a scalar, if it starts as one.
  */
-eddy_shape eddy__shape_of(const eddy__writer *w, eddy_output output);
+eddy_shape eddy__shape_of(const eddy_emitter *w, eddy_output output);
 
 /* The same of a slice of it along its first dimension. */
-eddy_shape eddy__item_shape_of(const eddy__writer *w, eddy_output value);
+eddy_shape eddy__item_shape_of(const eddy_emitter *w, eddy_output value);
 
 #endif

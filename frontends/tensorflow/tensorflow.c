@@ -22,7 +22,7 @@
 #include <string.h>
 
 typedef struct walk {
-    eddy__writer w;
+    eddy_emitter w;
     eddy__arena arena;
 
     /* What the specification says. */
@@ -135,14 +135,14 @@ static eddy_status make_lists(walk *k)
 
 static eddy_output minus_one(walk *k, eddy_output x)
 {
-    return eddy__write_binary(&k->w, "Sub", x, eddy__write_int32(&k->w, 1));
+    return eddy_emit_binary(&k->w, "Sub", x, eddy_emit_int32(&k->w, 1));
 }
 
 /* The index of the item that the walk begins with. */
 static eddy_output first_index(walk *k)
 {
     return k->is_foldr || k->is_backward ? minus_one(k, k->n)
-                                         : eddy__write_int32(&k->w, 0);
+                                         : eddy_emit_int32(&k->w, 0);
 }
 
 /* The states, the index that the loop starts from, and the arrays' flows. */
@@ -170,7 +170,7 @@ static void make_variables(walk *k)
         k->variables[0] = begins_late ? first : k->n;
     else if (begins_late)
         k->variables[0] =
-            k->is_backward ? minus_one(k, first) : eddy__write_int32(&k->w, 1);
+            k->is_backward ? minus_one(k, first) : eddy_emit_int32(&k->w, 1);
 }
 
 static void prepare(walk *k)
@@ -186,9 +186,9 @@ static void prepare(walk *k)
 static eddy_output write_condition(walk *k, eddy_output i)
 {
     if (!k->is_foldr && !k->is_backward)
-        return eddy__write_binary(&k->w, "Less", i, k->n);
-    return eddy__write_binary(&k->w, k->is_foldr ? "Greater" : "GreaterEqual",
-                              i, eddy__write_int32(&k->w, 0));
+        return eddy_emit_binary(&k->w, "Less", i, k->n);
+    return eddy_emit_binary(&k->w, k->is_foldr ? "Greater" : "GreaterEqual", i,
+                            eddy_emit_int32(&k->w, 0));
 }
 
 /* A scan's states are what its results are made of, so they keep their shape.
@@ -308,8 +308,8 @@ static eddy_status write_body(walk *k)
     if (k->is_backward)
         *counter = minus_one(k, *counter);
     else if (!k->is_foldr)
-        *counter = eddy__write_binary(&k->w, "AddV2", *counter,
-                                      eddy__write_int32(&k->w, 1));
+        *counter = eddy_emit_binary(&k->w, "AddV2", *counter,
+                                    eddy_emit_int32(&k->w, 1));
     EDDY_TRY(k->w.status);
     return eddy_while_end(k->w.graph, k->variables, count_variables(k),
                           k->variables, k->w.err);
@@ -352,7 +352,7 @@ static eddy_status run_walk(walk *k, eddy_graph *graph,
     EDDY_REFUSE_IF(!k->step.build, err, "%s: no step", k->name);
     EDDY_REFUSE_IF(!out_results, err, "%s: nowhere to put the results",
                    k->name);
-    k->w = eddy__writer_of(graph, err);
+    k->w = eddy_emitter_of(graph, err);
     k->arena.allocator = graph->arena.allocator;
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
     status = eddy__attempt_end(&attempt, write_all(k, out_results));

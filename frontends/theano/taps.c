@@ -18,7 +18,7 @@
 
 /* ---- small things ---- */
 
-void eddy__taps_fail(eddy__writer *w, eddy_output value, eddy_detail detail,
+void eddy__taps_fail(eddy_emitter *w, eddy_output value, eddy_detail detail,
                      const char *format, ...)
 {
     char text[sizeof w->err->message];
@@ -33,39 +33,39 @@ void eddy__taps_fail(eddy__writer *w, eddy_output value, eddy_detail detail,
                               &w->graph->nodes[value.node], "%s", text);
 }
 
-eddy_output eddy__taps_row(eddy__writer *w, eddy_output rows, eddy_output index)
+eddy_output eddy__taps_row(eddy_emitter *w, eddy_output rows, eddy_output index)
 {
-    const eddy_output inputs[] = {rows, index, eddy__write_int32(w, 0)};
+    const eddy_output inputs[] = {rows, index, eddy_emit_int32(w, 0)};
 
-    return eddy__write(w, "GatherV2", inputs, 3, NULL, 0);
+    return eddy_emit_op(w, "GatherV2", inputs, 3, NULL, 0);
 }
 
-static eddy_output stop_gradient(eddy__writer *w, eddy_output x)
+static eddy_output stop_gradient(eddy_emitter *w, eddy_output x)
 {
-    return eddy__write_unary(w, "StopGradient", x);
+    return eddy_emit_unary(w, "StopGradient", x);
 }
 
 /* A vector of one element, for where the ends of slices are given. */
-static eddy_output as_vector(eddy__writer *w, eddy_output x)
+static eddy_output as_vector(eddy_emitter *w, eddy_output x)
 {
-    return eddy__write_binary(w, "ExpandDims", x, eddy__write_int32(w, 0));
+    return eddy_emit_binary(w, "ExpandDims", x, eddy_emit_int32(w, 0));
 }
 
 /* Rows 0 to n - 1. */
-static eddy_output write_head(eddy__writer *w, eddy_output rows, eddy_output n)
+static eddy_output write_head(eddy_emitter *w, eddy_output rows, eddy_output n)
 {
-    const eddy_output inputs[] = {rows, as_vector(w, eddy__write_int32(w, 0)),
+    const eddy_output inputs[] = {rows, as_vector(w, eddy_emit_int32(w, 0)),
                                   as_vector(w, n),
-                                  as_vector(w, eddy__write_int32(w, 1))};
+                                  as_vector(w, eddy_emit_int32(w, 1))};
 
-    return eddy__write(w, "StridedSlice", inputs, 4, NULL, 0);
+    return eddy_emit_op(w, "StridedSlice", inputs, 4, NULL, 0);
 }
 
-static eddy_output write_concat(eddy__writer *w, eddy_output a, eddy_output b)
+static eddy_output write_concat(eddy_emitter *w, eddy_output a, eddy_output b)
 {
-    const eddy_output inputs[] = {a, b, eddy__write_int32(w, 0)};
+    const eddy_output inputs[] = {a, b, eddy_emit_int32(w, 0)};
 
-    return eddy__write(w, "ConcatV2", inputs, 3, NULL, 0);
+    return eddy_emit_op(w, "ConcatV2", inputs, 3, NULL, 0);
 }
 
 /* ---- before the loop ---- */
@@ -135,18 +135,18 @@ static bool make_span(eddy__taps *t, eddy__span *span)
     span->flows = eddy__arena_allocate_zeroed(&t->arena, t->n_outputs,
                                               sizeof *span->flows);
     return (span->past && span->flows) ||
-           eddy__write_check(&t->w, eddy__fail_memory(t->w.err));
+           eddy_emit_check(&t->w, eddy__fail_memory(t->w.err));
 }
 
 /* The initial values as rows, as many as the taps want. */
 static eddy_output initial_rows(eddy__taps *t, const eddy__tapped_output *out)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     if (!out->has_rows)
         return as_vector(w, *out->initial);
     return write_head(w, *out->initial,
-                      eddy__write_int32(w, (int32_t)out->n_past));
+                      eddy_emit_int32(w, (int32_t)out->n_past));
 }
 
 /* What its register `j` holds before the first step. */
@@ -154,7 +154,7 @@ static eddy_output initial_value(eddy__taps *t, const eddy__tapped_output *out,
                                  size_t j)
 {
     return out->has_rows ? eddy__taps_row(&t->w, *out->initial,
-                                          eddy__write_int32(&t->w, (int32_t)j))
+                                          eddy_emit_int32(&t->w, (int32_t)j))
                          : *out->initial;
 }
 
@@ -204,7 +204,7 @@ static void keep_newest(eddy__taps *t, const eddy__span *span)
 
 static void build_whole(eddy__taps *t, eddy__span *span)
 {
-    span->first = eddy__write_int32(&t->w, 0);
+    span->first = eddy_emit_int32(&t->w, 0);
     span->end = t->steps;
     span->stops = t->has_until;
     start_past(t, span);
@@ -219,13 +219,13 @@ static void build_whole(eddy__taps *t, eddy__span *span)
 /* The first step that has one, of `n`. */
 static eddy_output first_kept(eddy__taps *t, eddy_output n)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     const int32_t kept =
         t->truncate < INT32_MAX ? (int32_t)t->truncate : INT32_MAX;
     const eddy_output cut =
-        eddy__write_binary(w, "Sub", n, eddy__write_int32(w, kept));
+        eddy_emit_binary(w, "Sub", n, eddy_emit_int32(w, kept));
 
-    return eddy__write_binary(w, "Maximum", cut, eddy__write_int32(w, 0));
+    return eddy_emit_binary(w, "Maximum", cut, eddy_emit_int32(w, 0));
 }
 
 /*
@@ -234,27 +234,26 @@ static eddy_output first_kept(eddy__taps *t, eddy_output n)
  */
 static void resume_past(eddy__taps *t, eddy__span *span, eddy_output at)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     for (size_t i = 0; i < t->n_outputs; i++) {
         const eddy__tapped_output *out = &t->outputs[i];
-        const eddy_output n = eddy__write_int32(w, (int32_t)out->n_past);
+        const eddy_output n = eddy_emit_int32(w, (int32_t)out->n_past);
 
         for (size_t j = 0; j < out->n_past; j++) {
             eddy_output *past = &span->past[out->first + j];
-            const eddy_output row = eddy__write_binary(
-                w, "AddV2", at, eddy__write_int32(w, (int32_t)j));
+            const eddy_output row = eddy_emit_binary(
+                w, "AddV2", at, eddy_emit_int32(w, (int32_t)j));
             const eddy_output last =
-                eddy__write_int32(w, (int32_t)out->n_past - 1);
-            eddy_output either[] = {
-                eddy__write_binary(w, "GreaterEqual", row, n),
-                stop_gradient(w, *past), *out->initial};
+                eddy_emit_int32(w, (int32_t)out->n_past - 1);
+            eddy_output either[] = {eddy_emit_binary(w, "GreaterEqual", row, n),
+                                    stop_gradient(w, *past), *out->initial};
 
             if (out->has_rows)
                 either[2] =
                     eddy__taps_row(w, *out->initial,
-                                   eddy__write_binary(w, "Minimum", row, last));
-            *past = eddy__write(w, "SelectV2", either, 3, NULL, 0);
+                                   eddy_emit_binary(w, "Minimum", row, last));
+            *past = eddy_emit_op(w, "SelectV2", either, 3, NULL, 0);
         }
     }
 }
@@ -262,9 +261,9 @@ static void resume_past(eddy__taps *t, eddy__span *span, eddy_output at)
 /* The number of steps is known beforehand: the loops share them. */
 static void build_split(eddy__taps *t, eddy__span *span)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
-    span->first = eddy__write_int32(w, 0);
+    span->first = eddy_emit_int32(w, 0);
     span->end = first_kept(t, t->steps);
     start_past(t, span);
     start_rows(t, span);
@@ -283,24 +282,23 @@ static void build_split(eddy__taps *t, eddy__span *span)
 static eddy_output stack_tail(eddy__taps *t, const eddy__tapped_output *out,
                               const eddy__span *span, size_t i)
 {
-    eddy__writer *w = &t->w;
-    const eddy_output range[] = {span->first, span->end,
-                                 eddy__write_int32(w, 1)};
+    eddy_emitter *w = &t->w;
+    const eddy_output range[] = {span->first, span->end, eddy_emit_int32(w, 1)};
     const eddy_output inputs[] = {out->rows.handle,
-                                  eddy__write(w, "Range", range, 3, NULL, 0),
+                                  eddy_emit_op(w, "Range", range, 3, NULL, 0),
                                   span->flows[i]};
     const eddy_attr attrs[] = {
         eddy_attr_type("dtype", &out->rows.dtype),
         eddy_attr_shape("element_shape", &out->item),
     };
 
-    return eddy__write(w, "TensorArrayGatherV3", inputs, 3, attrs, 2);
+    return eddy_emit_op(w, "TensorArrayGatherV3", inputs, 3, attrs, 2);
 }
 
 /* The past of step `at`, out of the rows of all steps. */
 static void replay_past(eddy__taps *t, eddy__span *span, eddy_output at)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     for (size_t i = 0; i < t->n_outputs; i++) {
         const eddy__tapped_output *out = &t->outputs[i];
@@ -312,14 +310,14 @@ static void replay_past(eddy__taps *t, eddy__span *span, eddy_output at)
         for (size_t j = 0; j < out->n_past; j++)
             span->past[out->first + j] = eddy__taps_row(
                 w, all,
-                eddy__write_binary(w, "AddV2", at,
-                                   eddy__write_int32(w, (int32_t)j)));
+                eddy_emit_binary(w, "AddV2", at,
+                                 eddy_emit_int32(w, (int32_t)j)));
     }
 }
 
 static void build_replay(eddy__taps *t, eddy__span *span)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     build_whole(t, span);
     for (size_t i = 0; i < t->n_outputs; i++)
@@ -360,7 +358,7 @@ static void build(eddy__taps *t)
 
 eddy_status eddy__taps_build(eddy_graph *graph, eddy__taps *t, eddy_error *err)
 {
-    t->w = eddy__writer_of(graph, err);
+    t->w = eddy_emitter_of(graph, err);
     t->arena = (eddy__arena){.allocator = graph->arena.allocator};
     build(t);
     eddy__arena_destroy(&t->arena);

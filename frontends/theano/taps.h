@@ -83,7 +83,7 @@ typedef struct eddy__taps {
     eddy_output n_taken;
 
     /* Of the call that builds it. */
-    eddy__writer w;
+    eddy_emitter w;
     eddy__arena arena;
     size_t n_past, n_args;
     eddy_output steps; /* at most, int32 */
@@ -116,11 +116,11 @@ void eddy__taps_add_loop(eddy__taps *t, eddy__span *span);
 
 /* ---- small things ---- */
 
-eddy_output eddy__taps_row(eddy__writer *w, eddy_output rows,
+eddy_output eddy__taps_row(eddy_emitter *w, eddy_output rows,
                            eddy_output index);
 
 /* Fails at the node of `value`. */
-void eddy__taps_fail(eddy__writer *w, eddy_output value, eddy_detail detail,
+void eddy__taps_fail(eddy_emitter *w, eddy_output value, eddy_detail detail,
                      const char *format, ...) EDDY_PRINTF(4, 5);
 
 #endif

@@ -19,7 +19,7 @@ static bool make_variables(eddy__taps *t, bool stops, variables *v)
     v->n = 1 + t->n_past + t->n_outputs + stops;
     v->all = eddy__arena_allocate_zeroed(&t->arena, v->n, sizeof *v->all);
     if (!v->all) {
-        eddy__write_check(&t->w, eddy__fail_memory(t->w.err));
+        eddy_emit_check(&t->w, eddy__fail_memory(t->w.err));
         return false;
     }
     v->time = v->all;
@@ -40,17 +40,17 @@ static void copy(eddy_output *to, const eddy_output *from, size_t n)
 static size_t read_input(eddy__taps *t, const eddy__tapped_input *in,
                          eddy_output time, eddy_output *args)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     if (t->is_backward && in->n_taps > 0)
-        time = eddy__write_binary(w, "Sub", in->last, time);
+        time = eddy_emit_binary(w, "Sub", in->last, time);
     for (size_t i = 0; i < in->n_taps; i++) {
         const int32_t offset = (int32_t)(in->taps[i] + in->before);
         eddy_output index = time;
 
         if (offset > 0)
-            index = eddy__write_binary(w, "AddV2", time,
-                                       eddy__write_int32(w, offset));
+            index =
+                eddy_emit_binary(w, "AddV2", time, eddy_emit_int32(w, offset));
         args[i] = eddy__sequence_read(w, &in->items, index);
     }
     return in->n_taps;
@@ -125,7 +125,7 @@ static void check_past(eddy__taps *t, size_t i, eddy_output value)
 static void check_outputs(eddy__taps *t, const eddy_output *values)
 {
     for (size_t i = 0; i < t->n_outputs && t->w.status == EDDY_OK; i++) {
-        if (!eddy__write_check(
+        if (!eddy_emit_check(
                 &t->w, eddy__want_values(t->w.graph, &values[i], 1, t->w.err)))
             return;
         if (t->outputs[i].initial)
@@ -139,7 +139,7 @@ static void check_outputs(eddy__taps *t, const eddy_output *values)
 static void take_step(eddy__taps *t, const variables *v, eddy_output *outputs,
                       eddy_output *until)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     const size_t depth = eddy_construct_depth(w->graph);
     eddy_output *args =
         eddy__arena_allocate_zeroed(&t->arena, t->n_args, sizeof *args);
@@ -147,7 +147,7 @@ static void take_step(eddy__taps *t, const variables *v, eddy_output *outputs,
     size_t n_captures;
 
     if (!args) {
-        eddy__write_check(w, eddy__fail_memory(w->err));
+        eddy_emit_check(w, eddy__fail_memory(w->err));
         return;
     }
     read_all(t, v, args);
@@ -176,14 +176,13 @@ static void take_step(eddy__taps *t, const variables *v, eddy_output *outputs,
 /* Of which sequences is there an item in this step?  With lengths alone. */
 static eddy_output write_active(eddy__taps *t, eddy_output time)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     if (t->is_backward)
-        time = eddy__write_binary(
+        time = eddy_emit_binary(
             w, "Sub",
-            eddy__write_binary(w, "Sub", t->steps, eddy__write_int32(w, 1)),
-            time);
-    return eddy__write_binary(w, "Less", time, *t->lengths);
+            eddy_emit_binary(w, "Sub", t->steps, eddy_emit_int32(w, 1)), time);
+    return eddy_emit_binary(w, "Less", time, *t->lengths);
 }
 
 /* `now` for the sequences that are active, `otherwise` for the others. */
@@ -192,14 +191,14 @@ static eddy_output choose(eddy__taps *t, eddy_output active, eddy_output now,
 {
     const eddy_output inputs[] = {active, now, otherwise};
 
-    return t->lengths ? eddy__write(&t->w, "Select", inputs, 3, NULL, 0) : now;
+    return t->lengths ? eddy_emit_op(&t->w, "Select", inputs, 3, NULL, 0) : now;
 }
 
 /* The row of a step; zeros stand for what is no item. */
 static eddy_output row_of(eddy__taps *t, eddy_output active, eddy_output value)
 {
     return t->lengths ? choose(t, active, value,
-                               eddy__write_unary(&t->w, "ZerosLike", value))
+                               eddy_emit_unary(&t->w, "ZerosLike", value))
                       : value;
 }
 
@@ -207,7 +206,7 @@ static eddy_output row_of(eddy__taps *t, eddy_output active, eddy_output value)
 static void advance(eddy__taps *t, variables *v, const eddy_output *outputs,
                     eddy_output until)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     const eddy_output active =
         t->lengths ? write_active(t, *v->time) : *v->time;
 
@@ -229,20 +228,19 @@ static void advance(eddy__taps *t, variables *v, const eddy_output *outputs,
     }
     if (v->stop)
         *v->stop = until;
-    *v->time =
-        eddy__write_binary(w, "AddV2", *v->time, eddy__write_int32(w, 1));
+    *v->time = eddy_emit_binary(w, "AddV2", *v->time, eddy_emit_int32(w, 1));
 }
 
 static eddy_output write_condition(eddy__taps *t, const eddy__span *span,
                                    const variables *v)
 {
-    eddy__writer *w = &t->w;
-    const eddy_output more = eddy__write_binary(w, "Less", *v->time, span->end);
+    eddy_emitter *w = &t->w;
+    const eddy_output more = eddy_emit_binary(w, "Less", *v->time, span->end);
 
     if (!v->stop)
         return more;
-    return eddy__write_binary(w, "LogicalAnd", more,
-                              eddy__write_unary(w, "LogicalNot", *v->stop));
+    return eddy_emit_binary(w, "LogicalAnd", more,
+                            eddy_emit_unary(w, "LogicalNot", *v->stop));
 }
 
 /* A value of an output has one shape in all steps; the rest are scalars. */
@@ -252,7 +250,7 @@ static eddy_shape *write_invariants(eddy__taps *t, const variables *v)
         eddy__arena_allocate_zeroed(&t->arena, v->n, sizeof *shapes);
 
     if (!shapes) {
-        eddy__write_check(&t->w, eddy__fail_memory(t->w.err));
+        eddy_emit_check(&t->w, eddy__fail_memory(t->w.err));
         return NULL;
     }
     for (size_t i = 0; i < t->n_outputs; i++) {
@@ -266,7 +264,7 @@ static eddy_shape *write_invariants(eddy__taps *t, const variables *v)
 
 void eddy__taps_add_loop(eddy__taps *t, eddy__span *span)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     eddy_while_spec spec = {.size = sizeof spec,
                             .name = t->name,
                             .parallel_iterations = t->parallel_iterations};
@@ -278,12 +276,12 @@ void eddy__taps_add_loop(eddy__taps *t, eddy__span *span)
     outputs = eddy__arena_allocate_zeroed(&t->arena, t->n_outputs + 1,
                                           sizeof *outputs);
     if (!outputs) {
-        eddy__write_check(w, eddy__fail_memory(w->err));
+        eddy_emit_check(w, eddy__fail_memory(w->err));
         return;
     }
     *v.time = span->first;
     if (v.stop)
-        *v.stop = eddy__write_bool(w, false);
+        *v.stop = eddy_emit_bool(w, false);
     copy(v.past, span->past, t->n_past);
     copy(v.flows, span->flows, t->n_outputs);
     spec.initial = v.all;

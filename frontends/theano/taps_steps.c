@@ -44,7 +44,7 @@ static void find_reach(eddy__tapped_input *in)
 static eddy_output steps_of(eddy__taps *t, const eddy__tapped_input *in)
 {
     return in->known_steps >= 0
-               ? eddy__write_int32(&t->w, (int32_t)in->known_steps)
+               ? eddy_emit_int32(&t->w, (int32_t)in->known_steps)
                : in->steps;
 }
 
@@ -54,7 +54,7 @@ static eddy_output steps_of(eddy__taps *t, const eddy__tapped_input *in)
  */
 static void count_steps(eddy__taps *t, eddy__tapped_input *in)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     const eddy_shape shape = eddy__shape_of(w, in->value);
     const int64_t reach = in->before + in->after;
 
@@ -66,15 +66,15 @@ static void count_steps(eddy__taps *t, eddy__tapped_input *in)
     in->steps = eddy__write_length(w, in->value);
     if (reach == 0)
         return;
-    in->steps = eddy__write_binary(w, "Sub", in->steps,
-                                   eddy__write_int32(w, (int32_t)reach));
+    in->steps = eddy_emit_binary(w, "Sub", in->steps,
+                                 eddy_emit_int32(w, (int32_t)reach));
     in->steps =
-        eddy__write_binary(w, "Maximum", in->steps, eddy__write_int32(w, 0));
+        eddy_emit_binary(w, "Maximum", in->steps, eddy_emit_int32(w, 0));
 }
 
 static void prepare_input(eddy__taps *t, size_t i)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     eddy__tapped_input *in = &t->inputs[i];
     const eddy_shape shape = eddy__shape_of(w, in->value);
 
@@ -87,14 +87,14 @@ static void prepare_input(eddy__taps *t, size_t i)
     in->items = eddy__sequence_of(w, in->value);
     count_steps(t, in);
     if (t->is_backward)
-        in->last = eddy__write_binary(w, "Sub", steps_of(t, in),
-                                      eddy__write_int32(w, 1));
+        in->last =
+            eddy_emit_binary(w, "Sub", steps_of(t, in), eddy_emit_int32(w, 1));
 }
 
 /* ---- the number of steps ---- */
 
 /* A node that fails the run unless `condition`, showing text and value. */
-static eddy_node write_assert(eddy__writer *w, eddy_output condition,
+static eddy_node write_assert(eddy_emitter *w, eddy_output condition,
                               const char *text, eddy_output shown)
 {
     const eddy_string string = {text, strlen(text)};
@@ -102,18 +102,18 @@ static eddy_node write_assert(eddy__writer *w, eddy_output condition,
     eddy_output inputs[] = {condition, {EDDY_NO_NODE, 0}, shown};
     eddy_tensor *tensor;
 
-    if (!eddy__write_check(w, w->status) ||
-        !eddy__write_check(w, eddy_tensor_from_strings(w->graph->ctx, &scalar,
-                                                       &string, 1, &tensor,
-                                                       w->err)))
+    if (!eddy_emit_check(w, w->status) ||
+        !eddy_emit_check(w,
+                         eddy_tensor_from_strings(w->graph->ctx, &scalar,
+                                                  &string, 1, &tensor, w->err)))
         return EDDY_NO_NODE;
-    inputs[1] = eddy__write_const(w, tensor);
+    inputs[1] = eddy_emit_const(w, NULL, tensor);
     eddy_tensor_release(tensor);
-    return eddy__write(w, "Assert", inputs, 3, NULL, 0).node;
+    return eddy_emit_op(w, "Assert", inputs, 3, NULL, 0).node;
 }
 
 /* `value` once the nodes have run. */
-static eddy_output write_held(eddy__writer *w, eddy_output value,
+static eddy_output write_held(eddy_emitter *w, eddy_output value,
                               const eddy_node *controls, size_t n)
 {
     const eddy_node_spec spec = {
@@ -133,7 +133,7 @@ static eddy_output write_held(eddy__writer *w, eddy_output value,
 
 static void check_wanted(eddy__taps *t, eddy_output n)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     const eddy_dtype dtype = eddy_graph_output_dtype(w->graph, n);
 
     if (dtype != EDDY_INT32 && dtype != EDDY_INT64)
@@ -150,7 +150,7 @@ static void check_wanted(eddy__taps *t, eddy_output n)
 /* A constant one is held against what is known of the sequences. */
 static void check_known(eddy__taps *t, int64_t n)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
 
     if (n < 0 || n > INT32_MAX)
         eddy__taps_fail(w, *t->n_steps, EDDY_E_VALUE,
@@ -169,17 +169,16 @@ static void check_known(eddy__taps *t, int64_t n)
 /* The range of `n`, checked in its own dtype. */
 static eddy_node assert_range(eddy__taps *t, eddy_output n)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     const bool is_wide = eddy_graph_output_dtype(w->graph, n) == EDDY_INT64;
-    eddy_output fits = eddy__write_binary(w, "GreaterEqual", n,
-                                          is_wide ? eddy__write_int64(w, 0)
-                                                  : eddy__write_int32(w, 0));
+    eddy_output fits = eddy_emit_binary(w, "GreaterEqual", n,
+                                        is_wide ? eddy_emit_int64(w, 0)
+                                                : eddy_emit_int32(w, 0));
 
     if (is_wide)
-        fits = eddy__write_binary(
+        fits = eddy_emit_binary(
             w, "LogicalAnd", fits,
-            eddy__write_binary(w, "LessEqual", n,
-                               eddy__write_int64(w, INT32_MAX)));
+            eddy_emit_binary(w, "LessEqual", n, eddy_emit_int64(w, INT32_MAX)));
     return write_assert(w, fits,
                         "the number of steps must be from 0 to 2147483647:", n);
 }
@@ -187,7 +186,7 @@ static eddy_node assert_range(eddy__taps *t, eddy_output n)
 /* As many as were asked for, of which no sequence may have fewer. */
 static eddy_output wanted_steps(eddy__taps *t)
 {
-    eddy__writer *w = &t->w;
+    eddy_emitter *w = &t->w;
     eddy_output n = *t->n_steps, wanted;
     eddy_node *checks =
         eddy__arena_allocate(&t->arena, t->n_inputs + 1, sizeof *checks);
@@ -196,7 +195,7 @@ static eddy_output wanted_steps(eddy__taps *t)
     bool is_known;
 
     if (!checks) {
-        eddy__write_check(w, eddy__fail_memory(w->err));
+        eddy_emit_check(w, eddy__fail_memory(w->err));
         return n;
     }
     check_wanted(t, n);
@@ -211,14 +210,13 @@ static eddy_output wanted_steps(eddy__taps *t)
         const eddy_dtype to = EDDY_INT32;
         const eddy_attr attr = eddy_attr_type("DstT", &to);
 
-        n = eddy__write(w, "Cast", &n, 1, &attr, 1);
+        n = eddy_emit_op(w, "Cast", &n, 1, &attr, 1);
     }
     for (size_t i = 0; i < t->n_inputs; i++)
         if (!is_known || t->inputs[i].known_steps < 0)
             checks[n_checks++] = write_assert(
                 w,
-                eddy__write_binary(w, "LessEqual", n,
-                                   steps_of(t, &t->inputs[i])),
+                eddy_emit_binary(w, "LessEqual", n, steps_of(t, &t->inputs[i])),
                 "a sequence has too few items for so many steps:", wanted);
     return write_held(w, n, checks, n_checks);
 }
@@ -233,10 +231,10 @@ static eddy_output most_steps(eddy__taps *t)
         if (t->inputs[i].known_steps < known)
             known = t->inputs[i].known_steps;
     if (known >= 0)
-        return eddy__write_int32(&t->w, (int32_t)known);
+        return eddy_emit_int32(&t->w, (int32_t)known);
     n = steps_of(t, &t->inputs[0]);
     for (size_t i = 1; i < t->n_inputs; i++)
-        n = eddy__write_binary(&t->w, "Minimum", n, steps_of(t, &t->inputs[i]));
+        n = eddy_emit_binary(&t->w, "Minimum", n, steps_of(t, &t->inputs[i]));
     return write_held(&t->w, n, NULL, 0);
 }
 
@@ -251,7 +249,7 @@ void eddy__taps_prepare_inputs(eddy__taps *t)
     else if (t->n_inputs > 0)
         t->steps = most_steps(t);
     else
-        eddy__write_check(
+        eddy_emit_check(
             &t->w,
             eddy__fail_node(t->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                             t->name, NULL,

@@ -60,7 +60,7 @@ struct eddy__onnx_loader {
     eddy_context *ctx;
     eddy__budget *budget;
     eddy__scratch scratch;
-    eddy__writer w; /* with the graph that is made */
+    eddy_emitter w; /* with the graph that is made */
     const Eddy__OnnxPb__ModelProto *model;
     eddy__onnx_scope *scope; /* the innermost */
     size_t depth;            /* of graphs and calls that are open */

@@ -67,7 +67,7 @@ struct eddy__onnx_row;
 
 /* One ONNX node while it is emitted. */
 typedef struct eddy__onnx_op {
-    eddy__writer *w; /* of the whole load; frontends/shared/writer.h */
+    eddy_emitter *w; /* of the whole load; frontends/shared/writer.h */
     eddy__onnx_loader *loader;
     const struct eddy__onnx_row *row;
     const Eddy__OnnxPb__NodeProto *node;

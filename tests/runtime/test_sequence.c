@@ -4,12 +4,12 @@
 #include "tests/suites.h"
 
 static program p;
-static eddy__writer w;
+static eddy_emitter w;
 
 static void setup(void)
 {
     program_init(&p, 0);
-    w = eddy__writer_of(p.graph, &p.err);
+    w = eddy_emitter_of(p.graph, &p.err);
 }
 
 static void teardown(void)
@@ -63,10 +63,10 @@ static pass begin_pass(eddy_output value)
 
     a.n = eddy__write_length(&w, value);
     a.out = eddy__sequence_new(&w, EDDY_FLOAT32, a.n, false);
-    initial[0] = eddy__write_int32(&w, 0);
+    initial[0] = eddy_emit_int32(&w, 0);
     initial[1] = a.out.flow;
     construct_while(&p, initial, 2, a.now);
-    construct_body(&p, eddy__write_binary(&w, "Less", a.now[0], a.n), a.now);
+    construct_body(&p, eddy_emit_binary(&w, "Less", a.now[0], a.n), a.now);
     a.item = eddy__sequence_read(&w, &a.in, a.now[0]);
     return a;
 }
@@ -75,7 +75,7 @@ static eddy_output end_pass(pass *a, eddy_output result)
 {
     const eddy_shape item = eddy__shape_of(&w, result);
     const eddy_output next[] = {
-        eddy__write_binary(&w, "AddV2", a->now[0], eddy__write_int32(&w, 1)),
+        eddy_emit_binary(&w, "AddV2", a->now[0], eddy_emit_int32(&w, 1)),
         eddy__sequence_write(&w, &a->out, a->now[1], a->now[0], result),
     };
 
@@ -89,7 +89,7 @@ START_TEST(no_trips_stack_to_no_items)
     const eddy_output x = feed_floats("x", 2, (const int64_t[]){-1, 3});
     pass a = begin_pass(x);
     const eddy_output y =
-        end_pass(&a, eddy__write_binary(&w, "AddV2", a.item, a.item));
+        end_pass(&a, eddy_emit_binary(&w, "AddV2", a.item, a.item));
     const int64_t n = _i;
     const float values[6] = {1, 2, 3, 4, 5, 6};
     const double twice[6] = {2, 4, 6, 8, 10, 12};
@@ -121,7 +121,7 @@ START_TEST(an_item_read_in_a_branch_has_it_too)
     eddy_shape item;
     eddy_output again;
 
-    construct_cond(&p, eddy__write_bool(&w, true));
+    construct_cond(&p, eddy_emit_bool(&w, true));
     again = eddy__sequence_read(&w, &a.in, a.now[0]);
     item = eddy__shape_of(&w, again);
     want_shape(&item, 1, (const int64_t[]){5});
@@ -138,7 +138,7 @@ START_TEST(a_variable_is_known_by_its_invariant)
     const eddy_output x = feed_floats("x", 2, (const int64_t[]){2, 1});
     const eddy_output trips = construct_feed(&p, "trips", EDDY_INT32);
     const eddy_shape invariants[] = {{.rank = 0}, {.rank = 2, .dims = {2, -1}}};
-    const eddy_output initial[] = {eddy__write_int32(&w, 0), x};
+    const eddy_output initial[] = {eddy_emit_int32(&w, 0), x};
     const eddy_while_spec spec = {.size = sizeof spec,
                                   .initial = initial,
                                   .n_variables = 2,
@@ -148,7 +148,7 @@ START_TEST(a_variable_is_known_by_its_invariant)
     pass a;
 
     construct_while_with(&p, &spec, now);
-    construct_body(&p, eddy__write_binary(&w, "Less", now[0], trips), now);
+    construct_body(&p, eddy_emit_binary(&w, "Less", now[0], trips), now);
     a = begin_pass(now[1]);
     item = eddy__shape_of(&w, a.item);
     if (_i)
@@ -158,9 +158,9 @@ START_TEST(a_variable_is_known_by_its_invariant)
     same = end_pass(&a, a.item);
     joined[0] = same;
     joined[1] = same;
-    joined[2] = eddy__write_int32(&w, 1);
-    now[1] = eddy__write(&w, "ConcatV2", joined, 3, NULL, 0);
-    now[0] = eddy__write_binary(&w, "AddV2", now[0], eddy__write_int32(&w, 1));
+    joined[2] = eddy_emit_int32(&w, 1);
+    now[1] = eddy_emit_op(&w, "ConcatV2", joined, 3, NULL, 0);
+    now[0] = eddy_emit_binary(&w, "AddV2", now[0], eddy_emit_int32(&w, 1));
     construct_end(&p, now, 2, now);
     ck_assert_int_eq(w.status, EDDY_OK);
     construct_plan(&p, now[1], (const eddy_output[]){x, trips}, 2);
