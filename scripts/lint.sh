@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Static checks: layers, format, headers alone, clang-tidy.  All of them run,
+# Static checks: layers, writes of nodes, format, headers alone, clang-tidy,
+# circles between files.  All of them run,
 # whatever the first ones find.  `make lint` sets CC and FLAGS; FILES limits
 # format and clang-tidy to the files that it names; OPS_TABLE and ONNX_TABLE are
 # the programs that write docs/ops.md and docs/onnx_ops.md, if these are to be
@@ -96,6 +97,12 @@ if is_there clang-tidy; then
         clang-tidy --quiet '{}' -- $FLAGS >"$scratch/tidy" 2>&1 ||
         fail clang-tidy
     grep -v '^[0-9]* warnings\? .*generated' "$scratch/tidy"
+fi
+
+# The objects of the library are there if the program that is made of it is.
+if [ -n "${OPS_TABLE:-}" ] && is_there python3; then
+    echo "lint: circles"
+    python3 scripts/circles.py "${OPS_TABLE%/scripts/ops_table}" || fail circles
 fi
 
 if [ -n "${OPS_TABLE:-}" ]; then

@@ -36,10 +36,9 @@ eddy_output eddy_emit(eddy_emitter *e, const eddy_node_spec *spec)
 eddy_output eddy_emit_named(eddy_emitter *e, const char *op, const char *name,
                             const eddy_output *inputs, size_t n_inputs)
 {
-    return eddy_emit(e, &(eddy_node_spec){.op = op,
-                                          .name = name,
-                                          .inputs = inputs,
-                                          .n_inputs = n_inputs});
+    return eddy_emit(
+        e, &(eddy_node_spec){
+               .op = op, .name = name, .inputs = inputs, .n_inputs = n_inputs});
 }
 
 eddy_output eddy_emit_op(eddy_emitter *e, const char *op,

@@ -222,10 +222,19 @@ static inline eddy_node_spec eddy__spec(const char *op,
                             .n_inputs = n};
 }
 
+/* ---- builder_place.c ---- */
+
+/*
+ * Notes of the first `length` bytes of `name` that `next` is the number to try
+ * behind it; which also keeps it from being a scope.  False without memory.
+ */
+bool eddy__builder_note_name(eddy__builder *b, const char *name, size_t length,
+                             uint32_t next);
+
 /* Adds a node as it stands, whose outputs live in the level of the site. */
-eddy_status eddy__place(eddy__builder *b, eddy__site site,
-                        const eddy_node_spec *spec, eddy_node *out_node,
-                        eddy_error *err);
+eddy_status eddy__builder_place(eddy__builder *b, eddy__site site,
+                                const eddy_node_spec *spec, eddy_node *out_node,
+                                eddy_error *err);
 
 /* ---- builder_capture.c ---- */
 

@@ -146,8 +146,9 @@ static eddy_status enter_loop(eddy__builder *b, uint32_t level,
     spec.attrs = attrs;
     spec.n_attrs = sizeof attrs / sizeof attrs[0];
     out->index = 0;
-    return eddy__place(b, (eddy__site){.level = level, .scope = l->scope},
-                       &spec, &out->node, err);
+    return eddy__builder_place(b,
+                               (eddy__site){.level = level, .scope = l->scope},
+                               &spec, &out->node, err);
 }
 
 static eddy_status enter_branch(eddy__builder *b, uint32_t level,
@@ -167,8 +168,9 @@ static eddy_status enter_branch(eddy__builder *b, uint32_t level,
         spec.n_attrs = 1;
     }
     out->index = l->side;
-    return eddy__place(b, (eddy__site){.level = level, .scope = l->scope},
-                       &spec, &out->node, err);
+    return eddy__builder_place(b,
+                               (eddy__site){.level = level, .scope = l->scope},
+                               &spec, &out->node, err);
 }
 
 /* The sides of a _SwitchN share it: it is kept as that of side 0. */
@@ -287,7 +289,7 @@ static eddy_status place_held(eddy__builder *b, eddy__site site,
     eddy_status status;
 
     if (!needs_pivot(b, site.level, spec, n_inside))
-        return eddy__place(b, site, spec, out_node, err);
+        return eddy__builder_place(b, site, spec, out_node, err);
     if (spec->n_controls > FEW)
         controls = eddy__allocate(b->allocator, room, sizeof *controls);
     if (!controls)
@@ -296,7 +298,7 @@ static eddy_status place_held(eddy__builder *b, eddy__site site,
         controls[i] = spec->controls[i];
     controls[held.n_controls++] = b->levels[site.level].pivot;
     held.controls = controls;
-    status = eddy__place(b, site, &held, out_node, err);
+    status = eddy__builder_place(b, site, &held, out_node, err);
     if (controls != few)
         eddy__free(b->allocator, controls, room, sizeof *controls);
     return status;

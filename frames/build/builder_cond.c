@@ -223,7 +223,7 @@ static eddy_status merge_one(eddy__builder *b, const eddy__construct *c,
     const eddy_node_spec spec = eddy__spec("Merge", inputs, c->n_branches);
 
     out->index = 0;
-    return eddy__place(b, site, &spec, &out->node, err);
+    return eddy__builder_place(b, site, &spec, &out->node, err);
 }
 
 eddy_status eddy__merge_results(eddy__builder *b, const eddy__construct *c,

@@ -204,7 +204,7 @@ static eddy_status add_variables(eddy__builder *b, eddy__construct *c,
         const eddy_node_spec merge = eddy__spec("Merge", both, 2);
 
         c->merges[i].index = 0;
-        EDDY_TRY(eddy__place(b, site, &merge, &c->merges[i].node, err));
+        EDDY_TRY(eddy__builder_place(b, site, &merge, &c->merges[i].node, err));
         if (c->invariants && i >= c->has_counter &&
             !eddy__known_shapes_assume(b->graph, c->merges[i],
                                        &c->invariants[i - c->has_counter]))
@@ -308,14 +308,15 @@ static eddy_status add_switches(eddy__builder *b, eddy__construct *c,
         const eddy_node_spec spec = eddy__spec("Switch", inputs, 2);
 
         c->switches[i].index = 0;
-        EDDY_TRY(eddy__place(b, site, &spec, &c->switches[i].node, err));
+        EDDY_TRY(
+            eddy__builder_place(b, site, &spec, &c->switches[i].node, err));
     }
     for (size_t i = 0; i < c->n_variables; i++) {
         const eddy_output live = {c->switches[i].node, 1};
         const eddy_node_spec spec = eddy__spec("Identity", &live, 1);
         eddy_output now = {.index = 0};
 
-        EDDY_TRY(eddy__place(b, site, &spec, &now.node, err));
+        EDDY_TRY(eddy__builder_place(b, site, &spec, &now.node, err));
         if (i == 0)
             b->levels[c->level].pivot = now.node;
         if (i >= c->has_counter)
@@ -465,7 +466,7 @@ static eddy_status add_ends(eddy__builder *b, const eddy__construct *c,
         const eddy_node_spec spec = eddy__spec("Exit", &c->switches[i], 1);
 
         exits[i].index = 0;
-        EDDY_TRY(eddy__place(b, outside, &spec, &exits[i].node, err));
+        EDDY_TRY(eddy__builder_place(b, outside, &spec, &exits[i].node, err));
     }
     return EDDY_OK;
 }

@@ -169,6 +169,7 @@ eddy_status eddy__lower(const eddy__lower_request *request, eddy__arena *arena,
         request->budget ? &request->budget->allocator : graph->arena.allocator;
     eddy__lowering l = {
         .request = request,
+        .lower = eddy__lower,
         .graph = graph,
         .arena = {.allocator = allocator},
         .err = err,

@@ -146,7 +146,7 @@ static eddy_status lower_call(derivation *d, eddy_graph *graph)
     EDDY_TRY(add_call(d, graph, &call));
     for (size_t i = 0; i < d->function->n_results; i++)
         d->ys[i] = (eddy_output){call, (uint32_t)i};
-    EDDY_TRY(eddy__lower(&request, &d->l->arena, &lowered, d->l->err));
+    EDDY_TRY(d->l->lower(&request, &d->l->arena, &lowered, d->l->err));
     d->graph = lowered.graph;
     for (size_t i = 0; i < d->function->n_args; i++)
         d->args[i] = lowered.targets[i];

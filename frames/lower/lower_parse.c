@@ -10,51 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-eddy_status eddy__lower_fail(const eddy__lowering *l, const eddy__call *call,
-                             eddy_status code, eddy_detail detail,
-                             const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    eddy__fail_v(l->err, code, detail, format, args);
-    va_end(args);
-    eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
-    return code;
-}
-
 /* ---- what a call says ---- */
-
-/* An attribute of a call, which an opaque node may lack. */
-eddy_status eddy__lower_attr(const eddy__lowering *l, const eddy__call *call,
-                             const char *name, eddy_attr_kind kind,
-                             const eddy_attr **out_attr)
-{
-    const eddy_attr *attr = eddy__node_attr(eddy__call_node(call), name);
-
-    if (attr && attr->kind != EDDY_ATTR_OPAQUE &&
-        (attr->kind == kind || attr->n == 0)) {
-        *out_attr = attr;
-        return EDDY_OK;
-    }
-    if (!attr)
-        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                               EDDY_E_ATTR_MISSING, "attribute '%s' is missing",
-                               name);
-    else if (attr->kind == EDDY_ATTR_OPAQUE)
-        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT,
-                               EDDY_E_ATTR_VALUE,
-                               "attribute '%s' has a value of a kind or dtype "
-                               "that is not supported",
-                               name);
-    else
-        (void)eddy__lower_fail(l, call, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_KIND,
-                               "attribute '%s' is given as %s, %s is wanted",
-                               name,
-                               eddy__attr_kind_name(attr->kind, attr->is_list),
-                               eddy__attr_kind_name(kind, attr->is_list));
-    return EDDY_INVALID_ARGUMENT;
-}
 
 static eddy_status read_types(const eddy__lowering *l, const eddy__call *call,
                               const char *name, const eddy_dtype **out_types,

@@ -145,6 +145,9 @@ typedef struct eddy__guarded {
 
 typedef struct eddy__lowering {
     const eddy__lower_request *request;
+    /* eddy__lower, for a graph that is derived on the way. */
+    eddy_status (*lower)(const eddy__lower_request *request, eddy__arena *arena,
+                         eddy__lowered *out_lowered, eddy_error *err);
     const eddy_graph *graph;
     eddy_graph *out;
     eddy__arena arena;

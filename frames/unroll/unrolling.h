@@ -190,8 +190,17 @@ eddy_status eddy__unroll_waited(eddy__unrolling *u, eddy__copied which,
 /* Lets the loop make `n` trips an iteration. */
 eddy_status eddy__unroll_by(eddy__unrolling *u, uint64_t n);
 
+/* ---- unroll_trip.c ---- */
+
+/* Is the gradient of the invariant summed trip by trip? */
+bool eddy__unroll_is_summed(const eddy__unrolling *u, eddy_node enter);
+
 /* A trip named by `suffix`, that is not followed by the next iteration. */
 eddy_status eddy__unroll_trip(eddy__unrolling *u);
+
+/* Trips after each other: `now`, `brought` go from one to the next. */
+eddy_status eddy__unroll_trips(eddy__unrolling *u, uint64_t n,
+                               bool has_next_iteration);
 
 /* ---- unroll_guard.c ---- */
 
@@ -217,9 +226,5 @@ eddy_status eddy__unroll_all(eddy__unrolling *u);
 
 /* Makes a graph without the loops; the old one is the caller's still. */
 eddy_status eddy__unroll_take_out(eddy__unrolling *u, eddy_graph **out_graph);
-
-/* Trips after each other: `now`, `brought` go from one to the next. */
-eddy_status eddy__unroll_trips(eddy__unrolling *u, uint64_t n,
-                               bool has_next_iteration);
 
 #endif

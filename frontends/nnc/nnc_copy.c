@@ -157,7 +157,7 @@ static eddy_status copy_inside(eddy__nnc_copier *c, eddy_node node,
     spec.n_controls = take_controls(c, node);
     EDDY_TRY(take_attrs(c, from, scope, &spec));
     if (eddy__nnc_is_in_frame(c->r, node))
-        EDDY_TRY(eddy__place(b, site, &spec, &c->made[node], c->err));
+        EDDY_TRY(eddy__builder_place(b, site, &spec, &c->made[node], c->err));
     else
         EDDY_TRY(eddy__adopt(b, site, &spec, &c->made[node], c->err));
     for (uint32_t i = 0; i < from->n_outputs; i++)

@@ -18,21 +18,6 @@
 
 /* ---- small things ---- */
 
-void eddy__taps_fail(eddy_emitter *w, eddy_output value, eddy_detail detail,
-                     const char *format, ...)
-{
-    char text[sizeof w->err->message];
-    va_list args;
-
-    if (w->status != EDDY_OK)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    w->status = eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, detail,
-                              &w->graph->nodes[value.node], "%s", text);
-}
-
 eddy_output eddy__taps_row(eddy_emitter *w, eddy_output rows, eddy_output index)
 {
     const eddy_output inputs[] = {rows, index, eddy_emit_int32(w, 0)};

@@ -12,8 +12,4 @@ eddy_status eddy__function_bind(const eddy__function *function,
                                 eddy__arena *arena, eddy_string *out_bytes,
                                 eddy_error *err);
 
-/* An attribute as the message that it is, or was, in scratch memory. */
-eddy_status eddy__unpack_attr(eddy__scratch *scratch, const eddy_attr *attr,
-                              Eddy__Pb__AttrValue **out_value, eddy_error *err);
-
 #endif

@@ -10,24 +10,6 @@
 
 #include <string.h>
 
-eddy_status eddy__unpack_attr(eddy__scratch *scratch, const eddy_attr *attr,
-                              Eddy__Pb__AttrValue **out_value, eddy_error *err)
-{
-    eddy__wire_summary summary = {.n_nodes = 0};
-    eddy_string bytes;
-
-    if (attr->kind != EDDY_ATTR_OPAQUE)
-        return eddy__write_attr(scratch, attr, out_value, err);
-    bytes = attr->as.strings[0];
-    EDDY_TRY(eddy__wire_check(
-        &eddy__graphdef_format, &eddy__pb__attr_value__descriptor,
-        (eddy__message){(const uint8_t *)bytes.data, bytes.length}, &summary,
-        err));
-    *out_value = eddy__pb__attr_value__unpack(&scratch->protobuf, bytes.length,
-                                              (const uint8_t *)bytes.data);
-    return *out_value ? EDDY_OK : eddy__scratch_fail(scratch, err);
-}
-
 /* ---- reading ---- */
 
 static eddy_status read_bound(const eddy_graph *graph, eddy_string bytes,

@@ -54,6 +54,10 @@ eddy_status eddy__read_attr(eddy__loader *loader, const eddy__op *op,
                             const char *name, const Eddy__Pb__AttrValue *value,
                             eddy__message raw, eddy_attr *out_attr);
 
+/* An attribute as the message that it is, or was, in scratch memory. */
+eddy_status eddy__unpack_attr(eddy__scratch *scratch, const eddy_attr *attr,
+                              Eddy__Pb__AttrValue **out_value, eddy_error *err);
+
 /* The bytes of field 2 of a map's entry: its value. */
 eddy__message eddy__entry_value(eddy__message entry);
 
@@ -98,6 +102,9 @@ eddy_status eddy__charge_growth(eddy__loader *loader, const eddy_graph *graph,
 
 /* How many tensors an item of the signature of the node's op stands for. */
 uint32_t eddy__count_tensors(const eddy__node *node, const eddy__arg *arg);
+
+/* How many bytes of an input a message repeats. */
+int eddy__load_shown(eddy_string text);
 
 /* The number after a colon: digits, and few of them. */
 bool eddy__read_index(eddy_string text, uint32_t *out_index);

@@ -159,6 +159,9 @@ const Eddy__OnnxPb__FunctionProto *
 eddy__onnx_find_function(const eddy__onnx_loader *loader, const char *domain,
                          const char *name, const char *overload);
 
+/* The name with what eddy does not allow replaced; NULL: see the scratch. */
+char *eddy__onnx_legal_name(eddy__onnx_loader *loader, const char *name);
+
 /* A name for a node of the graph where it is built now: unused and legal. */
 const char *eddy__onnx_free_name(eddy__onnx_loader *loader, const char *name);
 

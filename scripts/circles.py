@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Finds circles between .c files: files that call each other, by way of others
+too.  Fails if there is one that the list below does not allow.
+
+    usage: circles.py OBJECTS            (build/release; objects of a build)
+
+A file depends on another if its object has an undefined symbol that the other's
+defines, as nm says, so static functions do not matter, nor do pointers to
+functions that a caller hands over.  A reader who opens a file of a circle has
+to know all of it; so each that stays has its reason here.
+"""
+
+import collections
+import pathlib
+import subprocess
+import sys
+
+FOLDERS = ("core", "frames", "ops", "autodiff", "frontends", "interop",
+           "runtime")
+
+# What may be a circle, and why.  A circle is allowed if its files are among
+# those of one entry.
+ALLOWED = [
+    (["core/value/list.c", "core/value/tensor.c"],
+     "a list holds tensors, and the elements of a tensor of variants are lists: "
+     "each frees the other"),
+    (["ops/math/addn.c", "ops/list/list_math.c"],
+     "AddN takes lists, and adds the items of two lists as it adds two values"),
+    (["runtime/plan/plan.c", "runtime/plan/layout.c",
+      "runtime/plan/kernels.c"],
+     "laying out asks each op for its kernel, and what a kernel prepares is "
+     "held by the plan: one pass in two files over one plan"),
+    (["runtime/exec/run.c", "runtime/exec/task.c", "runtime/exec/pool.c",
+      "runtime/exec/dynamic/dynamic.c", "runtime/exec/dynamic/frame.c"],
+     "a run is driven by a worker, a worker's task comes back to its run, and "
+     "frames send tokens into the loop that runs them: parts of one loop, kept "
+     "apart for reading"),
+]
+
+
+def read_symbols(root):
+    """Of each object: what it defines, and what it asks for."""
+    objects = sorted(p for folder in FOLDERS
+                     for p in (root / folder).rglob("*.o"))
+    defines, asks = {}, {}
+    for path in objects:
+        name = str(path.relative_to(root).with_suffix(".c"))
+        if not pathlib.Path(name).exists():
+            continue  # left over from a file that has moved
+        lines = subprocess.run(["nm", "--format=posix", str(path)],
+                               capture_output=True, text=True, check=True)
+        asks[name] = set()
+        for line in lines.stdout.splitlines():
+            symbol, kind = line.split()[:2]
+            if kind == "U":
+                asks[name].add(symbol)
+            elif kind.isupper():
+                defines[symbol] = name
+    return defines, asks
+
+
+def find_circles(edges):
+    """Tarjan's strongly connected components of more than one file."""
+    index, low, stack, on_stack, found = {}, {}, [], set(), []
+    for root in edges:
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        work = [(root, iter(sorted(edges[root])))]
+        while work:
+            node, rest = work[-1]
+            to = next(rest, None)
+            if to is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    part = []
+                    while not part or part[-1] != node:
+                        part.append(stack.pop())
+                        on_stack.discard(part[-1])
+                    if len(part) > 1:
+                        found.append(sorted(part))
+            elif to not in index:
+                index[to] = low[to] = len(index)
+                stack.append(to)
+                on_stack.add(to)
+                work.append((to, iter(sorted(edges[to]))))
+            elif to in on_stack:
+                low[node] = min(low[node], index[to])
+    return found
+
+
+def main():
+    defines, asks = read_symbols(pathlib.Path(sys.argv[1]))
+    edges = {name: set() for name in asks}
+    why = collections.defaultdict(list)
+    for name, symbols in asks.items():
+        for symbol in symbols:
+            to = defines.get(symbol)
+            if to and to != name:
+                edges[name].add(to)
+                why[name, to].append(symbol)
+    n_files, bad = 0, False
+    for circle in find_circles(edges):
+        n_files += len(circle)
+        allowed = any(set(circle) <= set(files) for files, _ in ALLOWED)
+        if allowed and "-v" not in sys.argv:
+            continue
+        bad = bad or not allowed
+        print("circle of %d files:" % len(circle))
+        for name in circle:
+            for to in sorted(edges[name] & set(circle)):
+                print("    %s -> %s: %s" % (name, to,
+                                            ", ".join(sorted(why[name, to]))))
+    print("circles: %d of %d files are in one" % (n_files, len(asks)))
+    if not asks:
+        print("circles: no objects in " + sys.argv[1])
+        return 1
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
