@@ -33,10 +33,10 @@ command -v jq >/dev/null || { echo "compare_builds.sh: no jq" >&2; exit 2; }
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
 top=$(realpath "$(dirname "$0")/..")
-# One program, which runs with the library of either build: it sees the headers
-# of the old one, since specifications may have grown.
+# One program, which runs with the library of either build: it is made with that
+# of the old one, since specifications grow and versions are added.
 ${CC:-cc} -std=c11 -I"$(dirname "$old")/../include" "$top/scripts/rewrites.c" \
-    -o "$scratch/rewrites" -L"$(dirname "$new")" -leddy || exit 2
+    -o "$scratch/rewrites" -L"$(dirname "$old")" -leddy || exit 2
 export OPENBLAS_NUM_THREADS=1
 n_same=0
 n_differ=0
