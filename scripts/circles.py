@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Finds circles between .c files: files that call each other, by way of others
 too.  Fails if there is one that the list below does not allow.
 

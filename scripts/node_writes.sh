@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fails if a file outside of core writes what a node of a graph holds.  The kit
 # in core/graph does that: emit.h, copy.h, edit.h.
 #
