@@ -111,7 +111,9 @@ static eddy__exit run(const eddy__options *options)
     eddy__program program;
     eddy__exit result = eddy__program_load(&program, options);
 
-    if (result == EDDY__EXIT_DONE)
+    if (result == EDDY__EXIT_DONE && options->linear)
+        result = eddy__inspect_linear(&program, options);
+    else if (result == EDDY__EXIT_DONE)
         result = options->dump_after ? eddy__inspect_pass(&program, options)
                                      : inspect(&program, options);
     eddy__program_deinit(&program);
@@ -120,7 +122,8 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments = "GRAPH [--dot | --dump-after PASS --fetch NAME...]",
+    .arguments =
+        "GRAPH [--dot | (--linear | --dump-after PASS) --fetch NAME...]",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"
@@ -137,7 +140,9 @@ const eddy__command eddy__command_inspect = {
         "prints the graph as a pass of planning leaves it, a node a line:\n"
         "name = Op(inputs, ^controls) -> dtypes.  The passes: options, feeds,\n"
         "controls, prune, lower, references, ops, fed, dtypes, frames, count,\n"
-        "fetches, shapes, ends, warnings, fuse, layout.\n",
+        "fetches, shapes, ends, warnings, fuse, layout, linear.\n"
+        "--linear prints the code that the linear executor runs for loops,\n"
+        "and of each loop that it leaves, the node that is the reason.\n",
     .examples = "  eddy inspect model.pb\n"
                 "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n"
                 "  eddy inspect model.pb --dump-after lower --fetch y\n",

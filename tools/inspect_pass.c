@@ -97,3 +97,28 @@ eddy__exit eddy__inspect_pass(eddy__program *program,
     eddy__complain_error(options->paths.items[0], &err);
     return EDDY__EXIT_FAILED;
 }
+
+static bool write_text(void *user, const char *text, size_t length)
+{
+    (void)user;
+    return fwrite(text, 1, length, stdout) == length;
+}
+
+eddy__exit eddy__inspect_linear(eddy__program *program,
+                                const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = eddy__program_ask(program, options);
+
+    if (result != EDDY__EXIT_DONE)
+        return result;
+    if (eddy__request_plan(&program->request, program->graph, options,
+                           &program->plan, &err) != EDDY_OK) {
+        eddy__complain_error(options->paths.items[0], &err);
+        return EDDY__EXIT_FAILED;
+    }
+    /* main() says what standard output has come to. */
+    return eddy_plan_print_linear(program->plan, write_text, NULL)
+               ? EDDY__EXIT_DONE
+               : EDDY__EXIT_FAILED;
+}

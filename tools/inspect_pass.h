@@ -11,4 +11,8 @@
 EDDY_MUST_USE eddy__exit eddy__inspect_pass(eddy__program *program,
                                             const eddy__options *options);
 
+/* Plans the same, and prints the code of its loops. */
+EDDY_MUST_USE eddy__exit eddy__inspect_linear(eddy__program *program,
+                                              const eddy__options *options);
+
 #endif

@@ -62,6 +62,8 @@ static const option options_table[] = {
      0, 0, "print one JSON object"},
     {"dot", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(dot), 0, 0,
      "print the graph for Graphviz instead"},
+    {"linear", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(linear), 0, 0,
+     "print what the linear executor makes of the loops"},
     {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
      0, "print the graph as this pass of planning leaves it"},
     {"workers", "N", KIND_COUNT, FOR_ALL, MEMBER(n_workers), 0, MOST_WORKERS,
@@ -134,14 +136,12 @@ static eddy__exit refuse(const option *o, const char *value)
 static eddy__exit set_executor(const option *o, const char *value,
                                eddy_plan_executor *out_executor)
 {
-    if (strcmp(value, "linear") == 0) {
-        eddy__complain("--executor: this build has the dynamic executor only");
-        return EDDY__EXIT_USAGE;
-    }
     if (strcmp(value, "auto") == 0)
         *out_executor = EDDY_EXECUTOR_AUTO;
     else if (strcmp(value, "dynamic") == 0)
         *out_executor = EDDY_EXECUTOR_DYNAMIC;
+    else if (strcmp(value, "linear") == 0)
+        *out_executor = EDDY_EXECUTOR_LINEAR;
     else
         return refuse(o, value);
     return EDDY__EXIT_DONE;

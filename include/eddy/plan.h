@@ -97,6 +97,16 @@ EDDY_API const eddy_shape *eddy_plan_fetch_shape(const eddy_plan *plan,
  */
 EDDY_API const char *eddy_plan_warning(const eddy_plan *plan, size_t i);
 
+/*
+ * Prints what the linear executor makes of the plan, a line at a time, and of
+ * each frame that it does not run, the node that kept it from it.  Stops, and
+ * returns false, when `write` does.  @thread any
+ */
+EDDY_API bool eddy_plan_print_linear(const eddy_plan *plan,
+                                     bool (*write)(void *user, const char *text,
+                                                   size_t length),
+                                     void *user);
+
 EDDY_END_DECLS
 
 #endif

@@ -1,4 +1,5 @@
 #include "ops/array/broadcast.h"
+#include "ops/math/binary_rows.h"
 #include "ops/math/elements.h"
 #include "ops/math/strip.h"
 #include "ops/math/transcendental.h"
@@ -10,39 +11,6 @@
 #include <tgmath.h>
 
 #define EXACT EDDY_OP_NOT_DIFFERENTIABLE
-
-/* ---- what rows use ---- */
-
-/*
- * Quotients and remainders by -1 are apart, since the machine's divide the
- * least integer by it with a trap.
- */
-#define QUOTIENT (y == -1 ? minus_x : x / y)
-#define REST (y == -1 ? 0 : x % y)
-#define FLOOR_QUOTIENT                                                         \
-    (y == -1 ? minus_x : x / y - (x % y != 0 && (x < 0) != (y < 0)))
-
-/* The remainder `rest` of a division by `y`, with the sign of `y`. */
-#define FLOOR_REST(rest, y)                                                    \
-    ((rest) != 0 && ((rest) < 0) != ((y) < 0) ? (rest) + (y) : (rest))
-
-/* How far to shift: what is outside the width counts as its nearest bound. */
-#define LAST_BIT ((int)sizeof(x) * 8 - 1)
-#define SHIFT (y < 0 ? 0 : y > LAST_BIT ? LAST_BIT : (int)y)
-#define SHIFT_UNSIGNED (y > LAST_BIT ? LAST_BIT : (int)y)
-
-#define IS_ZERO(y) ((y) == 0)
-#define IS_NEGATIVE(y) ((y) < 0)
-
-/* A quotient that is its own inverse tangent. */
-#define TINY_RATIO 0x1p-500
-
-/* 0 where `x` is 0, whatever the product is. */
-#define NO_NAN(x, product) ((x) == 0 ? 0 : (product))
-
-/* SLEEF's log1p is infinite too early, and 0 where it loses its low part. */
-#define LOG1P(y, t)                                                            \
-    ((y) > 0x1p500 ? eddy__math_log(y) : fabs(y) < 0x1p-500 ? (y) : (t))
 
 static eddy_status fail_division(eddy_kernel *k, int64_t i)
 {
@@ -59,12 +27,6 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
         " of the exponent is below 0",
         i);
 }
-
-/* What expressions on integers that can fail see besides x and y. */
-#define CHECKED_LOCALS(D)                                                      \
-    EDDY__WRAPPED_X(D)                                                         \
-    const eddy__computed_##D minus_x = (eddy__computed_##D)(0 - ux);           \
-    (void)minus_x;
 
 /* ---- kernels ---- */
 
@@ -106,9 +68,9 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #define CHECKED(D, name, BAD, fail, e)                                         \
     EDDY__BINARY_CHECKED(D, name, D, CHECKED_LOCALS, BAD, fail, e)
 #define DIVIDED(name, e)                                                       \
-    EDDY__EACH_SIGNED(CHECKED, name, IS_ZERO, fail_division, e)
+    EDDY__EACH_SIGNED(CHECKED, name, EDDY__IS_ZERO, fail_division, e)
 #define DIVIDED_UNSIGNED(name, e)                                              \
-    EDDY__EACH_UNSIGNED(CHECKED, name, IS_ZERO, fail_division, e)
+    EDDY__EACH_UNSIGNED(CHECKED, name, EDDY__IS_ZERO, fail_division, e)
 #define RAISED(name, e)                                                        \
     EDDY__EACH_SIGNED(CHECKED, name, IS_NEGATIVE, fail_power, e)
 #include "ops/math/binary.def"

@@ -143,6 +143,17 @@ void eddy__run_raise_memory(eddy_run *run, const eddy__step *step,
 /* Fetch `i` is dead; its engine may know why. */
 void eddy__run_raise_dead_fetch(eddy_run *run, uint32_t i);
 
+/* Drops this consumer's claim on a slot. */
+static inline void eddy__consume(eddy_run *run, eddy__value *slot)
+{
+    if (!eddy__value_is_counted(slot))
+        return;
+    if (slot->uses > 1)
+        slot->uses--;
+    else
+        eddy__value_clear(&run->heap, slot);
+}
+
 /* The value of a slot for this consumer, who owns it from now on. */
 static inline eddy__value eddy__take(eddy__value *slot)
 {
@@ -157,6 +168,15 @@ static inline eddy__value eddy__take(eddy__value *slot)
     slot->kind = EDDY__NONE;
     return value;
 }
+
+/* ---- settle.c ---- */
+
+/*
+ * Gives output `i` of a node that has run, in `slot`, its number of uses;
+ * false, raised, if it is not as it must be.
+ */
+bool eddy__settle_output(eddy_run *run, const eddy__step *step, uint32_t i,
+                         eddy__value *slot, const eddy__place *at);
 
 /* ---- task.c ---- */
 

@@ -694,18 +694,27 @@ static eddy_status lay_out(eddy__layout *l)
 
 eddy_status eddy__plan_lay_out(eddy__plan_build *build)
 {
-    eddy__layout l = {.plan = build->plan,
-                      .selection = build->selection,
-                      .options = build->options,
-                      .analysis = build->analysis,
-                      .shapes = &build->shapes,
-                      .scratch = {.allocator = build->plan->arena.allocator},
-                      .err = build->err};
-    eddy_status status;
+    eddy__layout *l =
+        eddy__arena_allocate_zeroed(&build->scratch, 1, sizeof *l);
 
-    l.marks.numbers.allocator = l.scratch.allocator;
-    status = lay_out(&l);
-    eddy__map_deinit(&l.marks.numbers);
-    eddy__arena_destroy(&l.scratch);
-    return status;
+    if (!l)
+        return eddy__fail_memory(build->err);
+    *l = (eddy__layout){.plan = build->plan,
+                        .selection = build->selection,
+                        .options = build->options,
+                        .analysis = build->analysis,
+                        .shapes = &build->shapes,
+                        .scratch = {.allocator = build->plan->arena.allocator},
+                        .err = build->err};
+    l->marks.numbers.allocator = l->scratch.allocator;
+    build->layout = l;
+    return lay_out(l);
+}
+
+void eddy__plan_layout_end(eddy__plan_build *build)
+{
+    if (!build->layout)
+        return;
+    eddy__map_deinit(&build->layout->marks.numbers);
+    eddy__arena_destroy(&build->layout->scratch);
 }

@@ -13,6 +13,7 @@
 #include "runtime/plan/chains.h"
 #include "runtime/plan/fuse.h"
 #include "runtime/plan/layout.h"
+#include "runtime/plan/linear.h"
 
 #include <string.h>
 
@@ -289,6 +290,7 @@ static const plan_pass passes[] = {
     {"fuse",       fuse},                        /* at the level full */
     {"chains",     join_chains},                 /* elementwise, as one pass */
     {"layout",     eddy__plan_lay_out},          /* steps, slots, edges */
+    {"linear",     eddy__plan_make_linear},      /* loop nests in a row */
 };
 /* clang-format on */
 
@@ -329,6 +331,7 @@ static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
     b.options = &b.now;
     b.selection = &b.chosen;
     status = run_passes(&b);
+    eddy__plan_layout_end(&b);
     eddy_analysis_destroy(b.analysis);
     eddy_graph_destroy(b.owned);
     eddy__arena_destroy(&b.scratch);

@@ -31,6 +31,7 @@ typedef enum eddy__step_kind {
     EDDY__STEP_CONTROL_TRIGGER,
     EDDY__STEP_FEED,
     EDDY__STEP_FETCH,
+    EDDY__STEP_REGION, /* no node: a loop nest in a row (linear.h) */
 } eddy__step_kind;
 
 typedef enum eddy__step_flags {
@@ -136,6 +137,9 @@ typedef struct eddy__plan_frame {
     /* Constant Enters that are not pre-applied: replayed in each iteration. */
     uint32_t *replayed;
     uint32_t n_replayed;
+    const struct eddy__linear *linear; /* of the outermost of a nest */
+    bool is_linear;                    /* it, or one around it */
+    const char *why, *why_node;        /* it is not; or NULL */
 } eddy__plan_frame;
 
 typedef struct eddy__plan_fetch {
@@ -194,6 +198,7 @@ typedef struct eddy__plan_build {
     eddy__shapes shapes;
     eddy_shape *feed_shapes;
     eddy__arena scratch;
+    struct eddy__layout *layout; /* once it is laid out */
     eddy_plan *plan;
     eddy__budget *budget;
     eddy_error *err;
@@ -215,6 +220,9 @@ eddy_status eddy__check_fetches(const eddy__plan_build *build);
 
 /* Fills the plan's steps and frames.  Runs every op's prepare. */
 eddy_status eddy__plan_lay_out(eddy__plan_build *build);
+
+/* Frees what laying out has left for later passes; NULL is nothing. */
+void eddy__plan_layout_end(eddy__plan_build *build);
 
 /* ---- known_ops.c, ends.c: passes that refuse and describe ---- */
 

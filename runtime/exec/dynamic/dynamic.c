@@ -240,14 +240,15 @@ static void enter_invariant(eddy_run *run, const eddy__step *step,
     apply_invariant(run, step, frame, dead);
 }
 
-static eddy__token run_enter(eddy_run *run, const eddy__step *step,
-                             eddy__iteration *it, bool dead)
+/* False: raised. */
+static bool enter_frame(eddy_run *run, const eddy__step *step,
+                        eddy__iteration *it, bool dead)
 {
     eddy__frame *frame = eddy__frame_enter(run, it, step);
     eddy__value value = {.kind = EDDY__NONE};
 
     if (!frame)
-        return no_token;
+        return false;
     if (dead)
         eddy__consume(run, &it->values[step->in[0]]);
     else
@@ -263,6 +264,166 @@ static eddy__token run_enter(eddy_run *run, const eddy__step *step,
     }
     if (--frame->pending_enters == 0)
         eddy__frame_retire(run, frame);
+    return true;
+}
+
+/* ---- regions: loop nests that the linear executor runs ---- */
+
+/* Where the Enters of a region wait for each other, in an iteration. */
+struct eddy__gate {
+    eddy__gate *next, *previous; /* of all in the run */
+    eddy__iteration *it;
+    const eddy__linear *region;
+    eddy__linear_run *l; /* NULL: some Enter has not come */
+    uint32_t n_pending;
+    bool any_dead;
+    size_t block_size;
+};
+
+static eddy__gate **gate_of(eddy_run *run, const eddy__linear *region,
+                            eddy__iteration *it)
+{
+    const uint32_t child = run->plan->frames[region->step.aux].child;
+
+    return (eddy__gate **)(void *)&it->children[child];
+}
+
+static eddy__gate *open_gate(eddy_run *run, const eddy__linear *region,
+                             eddy__iteration *it)
+{
+    eddy__gate **at = gate_of(run, region, it), *gate = *at;
+    size_t size = sizeof *gate;
+
+    if (gate)
+        return gate;
+    gate = eddy__heap_allocate(&run->heap, size, &size);
+    if (!gate) {
+        eddy__run_raise_memory(run, NULL, &it->place);
+        return NULL;
+    }
+    *gate = (eddy__gate){.next = eddy__dynamic_of(run)->gates,
+                         .it = it,
+                         .region = region,
+                         .n_pending = region->n_entries,
+                         .block_size = size};
+    if (gate->next)
+        gate->next->previous = gate;
+    eddy__dynamic_of(run)->gates = gate;
+    it->n_children++;
+    return *at = gate;
+}
+
+static void close_gate(eddy_run *run, eddy__gate *gate)
+{
+    if (gate->l)
+        eddy__linear_destroy(run, gate->l);
+    if (gate->previous)
+        gate->previous->next = gate->next;
+    else
+        eddy__dynamic_of(run)->gates = gate->next;
+    if (gate->next)
+        gate->next->previous = gate->previous;
+    *gate_of(run, gate->region, gate->it) = NULL;
+    gate->it->n_children--;
+    eddy__heap_recycle(&run->heap, gate, gate->block_size);
+}
+
+/* All Enters have come live: their values go in, and the region is ready. */
+static void start_region(eddy_run *run, eddy__gate *gate)
+{
+    const eddy__linear *region = gate->region;
+    eddy__iteration *it = gate->it;
+
+    gate->l = eddy__linear_create(run, region, &it->place);
+    for (uint32_t i = 0; gate->l && i < region->n_entries; i++) {
+        const eddy__step *enter = &run->steps[region->entries[i].step];
+
+        eddy__linear_enter(run, gate->l, i,
+                           eddy__take(&it->values[enter->in[0]]));
+    }
+    if (!gate->l || run->failed)
+        return;
+    eddy__push(run, &region->step, it, false);
+    it->outstanding++;
+}
+
+/* Some of them are dead: the frame is run a node at a time. */
+static void enter_all(eddy_run *run, eddy__gate *gate)
+{
+    const eddy__linear *region = gate->region;
+    eddy__iteration *it = gate->it;
+
+    close_gate(run, gate);
+    for (uint32_t i = 0; i < region->n_entries; i++) {
+        const eddy__step *enter = &run->steps[region->entries[i].step];
+
+        if (!enter_frame(run, enter, it, it->liveness[enter->local].dead != 0))
+            return;
+    }
+}
+
+/* An Enter of a region has come; which are dead, their counters tell. */
+static void arrive_at_gate(eddy_run *run, const eddy__step *step,
+                           eddy__iteration *it, bool dead)
+{
+    eddy__gate *gate = open_gate(run, run->plan->frames[step->aux].linear, it);
+
+    if (!gate)
+        return;
+    it->liveness[step->local].dead = dead;
+    gate->any_dead = gate->any_dead || dead;
+    if (--gate->n_pending > 0)
+        return;
+    if (gate->any_dead)
+        enter_all(run, gate);
+    else
+        start_region(run, gate);
+}
+
+/* Its Exits are live, in the iteration around it. */
+static void leave_region(eddy_run *run, eddy__gate *gate)
+{
+    const eddy__linear *region = gate->region;
+    eddy__iteration *it = gate->it;
+
+    for (uint32_t i = 0; i < region->n_exits; i++) {
+        const eddy__step *exit = &run->steps[region->exits[i].step];
+
+        eddy__put(run, exit, 0, it, eddy__linear_take_exit(gate->l, i));
+        eddy__send(run, exit, it, false);
+    }
+    close_gate(run, gate);
+}
+
+static eddy__token run_region(eddy_run *run, const eddy__step *step,
+                              eddy__iteration *it)
+{
+    eddy__gate *gate = *gate_of(run, run->plan->frames[step->aux].linear, it);
+
+    run->stats.live_executions--; /* it is no node of the plan */
+    switch (
+        eddy__linear_run_on(run, gate->l, &eddy__dynamic_of(run)->allowance)) {
+    case EDDY__LINEAR_ENDED:
+        leave_region(run, gate);
+        return stop_here(run, it);
+    case EDDY__LINEAR_PAUSED:
+        eddy__push(run, step, it, false);
+        return no_token;
+    case EDDY__LINEAR_FAILED:
+        break;
+    }
+    return no_token;
+}
+
+static eddy__token run_enter(eddy_run *run, const eddy__step *step,
+                             eddy__iteration *it, bool dead)
+{
+    if (run->plan->frames[step->aux].linear)
+        arrive_at_gate(run, step, it, dead);
+    else if (!enter_frame(run, step, it, dead))
+        return no_token;
+    if (run->failed)
+        return no_token;
     return stop_here(run, it);
 }
 
@@ -445,55 +606,13 @@ static inline bool must_stop_now(eddy_run *run)
     return must_stop(run);
 }
 
-/* NULL if output `i` is as the plan says it must be, else what is wrong. */
-static const char *find_fault(const eddy__kernel_node *node, uint32_t i,
-                              const eddy__value *value)
-{
-    eddy_view view;
-    eddy_shape shape;
-
-    if (value->kind == EDDY__NONE)
-        return "not set";
-    /* An alias is a handle or a value (frames/lower/references.h). */
-    if (value->dtype != node->out_dtypes[i] &&
-        node->out_dtypes[i] != EDDY_INVALID)
-        return "set a wrong dtype for";
-    if (!node->out_shapes || !eddy__value_has_elements(value))
-        return NULL;
-    view = eddy__view(value);
-    shape = eddy__view_shape(&view);
-    return eddy__shape_compatible(&shape, &node->out_shapes[i])
-               ? NULL
-               : "set a shape that its shape function excludes for";
-}
-
 static bool settle_outputs(eddy_run *run, const eddy__step *step,
                            eddy__iteration *it)
 {
-    const eddy__kernel_node *node = step->node;
-
-    for (uint32_t i = 0; i < node->n_out; i++) {
-        eddy__value *slot = &it->values[step->out[i]];
-        uint32_t uses = eddy__step_uses(step, i);
-        const char *fault;
-
-        if (slot->kind == EDDY__NONE && uses == 0)
-            continue;
-        fault = find_fault(node, i, slot);
-        if (fault) {
-            eddy__run_raise(run, EDDY_INTERNAL, EDDY_E_OUTPUT_MISSING, step,
-                            &it->place, "the kernel has %s output %u", fault,
-                            i);
+    for (uint32_t i = 0; i < step->node->n_out; i++)
+        if (!eddy__settle_output(run, step, i, &it->values[step->out[i]],
+                                 &it->place))
             return false;
-        }
-        if (!eddy__check_value(run, step, i, slot, &it->place)) {
-            eddy__value_clear(&run->heap, slot);
-            return false;
-        }
-        slot->uses = uses;
-        if (uses == 0)
-            eddy__value_clear(&run->heap, slot);
-    }
     return true;
 }
 
@@ -619,6 +738,8 @@ static inline eddy__token execute_live(eddy_run *run, const eddy__step *step,
         return run_next_iteration(run, step, it);
     case EDDY__STEP_FETCH:
         return run_fetch(run, step, it, false);
+    case EDDY__STEP_REGION:
+        return run_region(run, step, it);
     case EDDY__STEP_FEED:
         run->stats.live_executions--; /* it is no node of the plan */
         eddy__put(run, step, 0, it, run->feed_values[step->aux]);
@@ -735,16 +856,20 @@ static uint64_t drive_some(eddy_run *run, uint64_t n)
 
 static bool drive(eddy_run *run, uint64_t budget)
 {
-    eddy__queue *q = &eddy__dynamic_of(run)->queue;
+    eddy__dynamic *d = eddy__dynamic_of(run);
+    eddy__queue *q = &d->queue;
 
     while (!run->failed && !must_stop(run) && q->head != q->tail) {
         uint64_t n = budget < CLOCK_PERIOD ? budget : CLOCK_PERIOD;
 
         if (n == 0)
             return false;
+        d->allowance = (int64_t)budget;
         n = drive_some(run, n);
         run->n_executed += n;
         budget -= n;
+        if (d->allowance < (int64_t)budget)
+            budget = d->allowance > 0 ? (uint64_t)d->allowance : 0;
         if (run->deadline_ns > 0 && eddy__now_ns() >= run->deadline_ns)
             atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
                                   memory_order_relaxed);
@@ -756,6 +881,8 @@ static void end(eddy_run *run)
 {
     eddy__dynamic_of(run)->queue.head = eddy__dynamic_of(run)->queue.tail =
         eddy__dynamic_of(run)->queue.base;
+    while (eddy__dynamic_of(run)->gates)
+        close_gate(run, eddy__dynamic_of(run)->gates);
     while (eddy__dynamic_of(run)->frames)
         eddy__frame_destroy(run, eddy__dynamic_of(run)->frames);
     eddy__dynamic_of(run)->root = NULL;

@@ -5,10 +5,11 @@
 #ifndef EDDY_EXEC_DYNAMIC_STATE_H
 #define EDDY_EXEC_DYNAMIC_STATE_H
 
-#include "runtime/exec/run.h"
+#include "runtime/exec/linear/linear.h"
 
 typedef struct eddy__frame eddy__frame;
 typedef struct eddy__iteration eddy__iteration;
+typedef struct eddy__gate eddy__gate;
 
 /* One iteration of a frame; its arrays stand behind it in the same block. */
 struct eddy__iteration {
@@ -115,6 +116,8 @@ typedef struct eddy__dynamic {
 #endif
     eddy__frame *frames; /* live ones, the root among them */
     eddy__frame *root;
+    eddy__gate *gates;          /* of regions that have been entered in part */
+    int64_t allowance;          /* nodes that may still run before others may */
     eddy__frame **spare_frames; /* by static frame, linked by next */
     eddy__iteration **spare_iterations;
 } eddy__dynamic;

@@ -48,18 +48,7 @@ static inline void eddy__unpop(eddy_run *run, eddy__token token)
 
 /* ---- values ---- */
 
-/* Drops this consumer's claim on a slot. */
-static inline void eddy__consume(eddy_run *run, eddy__value *slot)
-{
-    if (!eddy__value_is_counted(slot))
-        return;
-    if (slot->uses > 1)
-        slot->uses--;
-    else
-        eddy__value_clear(&run->heap, slot);
-}
-
-/* The same, and what it borrows from its frame becomes its own. */
+/* eddy__take, and what it borrows from its frame becomes its own. */
 static inline eddy__value eddy__take_out(eddy__value *slot)
 {
     eddy__value value = eddy__take(slot);

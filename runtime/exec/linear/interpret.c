@@ -1,0 +1,443 @@
+/*
+ * The interpreter of linear code: an operation jumps to the next one's.
+ *
+ * Fuel counts the iterations down that may begin before the slow path is taken,
+ * which sees to cancel, deadline, limits and the budget, and fills it up: with
+ * no more than the limit on iterations leaves, so that the exact one is hit.
+ * Operations that need more fuel than there is are done again after that.
+ */
+#include "ops/math/binary_rows.h"
+#include "runtime/exec/check.h"
+#include "runtime/exec/linear/linear.h"
+
+#include "core/base/status.h"
+
+#include <tgmath.h>
+
+/* An address for each operation, and jumps to it, are not of the standard. */
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+/* Iterations between two looks at the clock. */
+#define CHUNK 1024
+
+/* What an iteration and a call are taken to cost of a budget of nodes. */
+#define COST 8
+
+typedef struct tank {
+    int64_t fuel, filled;
+} tank;
+
+/* ---- the slow path ---- */
+
+/* What has been used up is what has begun. */
+static void drain(eddy_run *run, tank *t)
+{
+    run->stats.iterations += (uint64_t)(t->filled - t->fuel);
+    t->filled = t->fuel;
+}
+
+static bool must_stop(eddy_run *run)
+{
+    if (run->deadline_ns > 0 && eddy__recent_ns() >= run->deadline_ns)
+        atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
+                              memory_order_relaxed);
+    if (atomic_load_explicit(&run->stop, memory_order_relaxed) == EDDY__GO)
+        return false;
+    eddy__run_raise_stop(run);
+    return true;
+}
+
+static bool raise_iterations(eddy_run *run, const eddy__place *at,
+                             const eddy__instance *frame)
+{
+    eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_ITERATIONS, NULL,
+                    at, "the limit of %llu iterations is reached in frame '%s'",
+                    (unsigned long long)run->options.max_iterations,
+                    frame->plan->name);
+    return false;
+}
+
+/* How many iterations may begin, at most a chunk. */
+static int64_t most_fuel(const eddy_run *run)
+{
+    const uint64_t limit = run->options.max_iterations;
+    uint64_t left;
+
+    if (limit == 0)
+        return CHUNK;
+    left = limit > run->stats.iterations ? limit - run->stats.iterations : 0;
+    return left < CHUNK ? (int64_t)left : CHUNK;
+}
+
+/* An iteration of `frame` is to begin; `at` is what the limit is reached in. */
+static bool refuel(eddy_run *run, tank *t, const eddy__place *at,
+                   const eddy__instance *frame, int64_t *budget)
+{
+    *budget -= COST * (t->filled - t->fuel);
+    drain(run, t);
+    if (must_stop(run))
+        return false;
+    t->fuel = t->filled = most_fuel(run);
+    return t->fuel > 0 || raise_iterations(run, at, frame);
+}
+
+/* So many frames begin, each with an iteration, all of them dead. */
+static bool skip(eddy_run *run, const eddy__linear_run *l, tank *t, uint32_t n)
+{
+    const uint64_t most = run->options.max_frames;
+    const uint64_t limit = run->options.max_iterations;
+
+    drain(run, t);
+    if (most > 0 && run->stats.frames + n > most) {
+        eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_FRAMES, NULL,
+                        &l->places[0], "the limit of %llu frames is reached",
+                        (unsigned long long)most);
+        return false;
+    }
+    if (limit > 0 && run->stats.iterations + n > limit)
+        return raise_iterations(run, &l->places[0], &l->instances[0]);
+    run->stats.frames += n;
+    run->stats.iterations += n;
+    t->fuel = t->filled = most_fuel(run);
+    return true;
+}
+
+static bool begin_frame(eddy_run *run, eddy__linear_run *l, uint32_t f)
+{
+    const uint64_t most = run->options.max_frames;
+
+    if (most > 0 && run->stats.frames >= most) {
+        eddy__run_raise(
+            run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_FRAMES,
+            &run->steps[l->region->frames[f].enter], l->instances[f].parent,
+            "the limit of %llu frames is reached", (unsigned long long)most);
+        return false;
+    }
+    run->stats.frames++;
+    l->places[f].index = 0;
+    return true;
+}
+
+/* ---- kernels ---- */
+
+static void aim(eddy_kernel *k, const eddy__linear_call *call,
+                const eddy__step *step)
+{
+    k->in = call->in;
+    k->out = call->out;
+    k->node = step->node;
+}
+
+/* What a kernel on scalars has put out, in checked builds. */
+static bool check_scalars(eddy_run *run, eddy__linear_run *l,
+                          const eddy__linear_call *call)
+{
+    for (uint32_t i = 0; i < call->n_out; i++)
+        if (!eddy__check_value(run, &run->steps[call->step], i,
+                               &l->registers[call->out[i]],
+                               &l->places[call->frame]))
+            return false;
+    return true;
+}
+
+static bool run_scalars(eddy_run *run, eddy__linear_run *l,
+                        const eddy__linear_call *call)
+{
+    const eddy__step *step = &run->steps[call->step];
+    eddy_kernel *k = &run->kernel;
+    eddy_status status;
+
+    aim(k, call, step);
+    status = step->kernel(k);
+    if (__builtin_expect(status != EDDY_OK, 0)) {
+        eddy__run_raise_kernel(run, status, k->err, step,
+                               &l->places[call->frame]);
+        return false;
+    }
+    return !EDDY__IS_CHECKED || check_scalars(run, l, call);
+}
+
+static bool settle_outputs(eddy_run *run, eddy__linear_run *l,
+                           const eddy__linear_call *call)
+{
+    const eddy__step *step = &run->steps[call->step];
+    const eddy__place *at = &l->places[call->frame];
+
+    for (uint32_t i = 0; i < call->n_out; i++)
+        if (!eddy__settle_output(run, step, i, &l->registers[call->out[i]], at))
+            return false;
+    return true;
+}
+
+/* As the dynamic executor's run_kernel, on registers. */
+static bool run_kernel(eddy_run *run, eddy__linear_run *l,
+                       const eddy__linear_call *call)
+{
+    const eddy__step *step = &run->steps[call->step];
+    eddy__place *at = &l->places[call->frame];
+    eddy_kernel *k = &run->kernel;
+    eddy_status status;
+
+    if (must_stop(run))
+        return false;
+    aim(k, call, step);
+    k->iteration = at;
+    run->current = step;
+    run->suspended = NULL;
+    for (uint32_t i = 0; i < call->n_out; i++)
+        l->registers[call->out[i]].kind = EDDY__NONE;
+    status = step->kernel(k);
+    if (status != EDDY_OK) {
+        eddy__run_raise_kernel(run, status, k->err, step, at);
+        return false;
+    }
+    /* The kernel may have given up half way. */
+    if (atomic_load_explicit(&run->stop, memory_order_relaxed) != EDDY__GO) {
+        eddy__run_raise_stop(run);
+        return false;
+    }
+    if (!(step->flags & EDDY__STEP_INLINE_IN))
+        for (uint32_t i = 0; i < call->n_in; i++)
+            eddy__consume(run, &l->registers[call->in[i]]);
+    return settle_outputs(run, l, call);
+}
+
+/* ---- values ---- */
+
+static inline void put(eddy_run *run, eddy__value *to, eddy__value value,
+                       uint32_t uses)
+{
+    *to = value;
+    to->uses = uses;
+    if (uses == 0)
+        eddy__value_clear(&run->heap, to);
+}
+
+static void lend(eddy_run *run, eddy__value *to, eddy__value *from,
+                 eddy__value *held)
+{
+    const eddy__value value = eddy__take(from);
+
+    eddy__value_clear(&run->heap, held);
+    *held = value;
+    *to = eddy__value_lend(held);
+}
+
+/* ---- typed operations: functions of their elements ---- */
+
+#define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
+    EDDY__UNARY_ELEMENT(name, D, OUT, LOCALS, e)
+#define BINARY_OP(name, D, OUT, LOCALS, e)                                     \
+    EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)
+#define CHECKED_OP(name, D, BAD, e)                                            \
+    EDDY__BINARY_ELEMENT(name, D, D, CHECKED_LOCALS, e)
+#define COMPARE_OP(name, D, e)                                                 \
+    EDDY__BINARY_ELEMENT(name, D, B, EDDY__NO_LOCALS, e)
+#include "runtime/plan/linear_ops.def"
+
+/* The payload alone: kind and dtype stand in the register. */
+#define FIELD_F32 f32
+#define FIELD_F64 f64
+#define FIELD_I8 i8
+#define FIELD_I16 i16
+#define FIELD_I32 i32
+#define FIELD_I64 i64
+#define FIELD_U8 u8
+#define FIELD_U16 u16
+#define FIELD_U32 u32
+#define FIELD_U64 u64
+#define FIELD_B u8
+#define FIELD(D) FIELD_##D
+
+/* ---- the loop ---- */
+
+/* NOLINTNEXTLINE(readability-function-size): the one dispatch loop */
+eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
+                                         int64_t *budget)
+{
+    static const void *const labels[] = {
+#define X(name, operands, doc) &&on_##name,
+        EDDY__LINEAR_MAP(X)
+#undef X
+#define UNARY_OP(name, D, OUT, LOCALS, e) &&on_##name##_##D,
+#define BINARY_OP UNARY_OP
+#define CHECKED_OP(name, D, BAD, e) &&on_##name##_##D,
+#define COMPARE_OP(name, D, e)                                                 \
+    &&on_##name##_##D, &&on_UNLESS_##name##_##D, &&on_BACK_IF_##name##_##D,
+#include "runtime/plan/linear_ops.def"
+    };
+    const eddy__linear_code *const code = l->region->code, *ip = code + l->at;
+    const eddy__linear_call *const calls = l->region->calls;
+    char *const base = (char *)l->registers;
+    eddy__place *const places = l->places;
+    tank t = {0};
+    int64_t fuel = 0;
+
+#define R(at) ((eddy__value *)(void *)(base + (at)))
+#define GO goto *labels[ip->op]
+#define NEXT                                                                   \
+    do {                                                                       \
+        ip++;                                                                  \
+        GO;                                                                    \
+    } while (0)
+#define JUMP                                                                   \
+    do {                                                                       \
+        ip = code + ip->to;                                                    \
+        GO;                                                                    \
+    } while (0)
+#define BACK                                                                   \
+    do {                                                                       \
+        if (__builtin_expect(fuel == 0, 0))                                    \
+            goto starved;                                                      \
+        fuel--;                                                                \
+        places[ip->aux].index++;                                               \
+        JUMP;                                                                  \
+    } while (0)
+
+    l->is_on = true;
+    run->kernel.values = l->registers;
+    if (*budget <= 0)
+        return EDDY__LINEAR_PAUSED;
+    GO;
+
+on_DONE:
+    t.fuel = fuel;
+    drain(run, &t);
+    l->at = (uint32_t)(ip - code);
+    return EDDY__LINEAR_ENDED;
+on_JUMP:
+    JUMP;
+on_UNLESS:
+    if (R(ip->a)->as.u8)
+        NEXT;
+    JUMP;
+on_MOVE:
+    R(ip->to)->as.bits = R(ip->a)->as.bits;
+    NEXT;
+on_PASS:
+    put(run, R(ip->to), eddy__take(R(ip->a)), ip->b);
+    NEXT;
+on_CHOOSE:
+    if (R(ip->b)->as.u8)
+        put(run, R(ip[1].b), eddy__take(R(ip->a)), ip->to);
+    else
+        put(run, R(ip[1].a), eddy__take(R(ip->a)), ip[1].to);
+    ip++;
+    NEXT;
+on_OUTPUTS:
+    NEXT;
+on_TAKE_OUT : {
+    eddy__value value = eddy__take(R(ip->a));
+
+    eddy__value_keep(&value);
+    put(run, R(ip->to), value, ip->b);
+    NEXT;
+}
+on_LEND:
+    lend(run, R(ip->to), R(ip->a), R(ip->b));
+    NEXT;
+on_DROP:
+    eddy__value_clear(&run->heap, R(ip->a));
+    NEXT;
+on_CONSUME:
+    eddy__consume(run, R(ip->a));
+    NEXT;
+on_COUNT:
+    l->counters[ip->to]++;
+    NEXT;
+on_SKIP:
+    t.fuel = fuel;
+    if (!skip(run, l, &t, ip->to))
+        goto failed;
+    fuel = t.fuel;
+    NEXT;
+on_ENTER:
+    if (fuel == 0)
+        goto starved;
+    if (!begin_frame(run, l, ip->to))
+        goto failed;
+    fuel--;
+    NEXT;
+on_BACK:
+    BACK;
+on_LEAVE:
+    l->iterations[ip->to] += (uint64_t)(places[ip->to].index + 1);
+    places[ip->to].index = -1;
+    NEXT;
+on_SCALARS:
+    if (!run_scalars(run, l, &calls[ip->a]))
+        goto failed;
+    NEXT;
+on_CALL:
+    if (!run_kernel(run, l, &calls[ip->a]))
+        goto failed;
+    *budget -= COST;
+    if (*budget <= 0) {
+        ip++;
+        goto paused;
+    }
+    NEXT;
+
+#define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
+    on_##name##_##D : R(ip->to)->as.FIELD(OUT) =                               \
+        element_##name##_##D(R(ip->a)->as.FIELD(D));                           \
+    NEXT;
+#define BINARY_OP(name, D, OUT, LOCALS, e)                                     \
+    on_##name##_##D : R(ip->to)->as.FIELD(OUT) =                               \
+        element_##name##_##D(R(ip->a)->as.FIELD(D), R(ip->b)->as.FIELD(D));    \
+    NEXT;
+/* The kernel itself says what is wrong. */
+#define CHECKED_OP(name, D, BAD, e)                                            \
+    on_##name##_##D : if (__builtin_expect(BAD(R(ip->b)->as.FIELD(D)), 0))     \
+    {                                                                          \
+        run_scalars(run, l, &calls[ip->aux]);                                  \
+        goto failed;                                                           \
+    }                                                                          \
+    R(ip->to)->as.FIELD(D) =                                                   \
+        element_##name##_##D(R(ip->a)->as.FIELD(D), R(ip->b)->as.FIELD(D));    \
+    NEXT;
+#define COMPARE_OP(name, D, e)                                                 \
+    on_##name##_##D : R(ip->to)->as.u8 =                                       \
+        element_##name##_##D(R(ip->a)->as.FIELD(D), R(ip->b)->as.FIELD(D));    \
+    NEXT;                                                                      \
+    on_UNLESS_##name##_##D : if (element_##name##_##D(R(ip->a)->as.FIELD(D),   \
+                                                      R(ip->b)->as.FIELD(D)))  \
+                                 NEXT;                                         \
+    JUMP;                                                                      \
+    on_BACK_IF_##name##_##D : if (element_##name##_##D(R(ip->a)->as.FIELD(D),  \
+                                                       R(ip->b)->as.FIELD(D))) \
+                                  BACK;                                        \
+    /* The test that fails is that of an iteration, too. */                    \
+    goto last;
+#include "runtime/plan/linear_ops.def"
+
+last:
+    if (fuel == 0)
+        goto starved;
+    fuel--;
+    places[ip->aux].index++;
+    NEXT;
+
+starved : {
+    const uint32_t f = ip->op == EDDY__LINEAR_ENTER ? ip->to : ip->aux;
+    const eddy__place *at =
+        places[f].index < 0 ? l->instances[f].parent : &places[f];
+
+    t.fuel = fuel;
+    if (!refuel(run, &t, at, &l->instances[f], budget))
+        goto failed;
+    fuel = t.fuel;
+    if (*budget > 0)
+        GO;
+}
+paused:
+    t.fuel = fuel;
+    drain(run, &t);
+    l->at = (uint32_t)(ip - code);
+    return EDDY__LINEAR_PAUSED;
+
+failed:
+    t.fuel = fuel;
+    drain(run, &t);
+    return EDDY__LINEAR_FAILED;
+}

@@ -1,0 +1,181 @@
+/* Executions of regions: made, entered, counted and freed. */
+#include "runtime/exec/linear/linear.h"
+
+#include "core/base/status.h"
+#include "runtime/exec/check.h"
+
+#include <string.h>
+
+typedef struct carver {
+    char *block; /* NULL while only the size is wanted */
+    size_t used;
+} carver;
+
+static void *carve(carver *c, size_t n, size_t size)
+{
+    void *at = c->block ? c->block + c->used : NULL;
+
+    c->used += (n * size + 15) & ~(size_t)15;
+    return at;
+}
+
+static void carve_run(const eddy__linear *region, carver *c,
+                      eddy__linear_run *l)
+{
+    eddy__linear_run parts;
+
+    carve(c, 1, sizeof *l);
+    parts.registers = carve(c, region->n_registers, sizeof *l->registers);
+    parts.instances = carve(c, region->n_frames, sizeof *l->instances);
+    parts.places = carve(c, region->n_frames, sizeof *l->places);
+    parts.iterations = carve(c, region->n_frames, sizeof *l->iterations);
+    parts.counters = carve(c, region->n_counters, sizeof *l->counters);
+    parts.live = carve(c, region->n_guards, sizeof *l->live);
+    parts.entered = carve(c, region->n_frames, sizeof *l->entered);
+    if (!l)
+        return;
+    l->registers = parts.registers;
+    l->instances = parts.instances;
+    l->places = parts.places;
+    l->iterations = parts.iterations;
+    l->counters = parts.counters;
+    l->live = parts.live;
+    l->entered = parts.entered;
+}
+
+eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
+                                      const eddy__place *parent)
+{
+    carver c = {0};
+    eddy__linear_run *l;
+    size_t size;
+
+    carve_run(region, &c, NULL);
+    size = c.used;
+    c = (carver){.block = eddy__heap_allocate(&run->heap, size, &size)};
+    if (!c.block) {
+        eddy__run_raise_memory(run, &run->steps[region->frames[0].enter],
+                               parent);
+        return NULL;
+    }
+    l = (eddy__linear_run *)(void *)c.block;
+    memset(l, 0, sizeof *l);
+    carve_run(region, &c, l);
+    l->region = region;
+    l->block_size = size;
+    memcpy(l->registers, region->start,
+           region->n_registers * sizeof *l->registers);
+    memset(l->iterations, 0, region->n_frames * sizeof *l->iterations);
+    memset(l->counters, 0, region->n_counters * sizeof *l->counters);
+    for (uint32_t i = 0; i < region->n_frames; i++) {
+        const eddy__linear_frame *frame = &region->frames[i];
+
+        l->instances[i].plan = &run->plan->frames[frame->frame];
+        l->instances[i].parent = frame->parent == EDDY__LINEAR_NONE
+                                     ? parent
+                                     : &l->places[frame->parent];
+        l->places[i] = (eddy__place){.instance = &l->instances[i], .index = -1};
+    }
+    return l;
+}
+
+void eddy__linear_enter(eddy_run *run, eddy__linear_run *l, uint32_t i,
+                        eddy__value value)
+{
+    const eddy__linear_entry *entry = &l->region->entries[i];
+    eddy__value *to = &l->registers[entry->to];
+
+    if (!eddy__check_value(run, &run->steps[entry->step], 0, &value,
+                           &l->places[0]))
+        eddy__value_clear(&run->heap, &value);
+    else if (entry->is_raw)
+        to->as = value.as;
+    else if (entry->held != EDDY__LINEAR_NONE) {
+        l->registers[entry->held] = value;
+        *to = eddy__value_lend(&value);
+    } else {
+        *to = value;
+        to->uses = entry->uses;
+        if (entry->uses == 0)
+            eddy__value_clear(&run->heap, to);
+    }
+}
+
+eddy__value eddy__linear_take_exit(eddy__linear_run *l, uint32_t i)
+{
+    eddy__value value = eddy__take(&l->registers[l->region->exits[i].from]);
+
+    eddy__value_keep(&value);
+    return value;
+}
+
+/* ---- counting ---- */
+
+/* How often a guard was live: those it depends on come before it. */
+static uint64_t times(const eddy__linear_run *l, uint32_t i)
+{
+    const uint64_t *live = l->live, *entered = l->entered;
+    const eddy__linear_guard *g = &l->region->guards[i];
+    const uint64_t all = l->iterations[g->frame];
+
+    switch ((eddy__linear_guard_kind)g->kind) {
+    case EDDY__GUARD_ALWAYS:
+        return all;
+    case EDDY__GUARD_BODY:
+        return all - (entered[g->frame] < all ? entered[g->frame] : all);
+    case EDDY__GUARD_END:
+        return entered[g->frame] < all ? entered[g->frame] : all;
+    case EDDY__GUARD_TRUE:
+        return g->counter == EDDY__LINEAR_NONE ? 0 : l->counters[g->counter];
+    case EDDY__GUARD_FALSE:
+        return live[g->parent] > live[g->other]
+                   ? live[g->parent] - live[g->other]
+                   : 0;
+    }
+    return 0;
+}
+
+/*
+ * From the counts of blocks to those of nodes.  A region that has broken off
+ * counts the iterations that it was in as whole.
+ */
+static void count(eddy_run *run, eddy__linear_run *l)
+{
+    uint64_t *live = l->live, *entered = l->entered;
+    const eddy__linear *region = l->region;
+    uint64_t n_live = 0, n_dead = 0;
+
+    for (uint32_t f = 0; f < region->n_frames; f++) {
+        l->iterations[f] += (uint64_t)(l->places[f].index + 1);
+        entered[f] = f == 0;
+    }
+    for (uint32_t i = 0; i < region->n_guards; i++) {
+        const eddy__linear_guard *g = &region->guards[i];
+
+        /* Guards come by frame: what a frame is entered under is known. */
+        if (g->kind == EDDY__GUARD_ALWAYS && g->frame > 0) {
+            const eddy__linear_frame *frame = &region->frames[g->frame];
+
+            n_dead += frame->n_dead *
+                      (l->iterations[frame->parent] - live[frame->guard]);
+        }
+        live[i] = times(l, i);
+        n_live += live[i] * g->own;
+        n_dead += (l->iterations[g->frame] - live[i]) * g->own;
+    }
+    run->stats.dead_executions += n_dead;
+    run->n_executed += n_live + n_dead;
+}
+
+/* ---- the end ---- */
+
+void eddy__linear_destroy(eddy_run *run, eddy__linear_run *l)
+{
+    const eddy__linear *region = l->region;
+
+    if (l->is_on)
+        count(run, l);
+    for (uint32_t i = 0; i < region->n_owned; i++)
+        eddy__value_clear(&run->heap, &l->registers[region->owned[i]]);
+    eddy__heap_recycle(&run->heap, l, l->block_size);
+}

@@ -1,0 +1,161 @@
+/*
+ * The linear form: what a loop nest does, as code in a row over registers.
+ *
+ * A register is a value of sixteen bytes.  One that inference proves to hold a
+ * numeric scalar is raw: its kind and dtype are set once, typed operations read
+ * and write its payload alone, and any kernel may still be called on it. Enter,
+ * Merge, Switch, NextIteration, Exit, LoopCond and Identity of raw values are
+ * moves at most; where branches are structured, they are jumps.
+ *
+ * A loop nest that is proved to allow it (linear_guard.c) is one region: it is
+ * entered when the inputs of all its Enters have come live, and runs to its
+ * Exits (runtime/exec/linear).  Everything else of the plan stays as it is, and
+ * the nest's own steps do, for an entry some of whose inputs are dead.
+ */
+#ifndef EDDY_PLAN_LINEAR_H
+#define EDDY_PLAN_LINEAR_H
+
+#include "runtime/plan/plan.h"
+
+/*
+ * X(name, operands, what it does).  Operands, in the order of `to`, a and b:
+ * w a register that is written, r one that is read, t a target, - another
+ * number or nothing.
+ */
+#define EDDY__LINEAR_MAP(X)                                                    \
+    X(DONE, "---", "the region has reached its Exits")                         \
+    X(JUMP, "t--", "")                                                         \
+    X(UNLESS, "tr-", "jump if a is false")                                     \
+    X(MOVE, "wr-", "the payload of a raw register")                            \
+    X(PASS, "wr-", "take a's value for b readers")                             \
+    X(CHOOSE, "-rr", "a's value to an output by b; the next word tells where") \
+    X(OUTPUTS, "---", "of CHOOSE: of false, of true, their readers")           \
+    X(TAKE_OUT, "wr-", "the same of an Exit: what is lent becomes its own")    \
+    X(LEND, "wr-", "hold a's value in b, lend it to the loop")                 \
+    X(DROP, "-r-", "what was held")                                            \
+    X(CONSUME, "-r-", "a reader that is dead")                                 \
+    X(COUNT, "---", "this side was taken")                                     \
+    X(SKIP, "---", "so many frames are dead")                                  \
+    X(ENTER, "---", "begin a loop")                                            \
+    X(BACK, "t--", "the next iteration")                                       \
+    X(LEAVE, "---", "end a loop")                                              \
+    X(SCALARS, "---", "call a kernel on scalars")                              \
+    X(CALL, "---", "call a kernel")
+
+typedef enum eddy__linear_op {
+#define X(name, operands, doc) EDDY__LINEAR_##name,
+    EDDY__LINEAR_MAP(X)
+#undef X
+#define UNARY_OP(name, D, OUT, LOCALS, e) EDDY__LINEAR_##name##_##D,
+#define BINARY_OP UNARY_OP
+#define CHECKED_OP(name, D, BAD, e) EDDY__LINEAR_##name##_##D,
+/* Jump unless; the next iteration if. */
+#define COMPARE_OP(name, D, e)                                                 \
+    EDDY__LINEAR_##name##_##D, EDDY__LINEAR_UNLESS_##name##_##D,               \
+        EDDY__LINEAR_BACK_IF_##name##_##D,
+#include "runtime/plan/linear_ops.def"
+        EDDY__LINEAR_N_OPS
+} eddy__linear_op;
+
+/* Registers are byte offsets, targets numbers of instructions. */
+typedef struct eddy__linear_code {
+    uint16_t op;  /* eddy__linear_op */
+    uint16_t aux; /* BACK: the frame; CHECKED: a call to fail with */
+    uint32_t to, a, b;
+} eddy__linear_code;
+
+_Static_assert(sizeof(eddy__linear_code) == 16, "four to a cache line");
+
+typedef struct eddy__linear_call {
+    uint32_t step;
+    uint32_t frame; /* of the region */
+    uint32_t n_in, n_out;
+    uint32_t *in, *out; /* registers, by number */
+} eddy__linear_call;
+
+#define EDDY__LINEAR_NONE UINT32_MAX
+
+/* A frame of the region; 0 is the outermost, parents first. */
+typedef struct eddy__linear_frame {
+    uint32_t frame;  /* static */
+    uint32_t parent; /* of the region; the outermost: EDDY__LINEAR_NONE */
+    uint32_t enter;  /* its first Enter, a step */
+    uint32_t guard;  /* under which it is entered, if it has a parent */
+    /* Executions of an entry that is dead; ControlTriggers are live. */
+    uint64_t n_dead, n_live;
+} eddy__linear_frame;
+
+/* How often what stands under a guard was live, from what code counts. */
+typedef enum eddy__linear_guard_kind {
+    EDDY__GUARD_ALWAYS, /* in every iteration */
+    EDDY__GUARD_BODY,   /* in all but the last */
+    EDDY__GUARD_END,    /* in the last */
+    EDDY__GUARD_TRUE,   /* as often as its counter says */
+    EDDY__GUARD_FALSE,  /* when `other` was not, but `parent` was */
+} eddy__linear_guard_kind;
+
+typedef struct eddy__linear_guard {
+    uint32_t kind;   /* eddy__linear_guard_kind */
+    uint32_t frame;  /* of the region */
+    uint32_t parent; /* guards come after their parents and `other` */
+    uint32_t other;
+    uint32_t counter;
+    uint32_t own; /* steps */
+} eddy__linear_guard;
+
+/* What comes in through an Enter of the outermost frame. */
+typedef struct eddy__linear_entry {
+    uint32_t step;
+    uint32_t to;   /* a register, or none: nobody reads it */
+    uint32_t held; /* a register that holds what `to` is lent, or none */
+    uint32_t uses; /* of `to`, unless it is raw or lent */
+    bool is_raw;
+} eddy__linear_entry;
+
+typedef struct eddy__linear_exit {
+    uint32_t step;
+    uint32_t from; /* a register */
+} eddy__linear_exit;
+
+typedef struct eddy__linear {
+    eddy__step step; /* whose token runs the region; its node is NULL */
+    const eddy__linear_code *code;
+    uint32_t n_code, n_registers, n_owned, n_calls, n_frames, n_guards;
+    uint32_t n_counters, n_entries, n_exits;
+    const eddy__value *start; /* registers at first */
+    const uint32_t *owned;    /* registers that may hold references */
+    const eddy__linear_call *calls;
+    const eddy__linear_frame *frames;
+    const eddy__linear_guard *guards;
+    const eddy__linear_entry *entries;
+    const eddy__linear_exit *exits;
+} eddy__linear;
+
+/* Why a frame is not linear: a node, and in words; both NULL if it is. */
+typedef struct eddy__linear_doubt {
+    const char *node;
+    const char *why;
+} eddy__linear_doubt;
+
+/* The pass: fills `linear` and `doubt` of the plan's frames. */
+eddy_status eddy__plan_make_linear(eddy__plan_build *b);
+
+/* Writes it a line at a time; false as soon as `write` says so. */
+bool eddy__linear_print(const eddy_plan *plan, const eddy__linear *linear,
+                        bool (*write)(void *user, const char *text,
+                                      size_t length),
+                        void *user);
+
+/* The name and the operands of an operation, as EDDY__LINEAR_MAP has them. */
+const char *eddy__linear_name(uint32_t op);
+const char *eddy__linear_operands(uint32_t op);
+
+/* The operation of a node on scalars of a dtype; DONE if there is none. */
+uint32_t eddy__linear_find(const char *op_name, eddy_dtype dtype);
+
+/* Comparisons alone: what jumps by them.  Else DONE. */
+uint32_t eddy__linear_unless(uint32_t op);
+uint32_t eddy__linear_back_if(uint32_t unless);
+bool eddy__linear_is_checked(uint32_t op);
+
+#endif

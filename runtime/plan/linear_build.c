@@ -1,0 +1,1037 @@
+/*
+ * The pass that makes the linear form: finds which frames may be regions
+ * (linear_guard.c), puts the steps of each outermost one into a row
+ * (linear_order.c), writes code for it here, and tidies that up
+ * (linear_tidy.c).
+ *
+ * Registers are given out as values are met.  A raw value that is another one
+ * (of Switch, Identity, Enter, Exit) has its register.  Values that may hold
+ * references keep to the rule of the dynamic executor: an output has a count of
+ * readers, each reader takes or consumes it, and so does a reader that is dead,
+ * on the sides of branches on which it is.
+ */
+#include "runtime/plan/linear_build.h"
+
+#include "core/base/status.h"
+#include "core/context.h"
+#include "core/value/dtype.h"
+
+#include <string.h>
+
+/* A region has at most so many instructions and registers. */
+#define MOST_CODE 100000
+#define MOST_REGISTERS 100000
+
+typedef struct writer {
+    eddy__linear_build *w;
+    eddy__linear *out;
+    eddy__linear_text text;
+    eddy__value *start; /* registers at first */
+    size_t n_registers, registers_room;
+    uint32_t *touched; /* values that were given registers */
+    size_t n_touched, touched_room;
+    uint32_t *guards; /* of the build, by number in the region */
+    size_t n_guards, guards_room;
+    uint32_t guard; /* under which code is now */
+    uint32_t n_counters;
+} writer;
+
+/* ---- registers ---- */
+
+static eddy_status new_register(writer *r, bool is_raw, uint8_t dtype,
+                                uint32_t *out_register)
+{
+    const eddy_allocator *a = r->w->scratch.allocator;
+
+    if (!eddy__grow(a, (void **)&r->start, &r->registers_room,
+                    r->n_registers + 1, sizeof *r->start))
+        return eddy__fail_memory(r->w->err);
+    memset(&r->start[r->n_registers], 0, sizeof *r->start);
+    if (is_raw) {
+        r->start[r->n_registers].kind = EDDY__SCALAR;
+        r->start[r->n_registers].dtype = dtype;
+    }
+    *out_register = (uint32_t)r->n_registers++;
+    return EDDY_OK;
+}
+
+/* The register of a value, by number. */
+static eddy_status find_register(writer *r, uint32_t v, uint32_t *out_register)
+{
+    eddy__linear_build *w = r->w;
+    eddy__held *value = &w->values[w->values[v].alias];
+
+    if (value->reg == EDDY__NO) {
+        if (!eddy__grow(w->scratch.allocator, (void **)&r->touched,
+                        &r->touched_room, r->n_touched + 1, sizeof *r->touched))
+            return eddy__fail_memory(w->err);
+        r->touched[r->n_touched++] = w->values[v].alias;
+        EDDY_TRY(new_register(r, value->is_raw, value->dtype, &value->reg));
+    }
+    *out_register = value->reg;
+    return EDDY_OK;
+}
+
+static uint32_t offset_of(uint32_t number)
+{
+    return number * (uint32_t)sizeof(eddy__value);
+}
+
+static eddy_status offset(writer *r, uint32_t v, uint32_t *out_offset)
+{
+    uint32_t number;
+
+    EDDY_TRY(find_register(r, v, &number));
+    *out_offset = offset_of(number);
+    return EDDY_OK;
+}
+
+/* A value that is there before the region begins: a constant. */
+static eddy_status preset(writer *r, uint32_t v, const eddy__value *value)
+{
+    uint32_t number;
+
+    EDDY_TRY(find_register(r, v, &number));
+    r->start[number] = *value;
+    return EDDY_OK;
+}
+
+/* ---- code ---- */
+
+static eddy_status emit(writer *r, eddy__linear_code code)
+{
+    eddy__linear_text *t = &r->text;
+    const eddy_allocator *a = r->w->scratch.allocator;
+
+    if (!eddy__grow(a, (void **)&t->code, &t->room, t->n + 1,
+                    sizeof *t->code) ||
+        !eddy__grow(a, (void **)&t->guard_of, &t->guards_room, t->n + 1,
+                    sizeof *t->guard_of))
+        return eddy__fail_memory(r->w->err);
+    t->guard_of[t->n] = r->guard;
+    t->code[t->n++] = code;
+    return EDDY_OK;
+}
+
+static eddy_status emit3(writer *r, uint32_t op, uint32_t to, uint32_t a,
+                         uint32_t b)
+{
+    return emit(
+        r, (eddy__linear_code){.op = (uint16_t)op, .to = to, .a = a, .b = b});
+}
+
+/* What `to` reads from `from`, with so many readers of its own. */
+static eddy_status emit_pass(writer *r, uint32_t op, uint32_t to, uint32_t from,
+                             uint32_t uses)
+{
+    uint32_t a, b;
+
+    EDDY_TRY(offset(r, to, &b));
+    EDDY_TRY(offset(r, from, &a));
+    if (r->w->values[to].is_raw)
+        return a == b ? EDDY_OK : emit3(r, EDDY__LINEAR_MOVE, b, a, 0);
+    return emit3(r, op, b, a, uses);
+}
+
+/* ---- kernels ---- */
+
+static eddy_status list_registers(writer *r, uint32_t step, bool is_out,
+                                  uint32_t n, uint32_t **out_list)
+{
+    uint32_t *list = eddy__arena_allocate(&r->w->plan->arena, n, sizeof *list);
+
+    if (!list)
+        return eddy__fail_memory(r->w->err);
+    *out_list = list;
+    for (uint32_t i = 0; i < n; i++)
+        EDDY_TRY(find_register(r,
+                               is_out ? eddy__linear_output(r->w, step, i)
+                                      : eddy__linear_input(r->w, step, i),
+                               &list[i]));
+    return EDDY_OK;
+}
+
+static eddy_status add_call(writer *r, uint32_t id, uint32_t *out_call)
+{
+    const eddy__step *step = &r->w->plan->steps[id];
+    eddy__linear_text *t = &r->text;
+    eddy__linear_call call = {.step = id,
+                              .frame = r->w->loops[step->frame].number,
+                              .n_in = step->node->n_in,
+                              .n_out = step->node->n_out};
+
+    EDDY_TRY(list_registers(r, id, false, step->node->n_in, &call.in));
+    EDDY_TRY(list_registers(r, id, true, step->node->n_out, &call.out));
+    if (!eddy__grow(r->w->scratch.allocator, (void **)&t->calls, &t->calls_room,
+                    t->n_calls + 1, sizeof *t->calls))
+        return eddy__fail_memory(r->w->err);
+    *out_call = (uint32_t)t->n_calls;
+    t->calls[t->n_calls++] = call;
+    return EDDY_OK;
+}
+
+/* A typed operation if there is one, else a call. */
+static eddy_status emit_scalar(writer *r, uint32_t id)
+{
+    const eddy__kernel_node *node = r->w->plan->steps[id].node;
+    eddy__linear_code code = {.op = EDDY__LINEAR_SCALARS};
+    const uint32_t n = node->n_in;
+    uint32_t call = 0;
+
+    if ((n == 1 || n == 2) && node->n_out == 1)
+        code.op = (uint16_t)eddy__linear_find(node->op_name,
+                                              (eddy_dtype)node->in_dtypes[0]);
+    if (code.op == EDDY__LINEAR_SCALARS || code.op == EDDY__LINEAR_DONE) {
+        EDDY_TRY(add_call(r, id, &call));
+        return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
+    }
+    if (eddy__linear_is_checked(code.op)) {
+        EDDY_TRY(add_call(r, id, &call));
+        if (call > UINT16_MAX)
+            return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
+        code.aux = (uint16_t)call;
+    }
+    EDDY_TRY(offset(r, eddy__linear_output(r->w, id, 0), &code.to));
+    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 0), &code.a));
+    if (n == 2)
+        EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 1), &code.b));
+    return emit(r, code);
+}
+
+static eddy_status emit_kernel(writer *r, uint32_t id)
+{
+    uint32_t call;
+
+    EDDY_TRY(add_call(r, id, &call));
+    return emit3(r, EDDY__LINEAR_CALL, 0, call, 0);
+}
+
+/* ---- Switch, Enter, Exit ---- */
+
+static eddy_status emit_switch(writer *r, uint32_t id)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__step *step = &w->plan->steps[id];
+    const uint32_t from = eddy__linear_input(w, id, 0);
+    uint32_t a, b, outs[2];
+
+    if (w->values[eddy__linear_output(w, id, 0)].is_raw &&
+        w->values[eddy__linear_output(w, id, 1)].is_raw)
+        return EDDY_OK;
+    EDDY_TRY(offset(r, from, &a));
+    EDDY_TRY(offset(r, eddy__linear_input(w, id, 1), &b));
+    EDDY_TRY(offset(r, eddy__linear_output(w, id, 0), &outs[0]));
+    EDDY_TRY(offset(r, eddy__linear_output(w, id, 1), &outs[1]));
+    EDDY_TRY(emit3(r, EDDY__LINEAR_CHOOSE, 0, a, b));
+    EDDY_TRY(emit3(r, EDDY__LINEAR_OUTPUTS, eddy__step_uses(step, 0), outs[0],
+                   outs[1]));
+    r->text.code[r->text.n - 2].to = eddy__step_uses(step, 1);
+    return EDDY_OK;
+}
+
+/* Into the loop: a constant is lent, a variable goes to its Merge. */
+static eddy_status emit_enter(writer *r, uint32_t id)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__step *step = &w->plan->steps[id], *merge;
+    const uint32_t from = eddy__linear_input(w, id, 0);
+    const uint32_t v = eddy__linear_output(w, id, 0);
+    uint32_t a, to, held;
+
+    if (!(step->flags & EDDY__STEP_CONSTANT)) {
+        merge = &w->plan->steps[step->edges[0].step];
+        return emit_pass(r, EDDY__LINEAR_PASS,
+                         eddy__linear_output(w, step->edges[0].step, 0), from,
+                         eddy__step_uses(merge, 0));
+    }
+    if (w->values[v].is_raw)
+        return EDDY_OK;
+    EDDY_TRY(offset(r, from, &a));
+    EDDY_TRY(offset(r, v, &to));
+    EDDY_TRY(new_register(r, false, 0, &held));
+    /* Where it is to be dropped, `maker` tells from now on. */
+    w->values[v].maker = held;
+    return emit3(r, EDDY__LINEAR_LEND, to, a, offset_of(held));
+}
+
+static eddy_status drop_held(writer *r, uint32_t frame)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__loop *loop = &w->loops[frame];
+
+    for (uint32_t i = 0; i < loop->n_enters; i++) {
+        const uint32_t id = loop->enters[i];
+        const uint32_t v = eddy__linear_output(w, id, 0);
+
+        if ((w->plan->steps[id].flags & EDDY__STEP_CONSTANT) &&
+            !w->values[v].is_raw)
+            EDDY_TRY(emit3(r, EDDY__LINEAR_DROP, 0,
+                           offset_of(w->values[v].maker), 0));
+    }
+    return EDDY_OK;
+}
+
+static eddy_status emit_exit(writer *r, uint32_t id, uint32_t top)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__step *step = &w->plan->steps[id];
+    const uint32_t from = eddy__linear_input(w, id, 0);
+    eddy__linear_exit *exit = &r->text.exits[r->text.n_exits];
+
+    if (step->frame != top)
+        return emit_pass(r, EDDY__LINEAR_TAKE_OUT,
+                         eddy__linear_output(w, id, 0), from,
+                         eddy__step_uses(step, 0));
+    exit->step = id;
+    r->text.n_exits++;
+    return find_register(r, from, &exit->from);
+}
+
+static eddy_status emit_constant(writer *r, uint32_t id)
+{
+    const eddy__step *step = &r->w->plan->steps[id];
+
+    return preset(r, eddy__linear_output(r->w, id, 0),
+                  &r->w->plan->constants[step->aux]);
+}
+
+static eddy_status emit_step(writer *r, uint32_t id, uint32_t top)
+{
+    const eddy__step *step = &r->w->plan->steps[id];
+
+    switch ((eddy__step_kind)step->kind) {
+    case EDDY__STEP_SCALAR:
+        return emit_scalar(r, id);
+    case EDDY__STEP_KERNEL:
+        return emit_kernel(r, id);
+    case EDDY__STEP_FORWARD:
+        return emit_pass(r, EDDY__LINEAR_PASS, eddy__linear_output(r->w, id, 0),
+                         eddy__linear_input(r->w, id, 0),
+                         eddy__step_uses(step, 0));
+    case EDDY__STEP_CONST:
+        return emit_constant(r, id);
+    case EDDY__STEP_SWITCH:
+        return emit_switch(r, id);
+    case EDDY__STEP_ENTER:
+        return emit_enter(r, id);
+    case EDDY__STEP_EXIT:
+        return emit_exit(r, id, top);
+    default: /* Merge and NextIteration: moves elsewhere */
+        return EDDY_OK;
+    }
+}
+
+/* ---- branches ---- */
+
+/* May a reader have to drop a reference to it? */
+static bool is_counted(const eddy__held *v)
+{
+    return !v->is_raw && !v->is_lent;
+}
+
+/*
+ * A side of `p` begins: what stands between events `from` and `to`, on the
+ * other side, is dead, and consumes what has come live.
+ */
+static eddy_status begin_side(writer *r, uint32_t p, uint32_t from, uint32_t to)
+{
+    eddy__linear_build *w = r->w;
+    const uint32_t around = w->predicates[p].guard;
+    uint32_t n_loops = 0;
+
+    for (uint32_t e = from + 1; e < to; e++) {
+        const eddy__event *event = &w->events[e];
+        const eddy__step *step;
+
+        n_loops += event->kind == EDDY__EVENT_LOOP;
+        if (event->kind != EDDY__EVENT_STEP)
+            continue;
+        step = &w->plan->steps[event->step];
+        if (step->kind == EDDY__STEP_MERGE)
+            continue;
+        for (uint32_t i = 0; i < step->node->n_in; i++) {
+            const uint32_t v = eddy__linear_input(w, event->step, i);
+            uint32_t a;
+
+            if (!is_counted(&w->values[v]) ||
+                !eddy__linear_is_within(w, around, w->values[v].guard))
+                continue;
+            EDDY_TRY(offset(r, v, &a));
+            EDDY_TRY(emit3(r, EDDY__LINEAR_CONSUME, 0, a, 0));
+        }
+    }
+    return n_loops == 0 ? EDDY_OK : emit3(r, EDDY__LINEAR_SKIP, n_loops, 0, 0);
+}
+
+static eddy_status emit_true(writer *r, uint32_t e)
+{
+    eddy__linear_build *w = r->w;
+    const uint32_t p = w->events[e].at, other = w->events[e].next;
+    uint32_t a;
+
+    EDDY_TRY(offset(r, w->predicates[p].value, &a));
+    EDDY_TRY(emit3(r, EDDY__LINEAR_UNLESS, 0, a, 0));
+    w->events[e].step = (uint32_t)r->text.n - 1; /* to be told its target */
+    r->guard = w->predicates[p].sides[1];
+    if (w->predicates[p].counter == EDDY__NO) {
+        w->predicates[p].counter = r->n_counters++;
+        EDDY_TRY(emit3(r, EDDY__LINEAR_COUNT, w->predicates[p].counter, 0, 0));
+    }
+    return begin_side(r, p, other, w->events[other].next);
+}
+
+static eddy_status emit_false(writer *r, uint32_t e, uint32_t begin)
+{
+    eddy__linear_build *w = r->w;
+    const uint32_t p = w->events[e].at;
+
+    EDDY_TRY(emit3(r, EDDY__LINEAR_JUMP, 0, 0, 0));
+    r->text.code[w->events[begin].step].to = (uint32_t)r->text.n;
+    w->events[e].step = (uint32_t)r->text.n - 1;
+    r->guard = w->predicates[p].sides[0];
+    return begin_side(r, p, begin, e);
+}
+
+/* ---- loops ---- */
+
+typedef struct move {
+    uint32_t to, from; /* registers */
+    uint32_t uses;
+    bool is_raw, is_done;
+} move;
+
+static eddy_status emit_move(writer *r, const move *m)
+{
+    return emit3(r, m->is_raw ? EDDY__LINEAR_MOVE : EDDY__LINEAR_PASS,
+                 offset_of(m->to), offset_of(m->from), m->uses);
+}
+
+/* Does a move that is not done, but `i`, read what `i` would write? */
+static bool is_read(const move *moves, uint32_t n, uint32_t i)
+{
+    for (uint32_t j = 0; j < n; j++)
+        if (j != i && !moves[j].is_done && moves[j].from == moves[i].to)
+            return true;
+    return false;
+}
+
+/* All at once: those first whose target nobody reads, and round by a spare. */
+static eddy_status emit_moves(writer *r, move *moves, uint32_t n)
+{
+    uint32_t n_done = 0;
+
+    while (n_done < n) {
+        uint32_t first = n, before = n_done;
+
+        for (uint32_t i = 0; i < n; i++) {
+            if (moves[i].is_done)
+                continue;
+            if (is_read(moves, n, i)) {
+                first = first == n ? i : first;
+                continue;
+            }
+            EDDY_TRY(emit_move(r, &moves[i]));
+            moves[i].is_done = true;
+            n_done++;
+        }
+        if (n_done == before) {
+            /* What `first` reads waits in a spare register. */
+            move m = moves[first];
+
+            EDDY_TRY(new_register(r, m.is_raw, r->start[m.from].dtype, &m.to));
+            m.uses = 1;
+            EDDY_TRY(emit_move(r, &m));
+            moves[first].from = m.to;
+        }
+    }
+    return EDDY_OK;
+}
+
+/* From what the NextIterations read to the Merges. */
+static eddy_status emit_back_moves(writer *r, uint32_t frame)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__plan_frame *plan = &w->plan->frames[frame];
+    move *moves =
+        eddy__arena_allocate(&w->scratch, plan->n_steps, sizeof *moves);
+    uint32_t n = 0;
+
+    if (!moves)
+        return eddy__fail_memory(w->err);
+    for (uint32_t i = 0; i < plan->n_steps; i++) {
+        const uint32_t id = plan->steps[i];
+        const eddy__step *step = &w->plan->steps[id];
+        uint32_t merge, v;
+
+        if (step->kind != EDDY__STEP_NEXT_ITERATION)
+            continue;
+        merge = step->edges[0].step;
+        v = eddy__linear_output(w, merge, 0);
+        moves[n].is_raw = w->values[v].is_raw;
+        moves[n].is_done = false;
+        moves[n].uses = eddy__step_uses(&w->plan->steps[merge], 0);
+        EDDY_TRY(find_register(r, v, &moves[n].to));
+        EDDY_TRY(
+            find_register(r, eddy__linear_input(w, id, 0), &moves[n].from));
+        if (!moves[n].is_raw || moves[n].to != moves[n].from)
+            n++;
+    }
+    return emit_moves(r, moves, n);
+}
+
+static eddy_status emit_loop(writer *r, uint32_t e)
+{
+    eddy__linear_build *w = r->w;
+    eddy__loop *loop = &w->loops[w->events[e].at];
+
+    EDDY_TRY(emit3(r, EDDY__LINEAR_ENTER, loop->number, 0, 0));
+    w->events[e].step = (uint32_t)r->text.n; /* where it goes back to */
+    r->guard = loop->root;
+    return EDDY_OK;
+}
+
+static eddy_status emit_test(writer *r, uint32_t e)
+{
+    eddy__linear_build *w = r->w;
+    const uint32_t p = w->loops[w->events[e].at].predicate;
+    const uint32_t end = w->events[e].next;
+    uint32_t a;
+
+    EDDY_TRY(offset(r, w->predicates[p].value, &a));
+    EDDY_TRY(emit3(r, EDDY__LINEAR_UNLESS, 0, a, 0));
+    w->events[e].step = (uint32_t)r->text.n - 1;
+    r->guard = w->predicates[p].sides[1];
+    return begin_side(r, p, end, w->events[end].next);
+}
+
+static eddy_status emit_back(writer *r, uint32_t e, uint32_t test,
+                             uint32_t begin)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__loop *loop = &w->loops[w->events[e].at];
+    eddy__linear_code back = {.op = EDDY__LINEAR_BACK,
+                              .aux = (uint16_t)loop->number,
+                              .to = w->events[begin].step};
+
+    EDDY_TRY(emit_back_moves(r, w->events[e].at));
+    EDDY_TRY(emit(r, back));
+    r->text.code[w->events[test].step].to = (uint32_t)r->text.n;
+    r->guard = w->predicates[loop->predicate].sides[0];
+    return begin_side(r, loop->predicate, test, e);
+}
+
+static eddy_status emit_end(writer *r, uint32_t frame)
+{
+    EDDY_TRY(drop_held(r, frame));
+    return emit3(r, EDDY__LINEAR_LEAVE, r->w->loops[frame].number, 0, 0);
+}
+
+/* ---- the events of a region ---- */
+
+typedef struct nesting {
+    uint32_t *begins; /* events that are open */
+    size_t n, room;
+} nesting;
+
+static eddy_status emit_input(writer *r, const eddy__event *event)
+{
+    const eddy__step *merge = &r->w->plan->steps[event->step];
+
+    return emit_pass(r, EDDY__LINEAR_PASS,
+                     eddy__linear_output(r->w, event->step, 0),
+                     eddy__linear_input(r->w, event->step, event->at),
+                     eddy__step_uses(merge, 0));
+}
+
+/* The guard of what stands around the part that has just ended. */
+static uint32_t guard_around(const writer *r, uint32_t guard)
+{
+    const eddy__linear_build *w = r->w;
+
+    return w->guards[guard].parent != EDDY__NO
+               ? w->guards[guard].parent
+               : w->loops[w->guards[guard].frame].entered;
+}
+
+static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
+                              uint32_t top)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__event *event = &w->events[e];
+    uint32_t *begin = open->n > 0 ? &open->begins[open->n - 1] : NULL;
+
+    switch ((eddy__event_kind)event->kind) {
+    case EDDY__EVENT_STEP:
+        return emit_step(r, event->step, top);
+    case EDDY__EVENT_INPUT:
+        return emit_input(r, event);
+    case EDDY__EVENT_LOOP:
+        open->begins[open->n++] = e;
+        return emit_loop(r, e);
+    case EDDY__EVENT_TEST:
+        return emit_test(r, e);
+    case EDDY__EVENT_BACK:
+        return emit_back(r, e, w->events[*begin].next, *begin);
+    case EDDY__EVENT_END:
+        open->n--;
+        EDDY_TRY(emit_end(r, event->at));
+        r->guard = w->loops[event->at].entered;
+        return EDDY_OK;
+    case EDDY__EVENT_TRUE:
+        open->begins[open->n++] = e;
+        return emit_true(r, e);
+    case EDDY__EVENT_FALSE:
+        return emit_false(r, e, *begin);
+    case EDDY__EVENT_CLOSE:
+        open->n--;
+        r->text.code[w->events[w->events[*begin].next].step].to =
+            (uint32_t)r->text.n;
+        r->guard = guard_around(r, r->guard);
+        return EDDY_OK;
+    }
+    return EDDY_OK;
+}
+
+/* Constants stand in their registers from the start. */
+static eddy_status preset_dissolved(writer *r, uint32_t frame)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__plan_frame *plan = &w->plan->frames[frame];
+
+    for (uint32_t i = 0; i < plan->n_invariants; i++)
+        if (plan->invariants[i].kind != EDDY__NONE)
+            EDDY_TRY(preset(r, w->loops[frame].first_value + i,
+                            &plan->invariants[i]));
+    return EDDY_OK;
+}
+
+static eddy_status write_code(writer *r, uint32_t top)
+{
+    eddy__linear_build *w = r->w;
+    nesting open = {.room = w->n_events};
+    eddy_status status = EDDY_OK;
+
+    open.begins =
+        eddy__allocate(w->scratch.allocator, open.room, sizeof *open.begins);
+    if (!open.begins)
+        return eddy__fail_memory(w->err);
+    for (uint32_t e = 0; e < w->n_events && status == EDDY_OK; e++)
+        status = emit_event(r, &open, e, top);
+    eddy__free(w->scratch.allocator, open.begins, open.room,
+               sizeof *open.begins);
+    EDDY_TRY(status);
+    return emit3(r, EDDY__LINEAR_DONE, 0, 0, 0);
+}
+
+/* ---- the outside of a region ---- */
+
+static eddy_status list_entries(writer *r, uint32_t top)
+{
+    eddy__linear_build *w = r->w;
+    const eddy__loop *loop = &w->loops[top];
+    eddy__linear_entry *entries = eddy__arena_allocate_zeroed(
+        &w->plan->arena, loop->n_enters, sizeof *entries);
+
+    if (!entries)
+        return eddy__fail_memory(w->err);
+    for (uint32_t i = 0; i < loop->n_enters; i++) {
+        const uint32_t id = loop->enters[i];
+        const eddy__step *step = &w->plan->steps[id];
+        const bool is_constant = (step->flags & EDDY__STEP_CONSTANT) != 0;
+        uint32_t v = eddy__linear_output(w, id, 0);
+
+        if (!is_constant) {
+            entries[i].uses =
+                eddy__step_uses(&w->plan->steps[step->edges[0].step], 0);
+            v = eddy__linear_output(w, step->edges[0].step, 0);
+        }
+        entries[i].step = id;
+        entries[i].is_raw = w->values[v].is_raw;
+        entries[i].held = EDDY__NO;
+        EDDY_TRY(find_register(r, v, &entries[i].to));
+        if (is_constant && !entries[i].is_raw) {
+            EDDY_TRY(new_register(r, false, 0, &entries[i].held));
+            w->values[v].maker = entries[i].held;
+        }
+    }
+    r->out->entries = entries;
+    r->out->n_entries = loop->n_enters;
+    return EDDY_OK;
+}
+
+/* Numbers the loops in the order in which they begin: parents first. */
+static eddy_status number_loops(writer *r)
+{
+    eddy__linear_build *w = r->w;
+    uint32_t n = 0;
+    eddy__linear_frame *frames;
+
+    for (size_t e = 0; e < w->n_events; e++)
+        if (w->events[e].kind == EDDY__EVENT_LOOP)
+            w->loops[w->events[e].at].number = n++;
+    frames = eddy__arena_allocate_zeroed(&w->plan->arena, n, sizeof *frames);
+    if (!frames)
+        return eddy__fail_memory(w->err);
+    r->out->frames = frames;
+    r->out->n_frames = n;
+    for (size_t e = 0; e < w->n_events; e++) {
+        const uint32_t f = w->events[e].at;
+        eddy__linear_frame *frame = &frames[w->loops[f].number];
+
+        if (w->events[e].kind != EDDY__EVENT_LOOP)
+            continue;
+        frame->frame = f;
+        frame->enter = w->loops[f].enters[0];
+        frame->parent = w->loops[f].number == 0
+                            ? EDDY__NO
+                            : w->loops[w->plan->frames[f].parent].number;
+        frame->guard = w->loops[f].number == 0 ? EDDY__NO : w->loops[f].entered;
+        EDDY_TRY(preset_dissolved(r, f));
+    }
+    return EDDY_OK;
+}
+
+/* Gives the guards of a frame numbers, parents and true sides first. */
+static eddy_status number_guards(writer *r, uint32_t frame)
+{
+    eddy__linear_build *w = r->w;
+    size_t first = r->n_guards;
+    uint32_t next = w->loops[frame].root;
+
+    while (next != EDDY__NO) {
+        uint32_t p;
+
+        if (!eddy__grow(w->scratch.allocator, (void **)&r->guards,
+                        &r->guards_room, r->n_guards + 1, sizeof *r->guards))
+            return eddy__fail_memory(w->err);
+        w->guards[next].number = (uint32_t)r->n_guards;
+        r->guards[r->n_guards++] = next;
+        /* The next one that has not got a number, under those that have. */
+        for (next = EDDY__NO; first < r->n_guards && next == EDDY__NO;) {
+            p = w->guards[r->guards[first]].first_predicate;
+            while (p != EDDY__NO && next == EDDY__NO) {
+                const eddy__predicate *pred = &w->predicates[p];
+
+                if (w->guards[pred->sides[1]].number == EDDY__NO)
+                    next = pred->sides[1];
+                else if (w->guards[pred->sides[0]].number == EDDY__NO)
+                    next = pred->sides[0];
+                p = pred->next;
+            }
+            first += next == EDDY__NO;
+        }
+    }
+    return EDDY_OK;
+}
+
+static eddy__linear_guard_kind kind_of(const eddy__linear_build *w,
+                                       const eddy__guard *g)
+{
+    if (g->predicate == EDDY__NO)
+        return EDDY__GUARD_ALWAYS;
+    if (w->predicates[g->predicate].is_loop)
+        return g->side == 1 ? EDDY__GUARD_BODY : EDDY__GUARD_END;
+    return g->side == 1 ? EDDY__GUARD_TRUE : EDDY__GUARD_FALSE;
+}
+
+static eddy_status list_guards(writer *r)
+{
+    eddy__linear_build *w = r->w;
+    eddy__linear_frame *frames =
+        (eddy__linear_frame *)(uintptr_t)r->out->frames;
+    eddy__linear_guard *guards;
+
+    for (uint32_t f = 0; f < r->out->n_frames; f++)
+        EDDY_TRY(number_guards(r, frames[f].frame));
+    guards = eddy__arena_allocate_zeroed(&w->plan->arena, r->n_guards,
+                                         sizeof *guards);
+    if (!guards)
+        return eddy__fail_memory(w->err);
+    r->out->guards = guards;
+    r->out->n_guards = (uint32_t)r->n_guards;
+    for (size_t i = 0; i < r->n_guards; i++) {
+        const eddy__guard *g = &w->guards[r->guards[i]];
+        const eddy__predicate *p =
+            g->predicate == EDDY__NO ? NULL : &w->predicates[g->predicate];
+
+        guards[i] = (eddy__linear_guard){
+            .kind = kind_of(w, g),
+            .frame = w->loops[g->frame].number,
+            .parent = p ? w->guards[g->parent].number : EDDY__NO,
+            .other = p ? w->guards[p->sides[1]].number : EDDY__NO,
+            .counter = p ? p->counter : EDDY__NO,
+            .own = g->own};
+        frames[guards[i].frame].n_dead += g->own;
+    }
+    for (uint32_t f = 0; f < r->out->n_frames; f++) {
+        frames[f].n_live = w->loops[frames[f].frame].n_triggers;
+        frames[f].n_dead -= frames[f].n_live;
+    }
+    for (uint32_t f = 0; f < r->out->n_frames; f++)
+        if (frames[f].guard != EDDY__NO)
+            frames[f].guard = w->guards[frames[f].guard].number;
+    /* Entered dead, a frame enters those in it dead. */
+    for (uint32_t f = r->out->n_frames - 1; f > 0; f--) {
+        frames[frames[f].parent].n_dead += frames[f].n_dead;
+        frames[frames[f].parent].n_live += frames[f].n_live;
+    }
+    return EDDY_OK;
+}
+
+/* ---- as a whole ---- */
+
+static eddy_status list_owned(writer *r)
+{
+    uint32_t *owned =
+        eddy__arena_allocate(&r->w->plan->arena, r->n_registers, sizeof *owned);
+    uint32_t n = 0;
+
+    if (!owned)
+        return eddy__fail_memory(r->w->err);
+    for (uint32_t i = 0; i < r->n_registers; i++)
+        if (r->start[i].kind == EDDY__NONE)
+            owned[n++] = i;
+    r->out->owned = owned;
+    r->out->n_owned = n;
+    return EDDY_OK;
+}
+
+static eddy_status keep_all(writer *r)
+{
+    eddy__arena *arena = &r->w->plan->arena;
+    eddy__linear *out = r->out;
+    const eddy__linear_text *t = &r->text;
+
+    out->n_code = (uint32_t)t->n;
+    out->n_calls = (uint32_t)t->n_calls;
+    out->n_exits = t->n_exits;
+    out->n_registers = (uint32_t)r->n_registers;
+    out->n_counters = r->n_counters;
+    out->code = eddy__arena_copy(arena, t->code, t->n, sizeof *t->code);
+    out->calls =
+        eddy__arena_copy(arena, t->calls, t->n_calls, sizeof *t->calls);
+    out->exits =
+        eddy__arena_copy(arena, t->exits, t->n_exits, sizeof *t->exits);
+    out->start =
+        eddy__arena_copy(arena, r->start, r->n_registers, sizeof *r->start);
+    if (!out->code || !out->calls || !out->exits || !out->start)
+        return eddy__fail_memory(r->w->err);
+    return list_owned(r);
+}
+
+static eddy_status write_region(writer *r, uint32_t top)
+{
+    eddy__linear_build *w = r->w;
+
+    r->text.exits = eddy__arena_allocate_zeroed(
+        &w->scratch, w->plan->frames[top].n_exits, sizeof *r->text.exits);
+    if (!r->text.exits)
+        return eddy__fail_memory(w->err);
+    r->guard = w->loops[top].root;
+    EDDY_TRY(number_loops(r));
+    EDDY_TRY(list_entries(r, top));
+    EDDY_TRY(write_code(r, top));
+    if (r->text.n > MOST_CODE || r->n_registers > MOST_REGISTERS ||
+        r->out->n_frames > UINT16_MAX) {
+        eddy__linear_refuse(w, top, EDDY__NO, "it is too large");
+        return EDDY_OK;
+    }
+    EDDY_TRY(eddy__linear_tidy(&w->scratch, &r->text, r->n_registers, w->err));
+    EDDY_TRY(list_guards(r));
+    return keep_all(r);
+}
+
+static void free_writer(writer *r)
+{
+    const eddy_allocator *a = r->w->scratch.allocator;
+
+    for (size_t i = 0; i < r->n_touched; i++)
+        r->w->values[r->touched[i]].reg = EDDY__NO;
+    eddy__free(a, r->start, r->registers_room, sizeof *r->start);
+    eddy__free(a, r->touched, r->touched_room, sizeof *r->touched);
+    eddy__free(a, r->guards, r->guards_room, sizeof *r->guards);
+    eddy__free(a, r->text.code, r->text.room, sizeof *r->text.code);
+    eddy__free(a, r->text.guard_of, r->text.guards_room,
+               sizeof *r->text.guard_of);
+    eddy__free(a, r->text.calls, r->text.calls_room, sizeof *r->text.calls);
+}
+
+/*
+ * Is `frame` reached again from its own Exits, without leaving the iteration
+ * around it?  Its Enters could not wait for each other then.  `*budget` steps
+ * may be looked at.
+ */
+static eddy_status reaches_itself(eddy__linear_build *w, uint32_t frame,
+                                  uint64_t *budget, bool *out_reaches)
+{
+    const eddy_plan *plan = w->plan;
+    const uint32_t around = plan->frames[frame].parent;
+    uint8_t *seen =
+        eddy__allocate_zeroed(w->scratch.allocator, plan->n_steps, 1);
+    uint32_t *stack =
+        eddy__allocate(w->scratch.allocator, plan->n_steps, sizeof *stack);
+    uint32_t n = 0;
+
+    *out_reaches = false;
+    for (uint32_t i = 0; seen && stack && i < plan->frames[frame].n_exits;
+         i++) {
+        stack[n++] = plan->frames[frame].exits[i];
+        seen[stack[n - 1]] = 1;
+    }
+    while (n > 0 && !*out_reaches && seen && stack) {
+        const eddy__step *step = &plan->steps[stack[--n]];
+        const bool is_inside = step->kind == EDDY__STEP_ENTER;
+        const eddy__plan_frame *child =
+            is_inside ? &plan->frames[step->aux] : NULL;
+        const uint32_t n_next = is_inside ? child->n_exits : step->n_edges;
+
+        *out_reaches = (is_inside && step->aux == frame) || *budget < n_next;
+        *budget -= *budget < n_next ? *budget : n_next;
+        for (uint32_t i = 0; i < n_next; i++) {
+            const uint32_t to =
+                is_inside ? child->exits[i] : step->edges[i].step;
+            const eddy__step *next = &plan->steps[to];
+
+            /* The next iteration around, and what is around that, is past. */
+            if (seen[to] || (next->frame == around &&
+                             (next->kind == EDDY__STEP_NEXT_ITERATION ||
+                              next->kind == EDDY__STEP_EXIT)))
+                continue;
+            seen[to] = 1;
+            stack[n++] = to;
+        }
+    }
+    eddy__free(w->scratch.allocator, seen, plan->n_steps, 1);
+    eddy__free(w->scratch.allocator, stack, plan->n_steps, sizeof *stack);
+    return seen && stack ? EDDY_OK : eddy__fail_memory(w->err);
+}
+
+static eddy_status make_region(eddy__linear_build *w, uint32_t frame,
+                               uint64_t *budget)
+{
+    writer r = {.w = w};
+    bool is_again, is_done;
+    eddy_status status;
+
+    EDDY_TRY(reaches_itself(w, frame, budget, &is_again));
+    if (is_again)
+        eddy__linear_refuse(w, frame, EDDY__NO,
+                            "what it puts out may come in again");
+    if (is_again)
+        return EDDY_OK;
+    EDDY_TRY(eddy__linear_order(w, frame, &is_done));
+    if (!is_done)
+        return EDDY_OK;
+    r.out = eddy__arena_allocate_zeroed(&w->plan->arena, 1, sizeof *r.out);
+    if (!r.out)
+        return eddy__fail_memory(w->err);
+    r.out->step.kind = EDDY__STEP_REGION;
+    r.out->step.frame = w->plan->frames[frame].parent;
+    r.out->step.aux = frame;
+    status = write_region(&r, frame);
+    if (status == EDDY_OK && !w->loops[frame].doubt.why)
+        w->plan->frames[frame].linear = r.out;
+    for (size_t i = 0; i < w->n_predicates && w->loops[frame].doubt.why; i++)
+        w->predicates[i].counter = EDDY__NO;
+    free_writer(&r);
+    return status;
+}
+
+/* The first try fails for few; none is tried for ever. */
+#define MOST_FAILURES 100
+
+static eddy_status make_regions(eddy__linear_build *w)
+{
+    const bool is_forced = w->l->options->executor == EDDY_EXECUTOR_LINEAR;
+    eddy_plan *plan = w->plan;
+    uint64_t budget = 64 * ((uint64_t)plan->n_steps + 1);
+    uint32_t n_failed = 0;
+
+    for (uint32_t f = 1; f < plan->n_frames; f++) {
+        const uint32_t parent = plan->frames[f].parent;
+
+        if (!is_forced && w->loops[f].is_offloaded && w->plan->ctx->pool)
+            eddy__linear_refuse(w, f, EDDY__NO,
+                                "workers may share what it does");
+        plan->frames[f].is_linear = plan->frames[parent].is_linear;
+        if (plan->frames[f].is_linear || w->loops[f].doubt.why ||
+            n_failed > MOST_FAILURES)
+            continue;
+        EDDY_TRY(make_region(w, f, &budget));
+        plan->frames[f].is_linear = plan->frames[f].linear != NULL;
+        n_failed += !plan->frames[f].is_linear;
+    }
+    return EDDY_OK;
+}
+
+/* ---- the pass ---- */
+
+static eddy_status begin(eddy__linear_build *w)
+{
+    eddy_plan *plan = w->plan;
+    const size_t n = plan->n_steps, n_frames = plan->n_frames;
+
+    w->loops =
+        eddy__arena_allocate_zeroed(&w->scratch, n_frames, sizeof *w->loops);
+    w->guard_of = eddy__arena_allocate(&w->scratch, n, sizeof *w->guard_of);
+    w->pending =
+        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->pending);
+    w->is_loop_merge = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
+    w->is_skipped = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
+    if (!w->loops || !w->guard_of || !w->pending || !w->is_loop_merge ||
+        !w->is_skipped)
+        return eddy__fail_memory(w->err);
+    memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
+    for (uint32_t f = 0; f < n_frames; f++) {
+        eddy__loop *loop = &w->loops[f];
+
+        loop->first_value = w->n_values;
+        loop->root = loop->predicate = loop->entered = EDDY__NO;
+        loop->n_frames = 1;
+        loop->enters = eddy__arena_allocate(
+            &w->scratch, plan->frames[f].n_enters, sizeof *loop->enters);
+        if (!loop->enters)
+            return eddy__fail_memory(w->err);
+        w->n_values += plan->frames[f].n_slots;
+    }
+    w->values = eddy__arena_allocate_zeroed(&w->scratch, w->n_values,
+                                            sizeof *w->values);
+    return w->values ? EDDY_OK : eddy__fail_memory(w->err);
+}
+
+static eddy_status keep_doubts(eddy__linear_build *w)
+{
+    for (uint32_t f = 1; f < w->plan->n_frames; f++) {
+        eddy__plan_frame *frame = &w->plan->frames[f];
+
+        frame->why = frame->is_linear ? NULL : w->loops[f].doubt.why;
+        frame->why_node = frame->is_linear ? NULL : w->loops[f].doubt.node;
+    }
+    return EDDY_OK;
+}
+
+eddy_status eddy__plan_make_linear(eddy__plan_build *b)
+{
+    eddy__linear_build w = {.l = b->layout,
+                            .plan = b->plan,
+                            .err = b->err,
+                            .scratch = {.allocator = &b->budget->allocator}};
+    const eddy_allocator *a = w.scratch.allocator;
+    eddy_status status = EDDY_OK;
+
+    if (b->plan->n_frames < 2 || b->now.executor == EDDY_EXECUTOR_DYNAMIC)
+        return EDDY_OK;
+    status = begin(&w);
+    if (status == EDDY_OK)
+        status = eddy__linear_guards(&w);
+    if (status == EDDY_OK)
+        status = make_regions(&w);
+    if (status == EDDY_OK)
+        status = keep_doubts(&w);
+    eddy__free(a, w.guards, w.guards_room, sizeof *w.guards);
+    eddy__free(a, w.predicates, w.predicates_room, sizeof *w.predicates);
+    eddy__free(a, w.ready, w.ready_room, sizeof *w.ready);
+    eddy__free(a, w.events, w.events_room, sizeof *w.events);
+    eddy__arena_destroy(&w.scratch);
+    return status;
+}

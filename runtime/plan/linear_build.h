@@ -1,0 +1,160 @@
+/*
+ * What the parts of the pass share that makes the linear form: guards
+ * (linear_guard.c), the order of steps (linear_order.c), code (linear_build.c)
+ * and what is done to it (linear_tidy.c).
+ *
+ * A guard says when the steps of a frame's iteration are live: always, on one
+ * side of a predicate under another guard, in the body of the loop or at its
+ * end.  A step has one guard, that of the innermost of its in-edges, of which
+ * each is within the other; else its frame is no region.
+ */
+#ifndef EDDY_PLAN_LINEAR_BUILD_H
+#define EDDY_PLAN_LINEAR_BUILD_H
+
+#include "runtime/plan/layout.h"
+#include "runtime/plan/linear.h"
+
+#define EDDY__NO EDDY__LINEAR_NONE
+
+/* A step, or one input of a Merge, or a loop that is ready to be put in. */
+typedef enum eddy__event_kind {
+    EDDY__EVENT_STEP,
+    EDDY__EVENT_INPUT, /* `at` of Merge `step` */
+    EDDY__EVENT_LOOP,  /* `at` a frame; of what follows, up to its END, too */
+    EDDY__EVENT_TEST,
+    EDDY__EVENT_BACK,
+    EDDY__EVENT_END,
+    EDDY__EVENT_TRUE, /* `at` a predicate; its sides follow each other */
+    EDDY__EVENT_FALSE,
+    EDDY__EVENT_CLOSE,
+} eddy__event_kind;
+
+typedef struct eddy__event {
+    uint32_t kind; /* eddy__event_kind */
+    uint32_t step, at;
+    uint32_t next; /* TRUE, FALSE, TEST, BACK: where the other part begins */
+} eddy__event;
+
+typedef struct eddy__ready {
+    uint32_t kind, step, at;
+    uint32_t next; /* in the queue of its guard */
+} eddy__ready;
+
+typedef struct eddy__guard {
+    uint32_t parent; /* EDDY__NO: always live */
+    uint32_t frame;
+    uint32_t predicate; /* whose side it is, or EDDY__NO */
+    uint32_t side;
+    uint32_t first_predicate; /* under it */
+    uint32_t own;             /* steps */
+    uint32_t n_ready;         /* under it and on its sides */
+    uint32_t head, tail;      /* its queue of eddy__ready */
+    uint32_t number;          /* in the region */
+} eddy__guard;
+
+typedef struct eddy__predicate {
+    uint32_t value, guard;
+    uint32_t next; /* under the same guard */
+    uint32_t sides[2];
+    uint32_t counter; /* of true, in the region; EDDY__NO: not yet */
+    bool is_loop;
+} eddy__predicate;
+
+typedef struct eddy__loop {
+    eddy__linear_doubt doubt;
+    uint32_t root;        /* guard */
+    uint32_t predicate;   /* the LoopCond's */
+    uint32_t entered;     /* guard of its Enters, in the frame around it */
+    uint32_t first_value; /* of its slots */
+    uint32_t n_pending;   /* Enters to come */
+    uint32_t number;      /* in the region */
+    uint32_t *enters;     /* n_enters of the frame */
+    uint32_t n_enters;
+    uint32_t n_frames; /* it and those in it */
+    uint32_t n_left;   /* steps and inputs to put in order */
+    uint32_t n_triggers;
+    bool has_loop; /* a LoopCond and a NextIteration */
+    bool is_offloaded; /* some step may go to another worker */
+} eddy__loop;
+
+/* An output in an iteration: a slot of a frame. */
+typedef struct eddy__held {
+    uint32_t alias; /* the value that it is, maybe itself */
+    uint32_t guard;
+    uint32_t reg;   /* number, or EDDY__NO */
+    uint32_t maker; /* step */
+    uint8_t dtype;
+    bool is_raw;
+    bool is_lent; /* holds no reference of its own */
+} eddy__held;
+
+typedef struct eddy__linear_build {
+    eddy__layout *l;
+    eddy_plan *plan;
+    eddy_error *err;
+    eddy__arena scratch;
+    eddy__loop *loops; /* one a frame */
+    eddy__held *values;
+    uint32_t n_values;
+    uint32_t *guard_of; /* a step */
+    uint32_t *pending;  /* a step: in-edges to come */
+    bool *is_loop_merge;
+    bool *is_skipped; /* dissolved, or of the root */
+    eddy__guard *guards;
+    size_t n_guards, guards_room;
+    eddy__predicate *predicates;
+    size_t n_predicates, predicates_room;
+    eddy__ready *ready;
+    size_t n_ready, ready_room;
+    eddy__event *events;
+    size_t n_events, events_room;
+} eddy__linear_build;
+
+/* The value that `step` reads as input `i`, or puts out as output `i`. */
+uint32_t eddy__linear_input(const eddy__linear_build *w, uint32_t step,
+                            uint32_t i);
+uint32_t eddy__linear_output(const eddy__linear_build *w, uint32_t step,
+                             uint32_t i);
+
+/* The frame is no region, unless something has been found already. */
+void eddy__linear_refuse(eddy__linear_build *w, uint32_t frame, uint32_t step,
+                         const char *why);
+
+static inline bool eddy__linear_is_within(const eddy__linear_build *w,
+                                          uint32_t inner, uint32_t outer)
+{
+    while (inner != outer && inner != EDDY__NO)
+        inner = w->guards[inner].parent;
+    return inner == outer;
+}
+
+/* The guard under which the token on an in-edge of a step is live. */
+uint32_t eddy__linear_edge_guard(eddy__linear_build *w, uint32_t from,
+                                 uint32_t output);
+
+/* Finds guards, aliases and doubts of all frames. */
+eddy_status eddy__linear_guards(eddy__linear_build *w);
+
+/*
+ * Puts the steps of `frame` and all in it into a row of events; false: they
+ * can't be, and it has been refused.
+ */
+eddy_status eddy__linear_order(eddy__linear_build *w, uint32_t frame,
+                               bool *out_done);
+
+/* Code while it is made. */
+typedef struct eddy__linear_text {
+    eddy__linear_code *code;
+    uint32_t *guard_of; /* an instruction: under which it runs */
+    size_t n, room, guards_room;
+    eddy__linear_call *calls;
+    size_t n_calls, calls_room;
+    eddy__linear_exit *exits;
+    uint32_t n_exits;
+} eddy__linear_text;
+
+/* Moves and comparisons that need not be go. */
+eddy_status eddy__linear_tidy(eddy__arena *scratch, eddy__linear_text *text,
+                              size_t n_registers, eddy_error *err);
+
+#endif
