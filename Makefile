@@ -10,6 +10,7 @@
 #   make coverage      lines and branches that tests reach, as a page
 #   make fault         every allocation fails once (FAULT_FLAGS="--stride 20")
 #   make stress        many threads, under TSan (STRESS_FLAGS="--seconds 600")
+#   make fuzz-programs random loops on both executors (N=10000, FIRST=1)
 #   make fuzz          libFuzzer on every reader (SECONDS_EACH=60, ONLY=npy)
 #   make bench         eddy's own benchmarks     (BENCH_FLAGS=--tsv)
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
@@ -183,7 +184,8 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test test-onnx asan tsan valgrind fuzz fault stress coverage \
+.PHONY: all demo test test-onnx asan tsan valgrind fuzz fuzz-programs fault \
+	stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs \
 	drawings format install uninstall wheel test-python dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
@@ -304,6 +306,14 @@ asan tsan: deps
 fuzz:
 	@scripts/deps.sh fuzz
 	$(AGAIN) VARIANT=fuzz CC=clang WERROR=0 run-fuzz
+
+# The same random loops for the same numbers.
+N ?= 10000
+FIRST ?= 1
+
+fuzz-programs: $(RUNNER)
+	@$(ENVIRONMENT) CK_RUN_CASE=linear CK_DEFAULT_TIMEOUT=86400 \
+	    EDDY_PROGRAMS='$(FIRST):$(N)' OPENBLAS_NUM_THREADS=1 $(RUNNER)
 
 valgrind:
 	@scripts/deps.sh valgrind

@@ -15,9 +15,9 @@ EDDY=${EDDY:-build/eddy}
 EXAMPLES=${EXAMPLES:-build/examples}
 export VARIANT EDDY EXAMPLES
 
-# How the recorded cases are run: workers, and parallel_iterations (or - for
-# those of the graph).
-RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32"
+# How the recorded cases are run: workers, parallel_iterations (or - for those
+# of the graph), and the executor if it is to be forced.
+RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32 0:-:dynamic 0:-:linear 2:1:linear"
 
 # A test may take this many seconds, times the multiplier.
 export CK_VERBOSITY="${CK_VERBOSITY:-normal}"
@@ -48,7 +48,7 @@ allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
     ;;
 valgrind)
     multiplier=50
-    RUNS="0:- 2:-"
+    RUNS="0:- 2:- 0:-:linear"
     wrap="valgrind -q --error-exitcode=99 --leak-check=full \
         --errors-for-leak-kinds=definite,possible --fair-sched=try"
     ;;
@@ -155,9 +155,13 @@ cases=tests/conformance/tf
 
 if [ -z "${CK_RUN_CASE:-}" ]; then
     for how in $RUNS; do
-        workers=${how%:*}
+        workers=${how%%:*}
         parallel=${how#*:}
-        set -- --workers "$workers"
+        executor=auto
+        case $parallel in
+        *:*) executor=${parallel#*:} parallel=${parallel%:*} ;;
+        esac
+        set -- --workers "$workers" --executor "$executor"
         [ "$parallel" = - ] || set -- "$@" --parallel-iterations "$parallel"
         echo "verify $*"
         # $cases is several folders, so it is split on purpose.

@@ -520,9 +520,14 @@ static eddy_status emit_back(writer *r, uint32_t e, uint32_t test,
     return begin_side(r, loop->predicate, test, e);
 }
 
-static eddy_status emit_end(writer *r, uint32_t frame)
+/*
+ * What the outermost loop holds stays until its Exits have been read: they may
+ * have it lent.
+ */
+static eddy_status emit_end(writer *r, uint32_t frame, uint32_t top)
 {
-    EDDY_TRY(drop_held(r, frame));
+    if (frame != top)
+        EDDY_TRY(drop_held(r, frame));
     return emit3(r, EDDY__LINEAR_LEAVE, r->w->loops[frame].number, 0, 0);
 }
 
@@ -574,7 +579,7 @@ static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
         return emit_back(r, e, w->events[*begin].next, *begin);
     case EDDY__EVENT_END:
         open->n--;
-        EDDY_TRY(emit_end(r, event->at));
+        EDDY_TRY(emit_end(r, event->at, top));
         r->guard = w->loops[event->at].entered;
         return EDDY_OK;
     case EDDY__EVENT_TRUE:

@@ -73,7 +73,7 @@ typedef struct eddy__loop {
     uint32_t n_frames; /* it and those in it */
     uint32_t n_left;   /* steps and inputs to put in order */
     uint32_t n_triggers;
-    bool has_loop; /* a LoopCond and a NextIteration */
+    bool has_loop;     /* a LoopCond and a NextIteration */
     bool is_offloaded; /* some step may go to another worker */
 } eddy__loop;
 

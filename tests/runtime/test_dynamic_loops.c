@@ -16,6 +16,7 @@ static program p;
 static void setup(void)
 {
     program_init(&p, 0);
+    p.plan_options.executor = EDDY_EXECUTOR_DYNAMIC;
     probe_ops_register(&p);
 }
 

@@ -131,8 +131,12 @@ static void run_everywhere(const random_program *r, const random_result *want)
 
         program_clear(p);
         options.n_targets = random_program_build(r, p, values, targets);
-        for (int i = 0; i <= N_PARALLELS; i++) {
+        for (int how = 0; how <= 2 * N_PARALLELS + 1; how++) {
+            const int i = how / 2;
+
             options.parallel_iterations = i > 0 ? parallels[i - 1] : 0;
+            options.executor =
+                how % 2 == 0 ? EDDY_EXECUTOR_DYNAMIC : EDDY_EXECUTOR_LINEAR;
             p->plan_options = options;
             eddy_run_destroy(p->run);
             eddy_plan_release(p->plan);

@@ -140,7 +140,6 @@ START_TEST(wrong_options_are_refused)
         {"--workers", ""},
         {"--timeout", "soon"},
         {"--max-iterations=1k"},
-        {"--executor=linear"},
         {"--executor", "fast"},
         {"--optimize", "most"},
         {"--help=yes"},

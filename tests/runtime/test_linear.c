@@ -1,0 +1,298 @@
+/*
+ * The two executors held against each other: results in bits, counts, limits,
+ * and where errors are said to be.
+ */
+#include "tests/aid/program.h"
+#include "tests/aid/random_loop.h"
+#include "tests/suites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of each executor one: the dynamic one is what counts. */
+static program programs[2];
+static random_loop loop;
+
+static void setup(void)
+{
+    for (int e = 0; e < 2; e++) {
+        program_init(&programs[e], 0);
+        programs[e].plan_options.executor =
+            e == 0 ? EDDY_EXECUTOR_DYNAMIC : EDDY_EXECUTOR_LINEAR;
+    }
+}
+
+static void teardown(void)
+{
+    for (int e = 0; e < 2; e++)
+        program_deinit(&programs[e]);
+}
+
+static bool count_line(void *user, const char *text, size_t length)
+{
+    (void)length;
+    *(size_t *)user += strncmp(text, "linear, ", 8) == 0;
+    return true;
+}
+
+/* How many loops of the plan the linear executor has. */
+static size_t n_linear(const program *p)
+{
+    size_t n = 0;
+
+    ck_assert(eddy_plan_print_linear(p->plan, count_line, &n));
+    return n;
+}
+
+/* ---- what both must agree in ---- */
+
+static void compare_results(uint64_t seed)
+{
+    const eddy_stats a = program_stats(&programs[0]);
+    const eddy_stats b = program_stats(&programs[1]);
+
+    for (size_t i = 0; i < RANDOM_LOOP_VARIABLES; i++) {
+        const eddy_tensor *x = eddy_run_fetch(programs[0].run, i);
+        const eddy_tensor *y = eddy_run_fetch(programs[1].run, i);
+
+        ck_assert_msg(eddy_tensor_bytes(x) == eddy_tensor_bytes(y) &&
+                          eddy_tensor_dtype(x) == eddy_tensor_dtype(y) &&
+                          memcmp(eddy_tensor_data(x), eddy_tensor_data(y),
+                                 eddy_tensor_bytes(x)) == 0,
+                      "seed %llu: fetch %zu", (unsigned long long)seed, i);
+    }
+    ck_assert_msg(
+        a.live_executions == b.live_executions &&
+            a.dead_executions == b.dead_executions &&
+            a.iterations == b.iterations && a.frames == b.frames,
+        "seed %llu: live %llu %llu, dead %llu %llu, iterations %llu "
+        "%llu, frames %llu %llu",
+        (unsigned long long)seed, (unsigned long long)a.live_executions,
+        (unsigned long long)b.live_executions,
+        (unsigned long long)a.dead_executions,
+        (unsigned long long)b.dead_executions, (unsigned long long)a.iterations,
+        (unsigned long long)b.iterations, (unsigned long long)a.frames,
+        (unsigned long long)b.frames);
+}
+
+static void compare_errors(uint64_t seed)
+{
+    const eddy_error *a = &programs[0].err, *b = &programs[1].err;
+
+    ck_assert_msg(a->code == b->code && a->detail == b->detail,
+                  "seed %llu: %s\nfor: %s\n", (unsigned long long)seed,
+                  b->message, a->message);
+    if (a->detail != EDDY_E_DIVISION_BY_ZERO)
+        return;
+    ck_assert_msg(strcmp(a->node, b->node) == 0 &&
+                      strcmp(a->frame, b->frame) == 0 &&
+                      strcmp(a->message, b->message) == 0,
+                  "seed %llu: in %s, %s for %s, %s", (unsigned long long)seed,
+                  b->node, b->frame, a->node, a->frame);
+}
+
+/* One iteration at a time, so that errors come in one order. */
+static size_t try_seed(uint64_t seed, size_t *n_failed)
+{
+    eddy_status status[2];
+    const uint64_t limit = seed % 4 == 3 ? 1 + seed / 4 % 40 : 0;
+
+    random_loop_generate(&loop, seed);
+    for (int e = 0; e < 2; e++) {
+        program *p = &programs[e];
+
+        program_clear(p);
+        p->plan_options.parallel_iterations = 1;
+        p->plan_options.optimize =
+            seed % 3 == 0 ? EDDY_OPTIMIZE_NONE : EDDY_OPTIMIZE_EXACT;
+        p->run_options.max_iterations = limit;
+        p->run_options.max_frames = limit > 20 ? limit / 4 : 0;
+        program_build(p, loop.text);
+        program_plan(p, NULL, loop.fetches);
+        p->err = (eddy_error){.code = EDDY_OK};
+        status[e] = program_execute(p);
+    }
+    if (getenv("EDDY_SHOW"))
+        fprintf(stderr, "%s%s\n", loop.text, loop.fetches);
+    ck_assert_msg(status[0] == status[1], "seed %llu: %s or %s",
+                  (unsigned long long)seed, programs[0].err.message,
+                  programs[1].err.message);
+    if (status[0] == EDDY_OK)
+        compare_results(seed);
+    else
+        compare_errors(seed);
+    *n_failed += status[0] != EDDY_OK;
+    return n_linear(&programs[1]);
+}
+
+/* EDDY_PROGRAMS=first:n, for `make fuzz-programs`; EDDY_SHOW shows them. */
+START_TEST(random_loops_are_the_same)
+{
+    const char *asked = getenv("EDDY_PROGRAMS");
+    unsigned long long first = 1, n = program_scale(80, 20);
+    size_t n_loops = 0, n_failed = 0;
+
+    if (asked)
+        ck_assert_int_eq(sscanf(asked, "%llu:%llu", &first, &n), 2);
+    for (uint64_t seed = first; seed < first + n; seed++)
+        n_loops += try_seed(seed, &n_failed);
+    ck_assert_uint_gt(n_loops, n / 2);
+    ck_assert_uint_gt(n_failed, 0);
+    ck_assert_uint_lt(n_failed, n);
+}
+END_TEST
+
+/* ---- single loops ---- */
+
+/* Counts to `n`, and sums up vectors. */
+#define COUNTER                                                                \
+    "zero int64=0\none int64=1\nn ?int64\nv float32[3]=1.5\n"                  \
+    "w/enter Enter@w zero\nw/one Enter@w! one\nw/n Enter@w! n\n"               \
+    "w/ev Enter@w v\nw/vs Enter@w! v\n"                                        \
+    "w/merge Merge w/enter w/next\nw/mv Merge w/ev w/nv\n"                     \
+    "w/less Less w/merge w/n\nw/cond LoopCond w/less\n"                        \
+    "w/switch Switch w/merge w/cond\nw/sv Switch w/mv w/cond\n"                \
+    "w/i Identity w/switch:1\nw/add AddV2 w/i w/one\n"                         \
+    "w/addv AddV2 w/sv:1 w/vs\n"                                               \
+    "w/next NextIteration w/add\nw/nv NextIteration w/addv\n"                  \
+    "w/exit Exit w/switch\nw/xv Exit w/sv\n"
+
+static void plan_counter(program *p, uint64_t max_iterations)
+{
+    program_build(p, COUNTER);
+    p->run_options.max_iterations = max_iterations;
+    program_plan(p, "n", "w/exit w/xv");
+    program_make_run(p);
+}
+
+START_TEST(a_limit_on_iterations_is_exact)
+{
+    for (int e = 0; e < 2; e++) {
+        program *p = &programs[e];
+
+        plan_counter(p, 5000);
+        program_feed_int(p, 0, 4999);
+        program_run(p);
+        ck_assert_int_eq(program_fetch_int(p, 0), 4999);
+        ck_assert_uint_eq(program_stats(p).iterations, 5000);
+        program_feed_int(p, 0, 5000);
+        program_want(p, program_execute(p), EDDY_RESOURCE_EXHAUSTED,
+                     EDDY_E_LIMIT_ITERATIONS);
+        ck_assert_uint_eq(program_stats(p).iterations, 5000);
+        ck_assert_str_eq(p->err.frame, "w[4999]");
+    }
+    ck_assert_uint_eq(n_linear(&programs[1]), 1);
+}
+END_TEST
+
+START_TEST(a_loop_without_end_is_out_of_time)
+{
+    for (int e = 0; e < 2; e++) {
+        program *p = &programs[e];
+
+        p->run_options.timeout_ns = 20 * 1000 * 1000;
+        plan_counter(p, 0);
+        program_feed_int(p, 0, INT64_MAX);
+        program_want(p, program_execute(p), EDDY_DEADLINE_EXCEEDED,
+                     EDDY_E_DEADLINE);
+    }
+}
+END_TEST
+
+/* A poll runs a slice and comes back; a cancel between two is seen. */
+START_TEST(a_loop_without_end_can_be_polled_and_cancelled)
+{
+    program *p = &programs[1];
+
+    plan_counter(p, 0);
+    program_feed_int(p, 0, INT64_MAX);
+    ck_assert_int_eq(eddy_run_start(p->run, &p->err), EDDY_OK);
+    for (int i = 0; i < 10; i++)
+        ck_assert(!eddy_run_poll(p->run));
+    eddy_run_cancel(p->run);
+    program_want(p, eddy_run_wait(p->run, &p->err), EDDY_CANCELLED,
+                 EDDY_E_CANCELLED);
+    program_feed_int(p, 0, 3);
+    program_run(p);
+    ck_assert_int_eq(program_fetch_int(p, 0), 3);
+}
+END_TEST
+
+/* On an untaken branch the loop is entered dead, and runs node by node. */
+START_TEST(a_loop_on_an_untaken_branch_is_dead)
+{
+    static const char text[] =
+        "p ?bool\nzero int64=0\none int64=1\nten int64=10\n"
+        "a Switch zero p\nb Switch ten p\nc Switch one p\n"
+        "w/enter Enter@w a:1\nw/n Enter@w! b:1\nw/one Enter@w! c:1\n"
+        "w/merge Merge w/enter w/next\nw/less Less w/merge w/n\n"
+        "w/cond LoopCond w/less\nw/switch Switch w/merge w/cond\n"
+        "w/add AddV2 w/switch:1 w/one\nw/next NextIteration w/add\n"
+        "w/exit Exit w/switch\nout Merge a w/exit\n";
+    eddy_stats stats[2][2];
+
+    for (int e = 0; e < 2; e++) {
+        program *p = &programs[e];
+        const eddy_shape scalar = {.rank = 0};
+
+        program_build(p, text);
+        program_plan(p, "p", "out");
+        program_make_run(p);
+        for (uint8_t taken = 0; taken < 2; taken++) {
+            eddy_tensor *pred = program_tensor(p, EDDY_BOOL, &scalar, &taken);
+
+            ck_assert_int_eq(eddy_run_feed(p->run, 0, pred, &p->err), EDDY_OK);
+            eddy_tensor_release(pred);
+            program_run(p);
+            ck_assert_int_eq(program_fetch_int(p, 0), taken ? 10 : 0);
+            stats[e][taken] = program_stats(p);
+        }
+    }
+    for (int taken = 0; taken < 2; taken++) {
+        ck_assert_uint_eq(stats[0][taken].live_executions,
+                          stats[1][taken].live_executions);
+        ck_assert_uint_eq(stats[0][taken].dead_executions,
+                          stats[1][taken].dead_executions);
+        ck_assert_uint_eq(stats[0][taken].iterations,
+                          stats[1][taken].iterations);
+    }
+    ck_assert_uint_eq(n_linear(&programs[1]), 1);
+}
+END_TEST
+
+/* What comes out of the loop goes in again: its Enters can't wait. */
+START_TEST(a_loop_that_feeds_itself_stays_dynamic)
+{
+    static const char text[] =
+        "zero int64=0\none int64=1\nthree int64=3\n"
+        "w/enter Enter@w zero\nw/n Enter@w! three\nw/one Enter@w! one\n"
+        "w/merge Merge w/enter w/next\nw/less Less w/merge w/n\n"
+        "w/cond LoopCond w/less\nw/switch Switch w/merge w/cond\n"
+        "w/add AddV2 w/switch:1 w/one\nw/next NextIteration w/add\n"
+        "w/exit Exit w/switch\n"
+        "late Enter@w! w/exit\nw/more AddV2 w/switch:1 late\n";
+
+    for (int e = 0; e < 2; e++) {
+        program_build(&programs[e], text);
+        program_plan(&programs[e], NULL, "w/exit ^w/more");
+        program_run(&programs[e]);
+        ck_assert_int_eq(program_fetch_int(&programs[e], 0), 3);
+    }
+    ck_assert_uint_eq(n_linear(&programs[1]), 0);
+}
+END_TEST
+
+TCase *linear_tests(void)
+{
+    TCase *tc = tcase_create("linear");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, random_loops_are_the_same);
+    tcase_add_test(tc, a_limit_on_iterations_is_exact);
+    tcase_add_test(tc, a_loop_without_end_is_out_of_time);
+    tcase_add_test(tc, a_loop_without_end_can_be_polled_and_cancelled);
+    tcase_add_test(tc, a_loop_on_an_untaken_branch_is_dead);
+    tcase_add_test(tc, a_loop_that_feeds_itself_stays_dynamic);
+    return tc;
+}
