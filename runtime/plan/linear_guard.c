@@ -514,7 +514,9 @@ static void count_own(eddy__linear_build *w, uint32_t id)
         w->guards[w->loops[step->frame].root].own++;
         w->loops[step->frame].n_triggers++;
     } else {
-        w->guards[w->guard_of[id]].own++;
+        /* One kernel may count for several nodes (kernels.c). */
+        w->guards[w->guard_of[id]].own +=
+            1 + (step->kind == EDDY__STEP_KERNEL ? step->aux : 0);
     }
 }
 
