@@ -122,8 +122,7 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments =
-        "GRAPH [--dot | --linear | --dump-after PASS] [--fetch NAME]",
+    .arguments = "GRAPH [--dot | --linear | --dump-after PASS] [--fetch NAME]",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"

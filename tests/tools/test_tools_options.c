@@ -131,20 +131,13 @@ END_TEST
 START_TEST(wrong_options_are_refused)
 {
     static const char *const bad[][3] = {
-        {"--nonsense"},
-        {"-x"},
-        {"--workers"},
-        {"--workers", "-1"},
-        {"--workers", "1.5"},
-        {"--workers", "99999"},
-        {"--workers", ""},
-        {"--timeout", "soon"},
-        {"--max-iterations=1k"},
-        {"--executor", "fast"},
-        {"--optimize", "most"},
-        {"--help=yes"},
-        {"--trace", "t.json"},
-        {"--parallel-iterations=0"},
+        {"--nonsense"},          {"-x"},
+        {"--workers"},           {"--workers", "-1"},
+        {"--workers", "1.5"},    {"--workers", "99999"},
+        {"--workers", ""},       {"--timeout", "soon"},
+        {"--max-iterations=1k"}, {"--executor", "fast"},
+        {"--optimize", "most"},  {"--help=yes"},
+        {"--trace", "t.json"},   {"--parallel-iterations=0"},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
