@@ -26,7 +26,7 @@ typedef enum eddy_optimize {
 
 /* Who runs the frames of a plan; results, errors and counts are the same. */
 typedef enum eddy_plan_executor {
-    EDDY_EXECUTOR_AUTO,    /* by frame, what is faster */
+    EDDY_EXECUTOR_AUTO,    /* the dynamic one so far */
     EDDY_EXECUTOR_DYNAMIC, /* a node when its inputs have come */
     EDDY_EXECUTOR_LINEAR   /* code in a row for every frame that allows it */
 } eddy_plan_executor;
