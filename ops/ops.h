@@ -47,6 +47,7 @@
     X(join)                                                                    \
     X(leaky_relu)                                                              \
     X(linear_equations)                                                        \
+    X(list_edit)                                                               \
     X(lstm)                                                                    \
     X(matmul)                                                                  \
     X(max_pool)                                                                \

@@ -152,6 +152,7 @@ fi
 # What was wrong once has a folder of its own.
 cases=tests/conformance/tf
 [ ! -d tests/conformance/findings ] || cases="$cases tests/conformance/findings"
+[ ! -d tests/conformance/onnx ] || cases="$cases tests/conformance/onnx"
 
 if [ -z "${CK_RUN_CASE:-}" ]; then
     for how in $RUNS; do

@@ -35,7 +35,7 @@ static eddy__exit check(const eddy__options *options)
     return EDDY__EXIT_USAGE;
 }
 
-static eddy__exit look_up(const eddy_graph *graph, const char *option,
+static eddy__exit look_up(const eddy__named *named, const char *option,
                           const eddy__texts *names, eddy_output **out)
 {
     eddy_error err = {.code = EDDY_OK};
@@ -46,7 +46,7 @@ static eddy__exit look_up(const eddy_graph *graph, const char *option,
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < names->n; i++)
-        if (eddy_graph_find_output(graph, names->items[i], &(*out)[i], &err) !=
+        if (eddy__find_output(named, names->items[i], &(*out)[i], &err) !=
             EDDY_OK) {
             eddy__complain_error(option, &err);
             return EDDY__EXIT_USAGE;
@@ -54,7 +54,8 @@ static eddy__exit look_up(const eddy_graph *graph, const char *option,
     return EDDY__EXIT_DONE;
 }
 
-static eddy__exit look_up_all(job *j, const eddy__options *options)
+static eddy__exit look_up_all(job *j, const eddy__named *named,
+                              const eddy__options *options)
 {
     const struct {
         const char *option;
@@ -70,8 +71,7 @@ static eddy__exit look_up_all(job *j, const eddy__options *options)
 
     for (size_t i = 0;
          i < sizeof lists / sizeof lists[0] && result == EDDY__EXIT_DONE; i++)
-        result =
-            look_up(j->graph, lists[i].option, lists[i].names, lists[i].out);
+        result = look_up(named, lists[i].option, lists[i].names, lists[i].out);
     j->results = calloc(options->xs.n + 1, sizeof *j->results);
     if (result == EDDY__EXIT_DONE && j->results == NULL) {
         eddy__complain("out of memory");
@@ -163,7 +163,8 @@ static eddy__exit run(const eddy__options *options)
     if (result == EDDY__EXIT_DONE)
         result = lower(&program, options, &j);
     if (result == EDDY__EXIT_DONE)
-        result = look_up_all(&j, options);
+        result = look_up_all(
+            &j, &(eddy__named){program.ctx, j.graph, program.onnx}, options);
     if (result == EDDY__EXIT_DONE)
         result = differentiate(&j, options);
     free(j.ys);

@@ -95,16 +95,15 @@ static eddy__exit execute(const eddy__program *program,
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < program->request.n_fetches; i++)
-        print_fetch(eddy__program_label(program, options, i),
+        print_fetch(eddy__program_label(program, i),
                     eddy_run_fetch(program->run, i));
     if (options->out == NULL)
         return EDDY__EXIT_DONE;
     result = make_directory(options->out);
     for (size_t i = 0;
          i < program->request.n_fetches && result == EDDY__EXIT_DONE; i++)
-        result =
-            write_fetch(options->out, eddy__program_label(program, options, i),
-                        eddy_run_fetch(program->run, i));
+        result = write_fetch(options->out, eddy__program_label(program, i),
+                             eddy_run_fetch(program->run, i));
     return result;
 }
 
@@ -123,19 +122,21 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_run = {
     .name = "run",
-    .arguments = "GRAPH [--feed NAME=VALUE]... --fetch NAME...",
+    .arguments = "GRAPH [--feed NAME=VALUE]... [--fetch NAME]...",
     .summary = "run a graph and print what it fetches",
     .details =
-        "Runs GRAPH, a binary GraphDef or the folder of a SavedModel, and\n"
-        "prints a line for each fetch: its name, dtype, shape and values,\n"
-        "parted by tabs.  Of a SavedModel, the variables have the values that\n"
+        "Runs GRAPH, a binary GraphDef, an ONNX model or the folder of a\n"
+        "SavedModel, and prints a line for each fetch: its name, dtype, shape\n"
+        "and values, parted by tabs.  Of an ONNX model without --fetch, that "
+        "is\n"
+        "every output.  Of a SavedModel, the variables have the values that\n"
         "were saved, and a signature's inputs and outputs are fed and fetched\n"
         "by the signature's names; `eddy inspect` lists them.\n"
         "\n"
-        "NAME is `node` or `node:index`.  VALUE is @FILE.npy or a JSON\n"
-        "literal: a number, true, false, a string in quotes, NaN, Infinity,\n"
-        "or nested lists of them.  It becomes the dtype of the tensor that it\n"
-        "replaces, and is refused if it does not fit.\n"
+        "NAME is `node` or `node:index`.  VALUE is @FILE.npy, @FILE.pb (of\n"
+        "ONNX) or a JSON literal: a number, true, false, a string in quotes,\n"
+        "NaN, Infinity, or nested lists of them.  It becomes the dtype of the\n"
+        "tensor that it replaces, and is refused if it does not fit.\n"
         "\n"
         "--out makes DIR if need be; in NAME.npy every byte of NAME that is\n"
         "not in A-Z a-z 0-9 . _ - becomes %XX.\n",

@@ -83,7 +83,8 @@ const eddy__command eddy__command_verify = {
     .summary = "run recorded cases and compare",
     .details =
         "Runs every recorded case below each PATH: every directory with a\n"
-        "case.json, which says what to run and what to expect.  Prints each\n"
+        "case.json, which says what to run and what to expect, or with a\n"
+        "model.onnx and test_data_set_N, as ONNX has its tests.  Prints each\n"
         "case that fails with what differed, and ends with\n"
         "`N passed, N failed, N skipped`.\n"
         "\n"

@@ -34,7 +34,7 @@ typedef struct eddy__options {
     eddy__texts ys, xs, grad_ys, stop;
     const char *out;
     const char *dump_after; /* a pass of planning */
-    bool help, forward, json, dot, linear, keep_denormals;
+    bool help, forward, json, dot, linear, keep_denormals, external_data;
     uint64_t repeat;
     uint64_t order;
     uint64_t n_workers;

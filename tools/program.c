@@ -4,10 +4,44 @@
 
 #include "eddy/graphdef.h"
 
+#include <stdlib.h>
+
 static eddy__exit fail(const eddy__options *options, const eddy_error *err)
 {
     eddy__complain_error(options->paths.items[0], err);
     return EDDY__EXIT_FAILED;
+}
+
+static eddy_status load_onnx(eddy__program *program,
+                             const eddy__options *options, eddy_error *err)
+{
+    const eddy_limits limits = eddy__options_limits(options);
+    const eddy_onnx_options how = {.size = sizeof how,
+                                   .limits = &limits,
+                                   .external_data = options->external_data};
+    const eddy_status status = eddy_onnx_load(
+        program->ctx, options->paths.items[0], &how, &program->onnx, err);
+
+    if (status == EDDY_OK)
+        program->graph = eddy_onnx_model_take_graph(program->onnx);
+    return status;
+}
+
+/* All outputs of a model stand in for fetches that are not given. */
+static eddy__exit fetch_outputs(eddy__program *program)
+{
+    size_t n;
+    const eddy_onnx_port *ports = eddy_onnx_model_outputs(program->onnx, &n);
+
+    program->outputs = calloc(n + 1, sizeof *program->outputs);
+    if (program->outputs == NULL) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    for (size_t i = 0; i < n; i++)
+        program->outputs[i] = ports[i].name;
+    program->fetches = (eddy__texts){program->outputs, n};
+    return EDDY__EXIT_DONE;
 }
 
 /* The graph of a SavedModel's folder, or of a file. */
@@ -21,6 +55,8 @@ static eddy_status load_graph(eddy__program *program,
                                            .limits = &limits};
     eddy_status status;
 
+    if (eddy__is_model_file(path))
+        return load_onnx(program, options, err);
     if (!eddy_savedmodel_is_there(path))
         return eddy_graphdef_load(program->ctx, path, &load, &program->graph,
                                   err);
@@ -51,7 +87,11 @@ eddy__exit eddy__program_load(eddy__program *program,
     if (load_graph(program, options, &err) != EDDY_OK)
         return fail(options, &err);
     program->load_ns = eddy__clock_ns() - begin;
-    return EDDY__EXIT_DONE;
+    program->fetches = options->fetches;
+    return program->onnx != NULL && options->fetches.n == 0 &&
+                   options->targets.n == 0
+               ? fetch_outputs(program)
+               : EDDY__EXIT_DONE;
 }
 
 static void warn(const eddy_plan *plan)
@@ -100,8 +140,10 @@ static eddy__exit run_init(eddy__program *program, const eddy__options *options)
 
         one.feeds.n = one.fetches.n = 0;
         one.targets = (eddy__texts){.items = &options->init.items[i], .n = 1};
-        result = eddy__request_from_options(&request, program->ctx,
-                                            program->graph, &one);
+        result = eddy__request_from_options(
+            &request,
+            &(eddy__named){program->ctx, program->graph, program->onnx},
+            &one.fetches, &one);
         request.session = program->session;
         if (result == EDDY__EXIT_DONE &&
             (eddy__request_plan(&request, program->graph, &one, &plan, &err) !=
@@ -128,6 +170,7 @@ static bool asks_signature(const eddy__program *program,
 static eddy__exit ask_signature(eddy__program *program,
                                 const eddy__options *options)
 {
+    const eddy__named named = {program->ctx, program->graph, NULL};
     eddy__exit result;
 
     if (program->model == NULL) {
@@ -137,32 +180,33 @@ static eddy__exit ask_signature(eddy__program *program,
     }
     result = eddy__signature_call(program->model, options, &program->called);
     if (result == EDDY__EXIT_DONE)
-        result = eddy__request_from_options(&program->request, program->ctx,
-                                            program->graph,
+        result = eddy__request_from_options(&program->request, &named,
+                                            &program->called.options.fetches,
                                             &program->called.options);
     return result;
 }
 
-const char *eddy__program_label(const eddy__program *program,
-                                const eddy__options *options, size_t i)
+const char *eddy__program_label(const eddy__program *program, size_t i)
 {
     return program->called.labels != NULL ? program->called.labels[i]
-                                          : options->fetches.items[i];
+                                          : program->fetches.items[i];
 }
 
 eddy__exit eddy__program_ask(eddy__program *program,
                              const eddy__options *options)
 {
+    const eddy__named named = {program->ctx, program->graph, program->onnx};
+
     if (asks_signature(program, options))
         return ask_signature(program, options);
-    if (options->fetches.n == 0 && options->targets.n == 0) {
+    if (program->fetches.n == 0 && options->targets.n == 0) {
         eddy__complain("neither --fetch nor --target is given; `eddy inspect "
                        "%s` lists what there is",
                        options->paths.items[0]);
         return EDDY__EXIT_USAGE;
     }
-    return eddy__request_from_options(&program->request, program->ctx,
-                                      program->graph, options);
+    return eddy__request_from_options(&program->request, &named,
+                                      &program->fetches, options);
 }
 
 eddy__exit eddy__program_prepare(eddy__program *program,
@@ -201,7 +245,9 @@ void eddy__program_deinit(eddy__program *program)
     eddy__called_deinit(&program->called);
     eddy_session_release(program->session);
     eddy_savedmodel_destroy(program->model);
+    eddy_onnx_model_destroy(program->onnx);
     eddy_graph_destroy(program->graph);
+    free(program->outputs);
     eddy_context_destroy(program->ctx);
     *program = (eddy__program){.ctx = NULL};
 }

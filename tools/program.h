@@ -12,6 +12,9 @@ typedef struct eddy__program {
     eddy_context *ctx;
     eddy_graph *graph;
     eddy_savedmodel *model; /* whose graph it is; NULL: a graph's file */
+    eddy_onnx_model *onnx;  /* the same of ONNX; NULL: it is none */
+    eddy__texts fetches;    /* of the options, or all outputs of `onnx` */
+    const char **outputs;   /* the names of those outputs */
     /* Of the model or of --init; NULL: there is nothing to keep. */
     eddy_session *session;
     /* What is asked of a signature, in the graph's names. */
@@ -39,8 +42,7 @@ EDDY_MUST_USE eddy__exit eddy__program_prepare(eddy__program *program,
                                                const eddy__options *options);
 
 /* What fetch `i` is called in what is printed. */
-const char *eddy__program_label(const eddy__program *program,
-                                const eddy__options *options, size_t i);
+const char *eddy__program_label(const eddy__program *program, size_t i);
 
 void eddy__program_deinit(eddy__program *program);
 

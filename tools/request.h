@@ -5,6 +5,7 @@
 #ifndef EDDY_TOOLS_REQUEST_H
 #define EDDY_TOOLS_REQUEST_H
 
+#include "tools/names.h"
 #include "tools/options.h"
 
 typedef struct eddy__request {
@@ -46,11 +47,11 @@ EDDY_MUST_USE eddy_status eddy__request_bind(const eddy__request *request,
                                              eddy_error *err);
 
 /*
- * A request from the names and values of the command line.  When it fails it
- * has complained; it must be deinitialised either way.
+ * A request from the names and values of the command line, and `fetches`.  When
+ * it fails it has complained; it must be deinitialised either way.
  */
 EDDY_MUST_USE eddy__exit eddy__request_from_options(
-    eddy__request *request, const eddy_context *ctx, const eddy_graph *graph,
-    const eddy__options *options);
+    eddy__request *request, const eddy__named *named,
+    const eddy__texts *fetches, const eddy__options *options);
 
 #endif

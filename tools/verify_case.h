@@ -18,4 +18,11 @@ typedef enum eddy__outcome {
 eddy__outcome eddy__verify_case(eddy_context *ctx, const char *path,
                                 const eddy__options *options, FILE *report);
 
+/*
+ * The same of a case in the layout of ONNX's backend tests: a model, and
+ * folders of what goes in and what must come out, within ONNX's tolerances.
+ */
+eddy__outcome eddy__verify_model(eddy_context *ctx, const char *path,
+                                 const eddy__options *options, FILE *report);
+
 #endif

@@ -15,6 +15,13 @@ eddy_output eddy__onnx_scalar(eddy_emitter *w, eddy_output value,
 eddy_output eddy__onnx_condition(eddy_emitter *w, eddy_output value,
                                  const char *what);
 
+/*
+ * Moves `axis` of `value` to the front, or with `is_back` the other way; a
+ * negative axis counts from the last one, -1, on.
+ */
+eddy_output eddy__onnx_move_axis(eddy_emitter *w, eddy_output value,
+                                 int64_t axis, bool is_back);
+
 /* What is known of a scan output's items while the body is built. */
 typedef struct eddy__onnx_item {
     eddy_shape certain; /* of all of them */

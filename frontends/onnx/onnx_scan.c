@@ -137,9 +137,8 @@ static eddy_output write_known_order(eddy_emitter *w, int32_t rank,
     return out;
 }
 
-/* Moves `axis` of `value` to the front, or with `is_back` the other way. */
-static eddy_output move_axis(eddy_emitter *w, eddy_output value, int64_t axis,
-                             bool is_back)
+eddy_output eddy__onnx_move_axis(eddy_emitter *w, eddy_output value,
+                                 int64_t axis, bool is_back)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
     eddy_output inputs[] = {value, {EDDY_NO_NODE, 0}};
@@ -208,8 +207,8 @@ static eddy_status prepare(scan *k)
     int64_t length = -1;
 
     for (size_t i = 0; i < s->n_inputs; i++) {
-        const eddy_output input =
-            move_axis(w, s->inputs[i], axis_of(s->input_axes, i).axis, false);
+        const eddy_output input = eddy__onnx_move_axis(
+            w, s->inputs[i], axis_of(s->input_axes, i).axis, false);
 
         check_length(k, input, &length);
         if (i == 0)
@@ -331,11 +330,11 @@ static eddy_status write_scan(scan *k, eddy_output *out_results)
     if (s->n_states > 0)
         memcpy(k->results, k->variables + 1, s->n_states * sizeof *k->results);
     for (size_t i = 0; i < s->n_outputs; i++)
-        k->results[s->n_states + i] =
-            move_axis(w,
-                      eddy__onnx_stack(w, &k->arrays[i], flows_of(k)[i], k->n,
-                                       &k->items[i]),
-                      axis_of(s->output_axes, i).axis, true);
+        k->results[s->n_states + i] = eddy__onnx_move_axis(
+            w,
+            eddy__onnx_stack(w, &k->arrays[i], flows_of(k)[i], k->n,
+                             &k->items[i]),
+            axis_of(s->output_axes, i).axis, true);
     EDDY_TRY(w->status);
     memcpy(out_results, k->results,
            (s->n_states + s->n_outputs) * sizeof *out_results);

@@ -49,7 +49,7 @@ typedef enum eddy_onnx_kind {
 /* An input or output of a model; borrowed from it. */
 typedef struct eddy_onnx_port {
     const char *name;   /* the model's */
-    eddy_output output; /* where it is fed or fetched */
+    eddy_output output; /* where a tensor is fed or fetched */
     eddy_onnx_kind kind;
     eddy_dtype dtype; /* of the tensor, or of those inside */
     eddy_shape shape; /* of the tensor, as declared; unknown parts are -1 */
@@ -91,6 +91,43 @@ eddy_onnx_model_outputs(const eddy_onnx_model *model, size_t *out_n);
 /* The input or output of that name, an input if both have it; or NULL. */
 EDDY_API const eddy_onnx_port *
 eddy_onnx_model_find(const eddy_onnx_model *model, const char *name);
+
+/*
+ * Sequences and optional values can't be fed or fetched as they are; their
+ * tensors can.  The first call makes input `i` hold `n` tensors, which are to
+ * be fed at `out_items`: any number for a sequence, one for an optional tensor;
+ * without `is_present` an optional value holds nothing, and `n` is 0.  It may
+ * be called again.  EDDY_E_ARGUMENT for an input that is a tensor or a wrong
+ * `n`.
+ *
+ * The second makes outputs to fetch of output `i`: whether it holds anything
+ * (`out_present`, a bool; NO_NODE for a sequence), how many tensors a sequence
+ * has (`out_length`, an int32 scalar; NO_NODE for an optional tensor), and the
+ * first `n` of them; a run fails that fetches what is not there.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_onnx_model_set_items(eddy_onnx_model *model, size_t i, bool is_present,
+                          size_t n, eddy_output *out_items, eddy_error *err);
+EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_model_get_items(
+    eddy_onnx_model *model, size_t i, size_t n, eddy_output *out_present,
+    eddy_output *out_length, eddy_output *out_items, eddy_error *err);
+
+/* What a file of ONNX's test data holds; free it with eddy_onnx_data_free. */
+typedef struct eddy_onnx_data {
+    bool is_present; /* false: an optional value without anything in it */
+    eddy_tensor **items;
+    size_t n;
+    const eddy_context *ctx;
+} eddy_onnx_data;
+
+/*
+ * Reads a TensorProto, SequenceProto or OptionalProto, as `kind` has it, from a
+ * file of at most `max_bytes` (0: the most that a protocol buffer has).
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_data_load(
+    eddy_context *ctx, const char *path, eddy_onnx_kind kind,
+    uint64_t max_bytes, eddy_onnx_data *out_data, eddy_error *err);
+EDDY_API void eddy_onnx_data_free(eddy_onnx_data *data);
 
 /* Do the first bytes of a file look like those of a model?  @thread any */
 EDDY_API bool eddy_onnx_is_model(const void *bytes, size_t length);

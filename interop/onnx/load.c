@@ -2,9 +2,9 @@
 #include "core/base/status.h"
 #include "core/context.h"
 #include "core/graph/graph.h"
-#include "eddy/onnx_model.h"
 #include "interop/graphdef/foreign.h"
 #include "interop/onnx/loader.h"
+#include "interop/onnx/model.h"
 #include "interop/shared/file.h"
 
 #include <errno.h>
@@ -22,16 +22,6 @@ const eddy__wire_format eddy__onnx_format = {
     .node = &eddy__onnx_pb__node_proto__descriptor,
     .function = &eddy__onnx_pb__function_proto__descriptor,
     .attr = &eddy__onnx_pb__attribute_proto__descriptor,
-};
-
-/* Ports and their names are in the arena. */
-struct eddy_onnx_model {
-    eddy_context *ctx;
-    eddy_graph *graph;
-    bool is_taken; /* the graph is somebody else's */
-    eddy__arena arena;
-    eddy_onnx_port *inputs, *outputs;
-    size_t n_inputs, n_outputs;
 };
 
 /* The kinds are the same numbers inside and outside. */
@@ -52,16 +42,29 @@ find_initializer(const Eddy__OnnxPb__GraphProto *graph, const char *name)
     return NULL;
 }
 
+/*
+ * An Identity of a placeholder that nobody can feed: eddy_onnx_model_set_items
+ * puts something in its place.
+ */
+static eddy_status add_list_input(eddy__onnx_loader *loader, const char *name,
+                                  eddy_onnx_port *port)
+{
+    const eddy_shape scalar = {.rank = 0};
+    eddy_output unset;
+
+    EDDY_TRY(eddy_graph_add_placeholder(loader->w.graph, NULL, EDDY_VARIANT,
+                                        &scalar, &unset, loader->w.err));
+    return eddy_graph_add_op(loader->w.graph, "Identity", name, &unset, 1,
+                             &port->output, loader->w.err);
+}
+
 /* A placeholder; for one with a default, an op that takes it if not fed. */
 static eddy_status add_input(eddy__onnx_loader *loader, const char *name,
                              const Eddy__OnnxPb__TensorProto *initializer,
                              eddy_onnx_port *port)
 {
     const bool is_tensor = port->kind == EDDY_ONNX_TENSOR;
-    const eddy_dtype dtype = is_tensor ? port->dtype : EDDY_VARIANT;
-    const eddy_shape scalar = {.rank = 0};
-    const eddy_attr shape =
-        eddy_attr_shape("shape", is_tensor ? &port->shape : &scalar);
+    const eddy_attr shape = eddy_attr_shape("shape", &port->shape);
     const char *free_name = eddy__onnx_free_name(loader, name);
     eddy_node_spec spec = {.size = sizeof spec,
                            .op = "PlaceholderWithDefault",
@@ -74,13 +77,13 @@ static eddy_status add_input(eddy__onnx_loader *loader, const char *name,
 
     if (!free_name)
         return eddy__scratch_fail(&loader->scratch, loader->w.err);
+    if (!is_tensor)
+        return add_list_input(loader, free_name, port);
     if (!initializer)
-        return eddy_graph_add_placeholder(loader->w.graph, free_name, dtype,
-                                          is_tensor && port->shape.rank >= 0
-                                              ? &port->shape
-                                          : is_tensor ? NULL
-                                                      : &scalar,
-                                          &port->output, loader->w.err);
+        return eddy_graph_add_placeholder(
+            loader->w.graph, free_name, port->dtype,
+            port->shape.rank >= 0 ? &port->shape : NULL, &port->output,
+            loader->w.err);
     EDDY_TRY(
         eddy__onnx_read_tensor(loader, "initializer", initializer, &tensor));
     status = eddy_graph_add_const(loader->w.graph, NULL, tensor, &value,

@@ -105,6 +105,15 @@ eddy_status eddy__onnx_define(eddy__onnx_loader *loader, const char *name,
 const eddy__onnx_value *eddy__onnx_lookup(const eddy__onnx_loader *loader,
                                           const char *name);
 
+/* ---- op.c ---- */
+
+/* The name for a construct that an operator becomes. */
+const char *eddy__onnx_scope_name(eddy__onnx_op *op);
+
+/* A type, borrowed; NULL if the attribute is absent. */
+const Eddy__OnnxPb__TypeProto *eddy__onnx_type_of(eddy__onnx_op *op,
+                                                  const char *name);
+
 /* ---- tensor.c ---- */
 
 /* EDDY_INVALID for a number that eddy has no dtype for. */

@@ -131,6 +131,7 @@ enum {
     TYPE_FLOATS = 6,
     TYPE_INTS = 7,
     TYPE_STRINGS = 8,
+    TYPE_TYPE = 13,
 };
 
 static const Eddy__OnnxPb__AttributeProto *
@@ -332,6 +333,14 @@ const Eddy__OnnxPb__GraphProto *eddy__onnx_graph(eddy__onnx_op *op,
     return eddy__onnx_ok(op) ? attr->g : NULL;
 }
 
+const Eddy__OnnxPb__TypeProto *eddy__onnx_type_of(eddy__onnx_op *op,
+                                                  const char *name)
+{
+    const Eddy__OnnxPb__AttributeProto *attr = ask(op, name, TYPE_TYPE);
+
+    return attr ? attr->tp : NULL;
+}
+
 /* ---- outputs ---- */
 
 bool eddy__onnx_wants(const eddy__onnx_op *op, size_t i)
@@ -429,6 +438,18 @@ eddy_output eddy__onnx_cast(eddy__onnx_op *op, eddy_output x, eddy_dtype dtype)
     if (eddy__onnx_dtype(op, x) == dtype)
         return x;
     return eddy__onnx_emit(op, "Cast", &x, 1, &attr, 1);
+}
+
+const char *eddy__onnx_scope_name(eddy__onnx_op *op)
+{
+    const char *name = NULL;
+
+    op->is_named = true;
+    if (eddy__onnx_ok(op))
+        name = eddy__onnx_free_name(op->loader, op->name);
+    if (eddy__onnx_ok(op) && !name)
+        op->w->status = eddy__scratch_fail(&op->loader->scratch, op->w->err);
+    return name;
 }
 
 /* ---- constants ---- */

@@ -1,0 +1,514 @@
+/* ONNX models: what becomes of them, and what is refused. */
+#include "eddy/analysis.h"
+#include "eddy/onnx_model.h"
+#include "eddy/plan.h"
+#include "eddy/run.h"
+#include "tests/aid/scratch_folder.h"
+#include "tests/aid/wire_writer.h"
+#include "tests/suites.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static wire_writer w;
+static eddy_context *ctx;
+static eddy_onnx_model *model;
+static eddy_error err;
+
+static void setup(void)
+{
+    memset(&w, 0, sizeof w);
+    memset(&err, 0, sizeof err);
+    model = NULL;
+    ck_assert_int_eq(eddy_context_create(NULL, &ctx, &err), EDDY_OK);
+}
+
+static void teardown(void)
+{
+    eddy_onnx_model_destroy(model);
+    eddy_context_destroy(ctx);
+}
+
+/* ---- writing models ---- */
+
+enum { FLOAT = 1, INT64 = 7, BOOL = 9 };
+
+/* ModelProto with its graph open. */
+static void begin_model(uint64_t ir, uint64_t opset)
+{
+    wire_number(&w, 1, ir);
+    wire_begin(&w, 8);
+    wire_text(&w, 1, "");
+    wire_number(&w, 2, opset);
+    wire_end(&w);
+    wire_begin(&w, 7);
+    wire_text(&w, 2, "g");
+}
+
+/* An input (11) or output (12) of rank 0. */
+static void port(uint32_t field, const char *name, uint64_t dtype)
+{
+    wire_begin(&w, field);
+    wire_text(&w, 1, name);
+    wire_begin(&w, 2);
+    wire_begin(&w, 1);
+    wire_number(&w, 1, dtype);
+    wire_begin(&w, 2);
+    wire_end(&w);
+    wire_end(&w);
+    wire_end(&w);
+    wire_end(&w);
+}
+
+/* The texts between commas, each in the field. */
+static void texts(uint32_t field, const char *list)
+{
+    char text[64];
+
+    while (*list != '\0') {
+        const size_t n = strcspn(list, ",");
+
+        ck_assert_uint_lt(n, sizeof text);
+        memcpy(text, list, n);
+        text[n] = '\0';
+        wire_text(&w, field, text);
+        list += n + (list[n] == ',');
+    }
+}
+
+/* A node, left open for its attributes. */
+static void begin_node(const char *op, const char *inputs, const char *outputs)
+{
+    wire_begin(&w, 1);
+    texts(1, inputs);
+    texts(2, outputs);
+    wire_text(&w, 4, op);
+}
+
+static void node(const char *op, const char *inputs, const char *outputs)
+{
+    begin_node(op, inputs, outputs);
+    wire_end(&w);
+}
+
+static void begin_body(const char *name)
+{
+    wire_begin(&w, 5);
+    wire_text(&w, 1, name);
+    wire_number(&w, 20, 5);
+    wire_begin(&w, 6);
+}
+
+static void end_body(void)
+{
+    wire_end(&w);
+    wire_end(&w);
+}
+
+static eddy_status read_it(void)
+{
+    return eddy_onnx_read(ctx, w.bytes, w.length, NULL, &model, &err);
+}
+
+static void refuse(eddy_status code, eddy_detail detail, const char *words)
+{
+    ck_assert_int_eq(read_it(), code);
+    ck_assert_msg(err.detail == detail, "%s: %s", eddy_detail_name(err.detail),
+                  err.message);
+    ck_assert_msg(strstr(err.message, words) != NULL, "no '%s' in: %s", words,
+                  err.message);
+}
+
+/* ---- what is refused ---- */
+
+START_TEST(all_missing_operators_come_in_one_message_with_counts)
+{
+    begin_model(8, 13);
+    node("Zorg", "x", "a");
+    node("Blah", "a", "b");
+    node("Zorg", "b", "y");
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    refuse(EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, "Zorg (opset 13) x2");
+    ck_assert_ptr_nonnull(strstr(err.message, "Blah (opset 13) x1"));
+}
+END_TEST
+
+START_TEST(versions_that_are_not_known_are_refused)
+{
+    begin_model((uint64_t)_i, 13);
+    node("Identity", "x", "y");
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    if (_i >= 3 && _i <= 14)
+        ck_assert_int_eq(read_it(), EDDY_OK);
+    else
+        refuse(EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED, "IR version");
+}
+END_TEST
+
+START_TEST(an_opset_of_the_future_is_refused)
+{
+    begin_model(8, 29);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED, "opset 29");
+}
+END_TEST
+
+START_TEST(a_value_must_come_before_it_is_read)
+{
+    begin_model(8, 13);
+    node("Identity", "later", "y");
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_UNKNOWN_INPUT, "'later'");
+    ck_assert_str_eq(err.node, "y");
+    ck_assert_str_eq(err.op, "Identity");
+}
+END_TEST
+
+START_TEST(two_values_of_one_name_are_refused)
+{
+    begin_model(8, 13);
+    node("Identity", "x", "y");
+    node("Identity", "x", "y");
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_DUPLICATE_NODE, "named 'y'");
+}
+END_TEST
+
+START_TEST(attributes_that_nobody_knows_are_refused)
+{
+    begin_model(8, 13);
+    begin_node("Identity", "x", "y");
+    wire_begin(&w, 5);
+    wire_text(&w, 1, "foo");
+    wire_number(&w, 3, 1);
+    wire_number(&w, 20, 2);
+    wire_end(&w);
+    wire_end(&w);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE, "'foo'");
+}
+END_TEST
+
+/* A Loop of m trips over x; `inner` is the name of what the body computes. */
+static void write_loop(const char *inner, uint64_t m_dtype, bool has_carried)
+{
+    begin_model(8, 13);
+    begin_node("Loop", has_carried ? "m,,x" : "m,", "y");
+    wire_text(&w, 3, "turn");
+    begin_body("body");
+    node("Identity", "c", "cc");
+    node("Add", "v,x", inner);
+    port(11, "i", INT64);
+    port(11, "c", BOOL);
+    port(11, "v", FLOAT);
+    port(12, "cc", BOOL);
+    port(12, inner, FLOAT);
+    end_body();
+    wire_end(&w);
+    port(11, "m", m_dtype);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+}
+
+START_TEST(a_body_may_not_shadow_a_value_around_it)
+{
+    write_loop("x", INT64, true);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_DUPLICATE_NODE, "'x'");
+}
+END_TEST
+
+START_TEST(a_trip_count_is_an_int64)
+{
+    write_loop("z", FLOAT, true);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, "int64 is wanted");
+}
+END_TEST
+
+START_TEST(a_body_with_too_many_inputs_is_refused)
+{
+    write_loop("z", INT64, false);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT, "'body' has 3 inputs");
+    ck_assert_str_eq(err.node, "turn");
+}
+END_TEST
+
+START_TEST(a_branch_with_another_dtype_is_refused)
+{
+    begin_model(8, 13);
+    begin_node("If", "k", "y");
+    begin_body("then_branch");
+    node("Identity", "x", "a");
+    port(12, "a", FLOAT);
+    end_body();
+    begin_body("else_branch");
+    node("Identity", "k", "b");
+    port(12, "b", BOOL);
+    end_body();
+    wire_end(&w);
+    port(11, "k", BOOL);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    ck_assert_int_eq(read_it(), EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(err.detail, EDDY_E_INPUT_DTYPE);
+}
+END_TEST
+
+START_TEST(every_prefix_of_a_model_fails_or_is_a_model)
+{
+    write_loop("z", INT64, true);
+    for (size_t n = 0; n < w.length; n++) {
+        eddy_onnx_model *part = NULL;
+
+        ck_assert_int_ne(eddy_onnx_read(ctx, w.bytes, n, NULL, &part, &err),
+                         EDDY_OK);
+        ck_assert_ptr_null(part);
+    }
+    ck_assert_int_eq(read_it(), EDDY_OK);
+}
+END_TEST
+
+/* ---- functions ---- */
+
+/* A FunctionProto of domain "f" with one node that calls `callee`. */
+static void function(const char *name, const char *callee, const char *domain)
+{
+    wire_begin(&w, 25);
+    wire_text(&w, 1, name);
+    wire_text(&w, 4, "p");
+    wire_text(&w, 5, "q");
+    wire_begin(&w, 7);
+    wire_text(&w, 1, "p");
+    wire_text(&w, 2, "q");
+    wire_text(&w, 4, callee);
+    wire_text(&w, 7, domain);
+    wire_end(&w);
+    wire_begin(&w, 9);
+    wire_text(&w, 1, domain);
+    wire_number(&w, 2, 13);
+    wire_end(&w);
+    wire_text(&w, 10, "f");
+    wire_end(&w);
+}
+
+static void write_call(const char *op)
+{
+    begin_model(8, 13);
+    begin_node(op, "x", "y");
+    wire_text(&w, 7, "f");
+    wire_text(&w, 3, "call");
+    wire_end(&w);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    wire_begin(&w, 8);
+    wire_text(&w, 1, "f");
+    wire_number(&w, 2, 1);
+    wire_end(&w);
+}
+
+START_TEST(a_call_becomes_the_nodes_of_its_function)
+{
+    write_call("twice");
+    function("twice", "once", "f");
+    function("once", "Neg", "");
+    ck_assert_msg(read_it() == EDDY_OK, "%s", err.message);
+    ck_assert_uint_ne(eddy_graph_find(eddy_onnx_model_graph(model), "call/q/q"),
+                      EDDY_NO_NODE);
+}
+END_TEST
+
+START_TEST(functions_that_call_each_other_in_a_circle_are_refused)
+{
+    write_call("a");
+    function("a", "b", "f");
+    function("b", "c", "f");
+    function("c", "b", "f");
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_RECURSION, "'b'");
+    ck_assert_ptr_nonnull(strstr(err.message, "'c'"));
+}
+END_TEST
+
+/* ---- primitives ---- */
+
+START_TEST(a_loop_becomes_the_primitives_below_its_name)
+{
+    static const char *const wanted[] = {"Enter", "Merge", "Switch",
+                                         "NextIteration", "Exit"};
+    const eddy_graph *graph;
+
+    write_loop("z", INT64, true);
+    ck_assert_msg(read_it() == EDDY_OK, "%s", err.message);
+    graph = eddy_onnx_model_graph(model);
+    for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
+        bool found = false;
+
+        for (eddy_node n = 0; n < eddy_graph_size(graph); n++) {
+            ck_assert_str_ne(eddy_graph_node_op(graph, n), "Loop");
+            found |= strcmp(eddy_graph_node_op(graph, n), wanted[k]) == 0 &&
+                     strncmp(eddy_graph_node_name(graph, n), "turn/", 5) == 0;
+        }
+        ck_assert_msg(found, "no %s below turn/", wanted[k]);
+    }
+}
+END_TEST
+
+/* a = 3, b = 6: what the C code in the text of ONNX's Loop gives. */
+START_TEST(the_worked_example_of_loop_gives_what_its_code_gives)
+{
+    const char *path = "tests/conformance/onnx/own/spec_example/model.onnx";
+    eddy_tensor *results[2] = {NULL, NULL};
+    eddy_output fetches[2];
+    eddy_plan_options options = {
+        .size = sizeof options, .fetches = fetches, .n_fetches = 2};
+    const eddy_onnx_port *outputs;
+    eddy_plan *plan = NULL;
+    size_t n;
+
+    ck_assert_int_eq(eddy_onnx_load(ctx, path, NULL, &model, &err), EDDY_OK);
+    outputs = eddy_onnx_model_outputs(model, &n);
+    ck_assert_uint_eq(n, 2);
+    fetches[0] = outputs[0].output;
+    fetches[1] = outputs[1].output;
+    ck_assert_int_eq(
+        eddy_plan_create(eddy_onnx_model_graph(model), &options, &plan, &err),
+        EDDY_OK);
+    ck_assert_int_eq(eddy_plan_run(plan, NULL, NULL, results, &err), EDDY_OK);
+    ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(results[0]), 6);
+    ck_assert_int_eq(eddy_tensor_count(results[1]), 2);
+    ck_assert_int_eq(((const int32_t *)eddy_tensor_data(results[1]))[0], 12);
+    ck_assert_int_eq(((const int32_t *)eddy_tensor_data(results[1]))[1], -6);
+    eddy_tensor_release(results[0]);
+    eddy_tensor_release(results[1]);
+    eddy_plan_release(plan);
+}
+END_TEST
+
+/* ---- external data ---- */
+
+/* A model of w, float[2], whose data are 8 bytes of `location`. */
+static void write_external(const char *location)
+{
+    begin_model(8, 13);
+    node("Identity", "w", "y");
+    wire_begin(&w, 5);
+    wire_number(&w, 1, 2);
+    wire_number(&w, 2, FLOAT);
+    wire_text(&w, 8, "w");
+    wire_begin(&w, 13);
+    wire_text(&w, 1, "location");
+    wire_text(&w, 2, location);
+    wire_end(&w);
+    wire_number(&w, 14, 1);
+    wire_end(&w);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+}
+
+static eddy_status load_external(const char *folder, bool is_allowed)
+{
+    const eddy_onnx_options options = {.size = sizeof options,
+                                       .external_data = is_allowed};
+    char path[SCRATCH_PATH + 32];
+    FILE *file;
+    eddy_status status;
+
+    (void)snprintf(path, sizeof path, "%s/m/model.onnx", folder);
+    file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(w.bytes, 1, w.length, file), w.length);
+    ck_assert_int_eq(fclose(file), 0);
+    status = eddy_onnx_load(ctx, path, &options, &model, &err);
+    eddy_onnx_model_destroy(model);
+    model = NULL;
+    return status;
+}
+
+START_TEST(external_data_stay_beneath_the_folder_and_go_through_no_link)
+{
+    static const struct {
+        const char *location;
+        bool is_read;
+    } places[] = {
+        {"data", true},         {"sub/data", true},
+        {"../outside", false},  {"sub/../data", false},
+        {"/etc/passwd", false}, {"C:\\x", false},
+        {".", false},           {"", false},
+        {"link", false},        {"hard", false},
+        {"linked/data", false}, {"pipe", false},
+        {"sub", false},         {"short", false},
+        {"absent", false},
+    };
+    char folder[SCRATCH_PATH], from[SCRATCH_PATH + 32], to[SCRATCH_PATH + 32];
+
+    scratch_folder_create(folder);
+    scratch_folder_write(folder, "m/data", "12345678");
+    scratch_folder_write(folder, "m/sub/data", "12345678");
+    scratch_folder_write(folder, "m/short", "1234567");
+    scratch_folder_write(folder, "m/twice", "12345678");
+    scratch_folder_write(folder, "outside", "12345678");
+#define PATH(text, name)                                                       \
+    (void)snprintf(text, sizeof text, "%s/m/%s", folder, name)
+    PATH(to, "link");
+    ck_assert_int_eq(symlink("data", to), 0);
+    PATH(to, "linked");
+    ck_assert_int_eq(symlink("sub", to), 0);
+    PATH(from, "twice");
+    PATH(to, "hard");
+    ck_assert_int_eq(link(from, to), 0);
+    PATH(to, "pipe");
+    ck_assert_int_eq(mkfifo(to, 0600), 0);
+#undef PATH
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        memset(&w, 0, sizeof w);
+        write_external(places[i].location);
+        ck_assert_msg((load_external(folder, true) == EDDY_OK) ==
+                          places[i].is_read,
+                      "'%s': %s", places[i].location, err.message);
+        ck_assert_int_ne(load_external(folder, false), EDDY_OK);
+    }
+    scratch_folder_remove(folder);
+}
+END_TEST
+
+TCase *onnx_model_tests(void)
+{
+    TCase *tcase = tcase_create("onnx_model");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase,
+                   all_missing_operators_come_in_one_message_with_counts);
+    tcase_add_loop_test(tcase, versions_that_are_not_known_are_refused, 2, 16);
+    tcase_add_test(tcase, an_opset_of_the_future_is_refused);
+    tcase_add_test(tcase, a_value_must_come_before_it_is_read);
+    tcase_add_test(tcase, two_values_of_one_name_are_refused);
+    tcase_add_test(tcase, attributes_that_nobody_knows_are_refused);
+    tcase_add_test(tcase, a_body_may_not_shadow_a_value_around_it);
+    tcase_add_test(tcase, a_trip_count_is_an_int64);
+    tcase_add_test(tcase, a_body_with_too_many_inputs_is_refused);
+    tcase_add_test(tcase, a_branch_with_another_dtype_is_refused);
+    tcase_add_test(tcase, every_prefix_of_a_model_fails_or_is_a_model);
+    tcase_add_test(tcase, a_call_becomes_the_nodes_of_its_function);
+    tcase_add_test(tcase,
+                   functions_that_call_each_other_in_a_circle_are_refused);
+    tcase_add_test(tcase, a_loop_becomes_the_primitives_below_its_name);
+    tcase_add_test(tcase, the_worked_example_of_loop_gives_what_its_code_gives);
+    tcase_add_test(
+        tcase, external_data_stay_beneath_the_folder_and_go_through_no_link);
+    return tcase;
+}

@@ -1,0 +1,42 @@
+#include "tools/names.h"
+
+#include "tools/message.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What stands before a model's graph is seldom longer. */
+#define LOOKED_AT 4096
+
+eddy_status eddy__find_output(const eddy__named *named, const char *name,
+                              eddy_output *out, eddy_error *err)
+{
+    const eddy_onnx_port *port =
+        named->model != NULL ? eddy_onnx_model_find(named->model, name) : NULL;
+
+    if (port == NULL)
+        return eddy_graph_find_output(named->graph, name, out, err);
+    if (port->kind != EDDY_ONNX_TENSOR)
+        return eddy__raise(err, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE,
+                           "'%.100s' is a sequence or an optional value, whose "
+                           "tensors have no names",
+                           name);
+    *out = port->output;
+    return EDDY_OK;
+}
+
+bool eddy__is_model_file(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    unsigned char bytes[LOOKED_AT];
+    struct stat info;
+    ssize_t n = 0;
+
+    if (file < 0)
+        return false;
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode))
+        n = read(file, bytes, sizeof bytes);
+    (void)close(file);
+    return n > 0 && eddy_onnx_is_model(bytes, (size_t)n);
+}
