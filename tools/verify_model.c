@@ -166,8 +166,8 @@ static eddy_status ask_outputs(model_case *c)
             r->fetches[r->n_fetches++] = ports[i].output;
             continue;
         }
-        status = eddy_onnx_model_get_items(c->model, i, data->n, &ends[0],
-                                           &ends[1], fetches, &c->err);
+        status = eddy_onnx_model_get_items(c->model, i, data->n, ends, fetches,
+                                           &c->err);
         if (status != EDDY_OK)
             return status;
         r->n_fetches += data->n;

@@ -101,16 +101,16 @@ eddy_onnx_model_find(const eddy_onnx_model *model, const char *name);
  * `n`.
  *
  * The second makes outputs to fetch of output `i`: whether it holds anything
- * (`out_present`, a bool; NO_NODE for a sequence), how many tensors a sequence
- * has (`out_length`, an int32 scalar; NO_NODE for an optional tensor), and the
+ * (`out_ends[0]`, a bool; NO_NODE for a sequence), how many tensors a sequence
+ * has (`out_ends[1]`, an int32 scalar; NO_NODE for an optional tensor), and the
  * first `n` of them; a run fails that fetches what is not there.
  */
 EDDY_API EDDY_MUST_USE eddy_status
 eddy_onnx_model_set_items(eddy_onnx_model *model, size_t i, bool is_present,
                           size_t n, eddy_output *out_items, eddy_error *err);
 EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_model_get_items(
-    eddy_onnx_model *model, size_t i, size_t n, eddy_output *out_present,
-    eddy_output *out_length, eddy_output *out_items, eddy_error *err);
+    eddy_onnx_model *model, size_t i, size_t n, eddy_output out_ends[2],
+    eddy_output *out_items, eddy_error *err);
 
 /* What a file of ONNX's test data holds; free it with eddy_onnx_data_free. */
 typedef struct eddy_onnx_data {

@@ -184,10 +184,11 @@ eddy_status eddy_onnx_model_set_items(eddy_onnx_model *model, size_t i,
                                       eddy_output *out_items, eddy_error *err)
 {
     eddy_emitter w = eddy_emitter_of(model->graph, err);
-    const eddy_onnx_port *port = &model->inputs[i];
+    const eddy_onnx_port *port;
     eddy_output value;
 
     EDDY_REFUSE_IF(i >= model->n_inputs, err, "there is no input %zu", i);
+    port = &model->inputs[i];
     EDDY_REFUSE_IF(port->kind == EDDY_ONNX_TENSOR, err,
                    "input '%.100s' is a tensor", port->name);
     EDDY_REFUSE_IF(!is_present && (!is_optional(port->kind) || n > 0), err,
@@ -233,30 +234,30 @@ static eddy_output write_value(eddy_emitter *w, eddy_output optional,
 }
 
 eddy_status eddy_onnx_model_get_items(eddy_onnx_model *model, size_t i,
-                                      size_t n, eddy_output *out_present,
-                                      eddy_output *out_length,
+                                      size_t n, eddy_output out_ends[2],
                                       eddy_output *out_items, eddy_error *err)
 {
-    const eddy_onnx_port *port = &model->outputs[i];
+    const eddy_onnx_port *port;
     const eddy_output nothing = {EDDY_NO_NODE, 0};
     eddy_emitter w = eddy_emitter_of(model->graph, err);
     eddy_output value;
 
     EDDY_REFUSE_IF(i >= model->n_outputs, err, "there is no output %zu", i);
+    port = &model->outputs[i];
     EDDY_REFUSE_IF(port->kind == EDDY_ONNX_TENSOR, err,
                    "output '%.100s' is a tensor", port->name);
     EDDY_REFUSE_IF(!is_sequence(port->kind) && n > 1, err,
                    "output '%.100s' holds one tensor", port->name);
     value = port->output;
-    *out_present = nothing;
-    *out_length = nothing;
+    out_ends[0] = nothing;
+    out_ends[1] = nothing;
     if (is_optional(port->kind)) {
-        *out_present = eddy_emit_unary(&w, "OptionalHasValue", value);
+        out_ends[0] = eddy_emit_unary(&w, "OptionalHasValue", value);
         value = write_value(
             &w, value, is_sequence(port->kind) ? EDDY_VARIANT : port->dtype);
     }
     if (is_sequence(port->kind))
-        *out_length = eddy_emit_unary(&w, "TensorListLength", value);
+        out_ends[1] = eddy_emit_unary(&w, "TensorListLength", value);
     else if (n == 1)
         out_items[0] = value;
     for (size_t k = 0; k < n && is_sequence(port->kind); k++) {

@@ -103,6 +103,7 @@ static eddy_status open_place(const eddy__onnx_loader *loader, const place *p,
     int folder = dup(loader->outside.folder);
     char part[NAME_MAX + 1];
 
+    *out_file = -1;
     while (folder >= 0) {
         const size_t n = strcspn(at, "/");
         const bool is_last = at[n] == '\0';

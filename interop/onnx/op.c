@@ -174,7 +174,7 @@ static const Eddy__OnnxPb__AttributeProto *ask(eddy__onnx_op *op,
     if (!eddy__onnx_ok(op))
         return NULL;
     for (size_t i = 0; i < op->node->n_attribute && !attr; i++) {
-        if (strcmp(eddy__onnx_text_of(op->node->attribute[i]->name), name))
+        if (strcmp(eddy__onnx_text_of(op->node->attribute[i]->name), name) != 0)
             continue;
         attr = op->node->attribute[i];
         op->asked |= UINT64_C(1) << (i % 64);
@@ -297,10 +297,10 @@ eddy_output eddy__onnx_tensor_const(eddy__onnx_op *op, const char *name)
     const Eddy__OnnxPb__AttributeProto *attr = ask(op, name, TYPE_TENSOR);
     eddy_tensor *tensor = NULL;
 
-    if (!attr || !attr->t)
+    if (!attr || !attr->t) {
         fail_missing(op, name);
-    if (!eddy__onnx_ok(op))
         return nothing;
+    }
     op->w->status =
         eddy__onnx_read_tensor(op->loader, "attribute", attr->t, &tensor);
     return eddy__onnx_const(op, tensor);
@@ -328,9 +328,10 @@ const Eddy__OnnxPb__GraphProto *eddy__onnx_graph(eddy__onnx_op *op,
 {
     const Eddy__OnnxPb__AttributeProto *attr = ask(op, name, TYPE_GRAPH);
 
-    if (!attr || !attr->g)
-        fail_missing(op, name);
-    return eddy__onnx_ok(op) ? attr->g : NULL;
+    if (attr && attr->g)
+        return attr->g;
+    fail_missing(op, name);
+    return NULL;
 }
 
 const Eddy__OnnxPb__TypeProto *eddy__onnx_type_of(eddy__onnx_op *op,

@@ -9,6 +9,7 @@
 #include "core/value/shape.h"
 #include "interop/onnx/loader.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,17 +134,12 @@ static eddy_status find_values(const reading *r, int32_t number,
     const size_t n_all = p->n_float_data + p->n_int32_data + p->n_int64_data +
                          p->n_double_data + p->n_uint64_data + p->n_string_data;
 
-    *out_values = (values){.n = 0};
-    switch (number) {
+    *out_values = (values){.n = p->n_string_data};
 #define X(value, text, dtype, field)                                           \
-    case value:                                                                \
-        *out_values = (values){p->field, p->n_##field, sizeof *p->field};      \
-        break;
-        DTYPES(X)
+    if (number == (value))                                                     \
+        *out_values = (values){p->field, p->n_##field, sizeof *p->field};
+    DTYPES(X)
 #undef X
-    default:
-        out_values->n = p->n_string_data;
-    }
     if (n_all != out_values->n)
         return fail(r, EDDY_E_TENSOR_DATA,
                     "has values in a field that is not for %s",
@@ -175,7 +171,7 @@ static eddy_status read_numbers(const reading *r, eddy_tensor *tensor)
     values from;
 
     EDDY_TRY(find_values(r, r->proto->data_type, &from));
-    if (from.n > 0)
+    if (from.n > 0 && from.data)
         copy_values(tensor, &from, from.n);
     else if (raw.len > 0)
         memcpy(tensor->data, raw.data, raw.len);
@@ -312,6 +308,7 @@ eddy_status eddy__onnx_read_tensor(eddy__onnx_loader *loader, const char *what,
     else
         EDDY_TRY(eddy__onnx_check_outside(loader, what, proto, dtype, &shape));
     EDDY_TRY(make_tensor(&r, dtype, &shape, is_outside, &tensor));
+    assert(tensor);
     status = is_outside ? eddy__onnx_read_outside(loader, what, proto,
                                                   tensor->data, tensor->bytes)
                         : read_numbers(&r, tensor);

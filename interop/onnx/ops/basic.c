@@ -40,8 +40,10 @@ static eddy_output write_text(eddy__onnx_op *op, size_t n, int32_t rank)
     eddy_string *texts =
         eddy__allocate(op->w->graph->arena.allocator, n, sizeof *texts);
 
-    if (!texts)
-        op->w->status = eddy__fail_memory(op->w->err);
+    if (!texts) {
+        (void)eddy_emit_check(op->w, eddy__fail_memory(op->w->err));
+        return (eddy_output){EDDY_NO_NODE, 0};
+    }
     for (size_t i = 0; i < n && eddy__onnx_ok(op); i++) {
         const char *text = rank == 0 ? eddy__onnx_text(op, name, "")
                                      : eddy__onnx_list_text(op, name, i);

@@ -87,7 +87,7 @@ static eddy_status build(eddy_graph *graph, void *user,
     for (size_t i = 0; i < p->body.n_results; i++)
         out_results[i] = p->body.results[i].output;
     /* A value is good for the next trip where an optional one is carried. */
-    for (size_t i = 0; i < p->n_carried; i++)
+    for (size_t i = 0; p->like && i < p->n_carried; i++)
         if (is_inside(&p->body.results[1 + i], &p->like[2 + i]))
             out_results[1 + i] =
                 eddy__onnx_optional_of(p->op, p->body.results[1 + i]);
