@@ -166,7 +166,7 @@ eddy_status eddy__onnx_check_outside(eddy__onnx_loader *loader,
 {
     int64_t count = 0;
     uint64_t bytes;
-    place p;
+    place p = {.what = what, .location = ""};
     int file = -1;
 
     EDDY_TRY(read_place(loader, what, proto, &p));
@@ -201,7 +201,7 @@ eddy_status eddy__onnx_read_outside(eddy__onnx_loader *loader, const char *what,
 {
     size_t done = 0;
     int file = -1;
-    place p;
+    place p = {.what = what, .location = ""};
 
     EDDY_TRY(read_place(loader, what, proto, &p));
     EDDY_TRY(open_checked(loader, &p, bytes, &file));

@@ -348,6 +348,8 @@ static eddy_status read_model(eddy__onnx_loader *loader, eddy__message message,
     loader->budget = &budget;
     status = eddy__budget_end(
         &budget, read_within(loader, message, max_bytes, model), err);
+    /* What is left of the load points at the budget, which ends here. */
+    *loader = (eddy__onnx_loader){.ctx = ctx, .outside = loader->outside};
     if (status != EDDY_OK)
         eddy_onnx_model_destroy(model);
     else
