@@ -30,6 +30,7 @@ collect_seeds()
     case $1 in
     graphdef) pattern=graph.pb ;;
     npy) pattern='*.npy' every=20 ;;
+    onnx) pattern='model.onnx' ;;
     case) pattern=case.json ;;
     *) pattern= ;;
     esac

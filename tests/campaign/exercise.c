@@ -179,19 +179,13 @@ static void try_rewrites(const exercise *e, const eddy_graph *graph,
     try_gradient(e, graph, r);
 }
 
-bool exercise_graph(const exercise *e, const void *bytes, size_t length)
+/* Does everything to a graph of the context without workers. */
+static void exercise_loaded(const exercise *e, const eddy_graph *graph)
 {
-    const eddy_graphdef_options options = {
-        .size = sizeof options, .max_bytes = MAX_BYTES, .max_nodes = MAX_NODES};
     request r;
     outcome reference = {0};
-    eddy_graph *graph = NULL;
     eddy_plan *plan;
-    eddy_error err;
 
-    if (eddy_graphdef_read(e->inline_ctx, bytes, length, &options, &graph,
-                           &err) != EDDY_OK)
-        return false;
     try_analysis(graph);
     request_init(&r, e->inline_ctx, graph);
     plan = request_plan_any(&r, graph);
@@ -202,6 +196,35 @@ bool exercise_graph(const exercise *e, const void *bytes, size_t length)
     outcome_deinit(&reference);
     eddy_plan_release(plan);
     request_deinit(&r);
+}
+
+bool exercise_graph(const exercise *e, const void *bytes, size_t length)
+{
+    const eddy_graphdef_options options = {
+        .size = sizeof options, .max_bytes = MAX_BYTES, .max_nodes = MAX_NODES};
+    eddy_graph *graph = NULL;
+    eddy_error err;
+
+    if (eddy_graphdef_read(e->inline_ctx, bytes, length, &options, &graph,
+                           &err) != EDDY_OK)
+        return false;
+    exercise_loaded(e, graph);
     eddy_graph_destroy(graph);
+    return true;
+}
+
+bool exercise_onnx(const exercise *e, const void *bytes, size_t length)
+{
+    const eddy_limits limits = {.size = sizeof limits, .max_nodes = MAX_NODES};
+    const eddy_onnx_options options = {
+        .size = sizeof options, .max_bytes = MAX_BYTES, .limits = &limits};
+    eddy_onnx_model *model = NULL;
+    eddy_error err;
+
+    if (eddy_onnx_read(e->inline_ctx, bytes, length, &options, &model, &err) !=
+        EDDY_OK)
+        return false;
+    exercise_loaded(e, eddy_onnx_model_graph(model));
+    eddy_onnx_model_destroy(model);
     return true;
 }

@@ -22,4 +22,7 @@ void exercise_deinit(exercise *e);
 /* Does everything to the GraphDef in `bytes`; false if it does not load. */
 bool exercise_graph(const exercise *e, const void *bytes, size_t length);
 
+/* The same to the ONNX model in `bytes`. */
+bool exercise_onnx(const exercise *e, const void *bytes, size_t length);
+
 #endif
