@@ -6,6 +6,7 @@
 #ifndef EDDY_EXEC_ENGINE_H
 #define EDDY_EXEC_ENGINE_H
 
+#include "eddy/run.h"
 #include "runtime/plan/plan.h"
 
 typedef struct eddy__place eddy__place;
