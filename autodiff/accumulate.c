@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients through trips that are over, by forward mode: it carries the
  * derivative of the state along, in a tangent variable of the loop, from trip

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which nodes a walk visits: those through which some y depends on some x.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which forward nodes a walk goes through: those through which some y depends
  * on some x.  Each finding starts anew.

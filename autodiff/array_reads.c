@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads, in the body of a loop, of an array that one scatter has filled.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads of arrays, in loops, that one scatter has filled. */
 #ifndef EDDY_AUTODIFF_ARRAY_READS_H
 #define EDDY_AUTODIFF_ARRAY_READS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The base frame of a walk: that of the ys, and the node that new constants
  * wait for in it.  Requires the study.

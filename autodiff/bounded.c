@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Budgets of calls that add to a graph.  A call within another that has one
  * takes from that.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The limits of a call that adds to a graph: while it lasts, the graph has a
  * budget, from which all its memory and all scratch memory of the call come.

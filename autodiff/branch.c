@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of Switches and Merges of branches: a Merge, and Switches. */
 #include "autodiff/reverse.h"
 

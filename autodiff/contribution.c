@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The contributions to the gradient of each forward output, a list for each. */
 #include "autodiff/sums.h"
 

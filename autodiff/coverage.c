@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which ops have gradients, read from the two tables; for docs and tests. */
 #include "autodiff/coverage.h"
 

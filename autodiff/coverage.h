@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which ops have gradients: what grads.def and no_grads.def say. */
 #ifndef EDDY_AUTODIFF_COVERAGE_H
 #define EDDY_AUTODIFF_COVERAGE_H

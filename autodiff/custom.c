@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients of a program's own for a part of a graph, as TensorFlow writes
  * them: an IdentityN hands the part's outputs on, reads its inputs besides, and

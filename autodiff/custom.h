@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of a program's own for a part of a graph. */
 #ifndef EDDY_AUTODIFF_CUSTOM_H
 #define EDDY_AUTODIFF_CUSTOM_H

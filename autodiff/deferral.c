@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients that are asked for in the body of a loop which is still open, with
  * respect to what is outside of it.  They count what x did in the trips before,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients and tangents that wait for the end of a loop which is open. */
 #ifndef EDDY_AUTODIFF_DEFERRAL_H
 #define EDDY_AUTODIFF_DEFERRAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adding nodes: names of their own, control inputs, constants, and the failure
  * that sticks.  Requires a graph of which only this call adds nodes.

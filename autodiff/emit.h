@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adding nodes to the graph that is being differentiated: the emitter of core,
  * whose first failure sticks, with what gradients need besides: names by the

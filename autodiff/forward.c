@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * eddy_jvp: the tangents of the ys, node by node in the order of the data.
  */

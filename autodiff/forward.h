@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Forward mode: the state of one call of eddy_jvp.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tangents of the primitives, of stacks and of arrays: the same ones again. */
 #include "autodiff/forward.h"
 

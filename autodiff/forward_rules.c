@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tangents of ops that are linear, in all of some inputs or in each of two. */
 #include "autodiff/forward.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calls of eddy/gradients.h by which the gradient of an op asks and adds.
  * Numbers are checked here; the host answers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * eddy_hvp: forward mode over the gradient, a Hessian times a vector.  It calls
  * both entries and knows nothing of what is below them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The builder of open constructs learns where outputs of nodes live that a
  * rewrite added, so that the construct may use them.

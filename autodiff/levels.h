@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells the builder of open constructs where added nodes live. */
 #ifndef EDDY_AUTODIFF_LEVELS_H
 #define EDDY_AUTODIFF_LEVELS_H

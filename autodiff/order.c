@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of what is done to a tape: what an iteration does comes before what
  * the next one does, in the forward loop and in the gradient loop.

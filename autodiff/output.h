@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs that may be none, and other outputs of their nodes. */
 #ifndef EDDY_AUTODIFF_OUTPUT_H
 #define EDDY_AUTODIFF_OUTPUT_H

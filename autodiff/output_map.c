@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table behind eddy__output_map: open addressing, at most half full, and
  * nothing is ever taken out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table from an output and a number to an output. */
 #ifndef EDDY_AUTODIFF_OUTPUT_MAP_H
 #define EDDY_AUTODIFF_OUTPUT_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients in the body of a loop with respect to what is outside of it: the
  * state has gone through trips that are over, and their values are gone.

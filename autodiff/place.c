@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bringing values to where gradients are computed.  A value of the base frame
  * enters a loop through constant Enters, and a branch through a Switch.

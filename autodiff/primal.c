@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Primals: the forward values, in the scope of their frame.  A value that
  * changes in its loop goes over a tape, but for what counts trips.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shapes and lengths of forward values where gradients are computed.  What is
  * known without running is a constant; else the shape goes over the tape in

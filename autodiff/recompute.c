@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients in the body of a loop with respect to what is outside of it, in
  * reverse: the trips that are over are made again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counters need no tape: what counts trips in the forward loop follows from the
  * counter of the gradient loop, which is the number of the trip.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * eddy_gradients: what is asked, and the rounds that answer it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One walk of reverse mode: the state of a round of eddy_gradients.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host of rules in the walk: forward values come as primals, and what a
  * rule sets is summed for the inputs.

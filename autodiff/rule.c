@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words that the rules share: constants, parts of shapes, and sums over what
  * was broadcast.  All of it goes through the rule API.

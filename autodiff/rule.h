@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words that the rules share: short names for eddy/gradients.h, and the shapes
  * and constants that most of them need.

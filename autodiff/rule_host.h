@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host stands behind eddy/gradients.h while the rule of a node runs.
  *

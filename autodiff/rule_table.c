@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which rule is that of a node: a program's own go before those of the table.
  */
 #include "autodiff/rule_table.h"

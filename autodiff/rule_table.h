@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which rule is that of a node: autodiff/grads.def, and what programs bring. */
 #ifndef EDDY_AUTODIFF_RULE_TABLE_H
 #define EDDY_AUTODIFF_RULE_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Out of branches: what is live on the sides of a predicate meets in a Merge,
  * and zeros come from the sides on which nothing is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values of a loop that changes over a tape: pushed in the forward loop, popped
  * in the gradient loop.

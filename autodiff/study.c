@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds all that is known before the first node is added: which nodes count,
  * their frames, branches and tapes, and the shapes of their outputs.  Requires

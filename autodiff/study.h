@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The study of the part of a graph that is differentiated, made before the
  * first node is added: frames, branches, tapes, shapes.

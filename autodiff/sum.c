@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of the contributions to a gradient. */
 #include "autodiff/sums.h"
 

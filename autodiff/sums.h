@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of what nodes contribute to the gradients of their inputs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Out of a branch at once: whether it was taken is a value of its own, live
  * wherever the branch's frame is, and zeros are let through where it was not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tangents of values, each added where the value is that it belongs to. */
 #include "autodiff/forward.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which stacks are tapes: the handle of each is followed to where it is used.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks that are used as a tape: one push and one pop, found from the handle.
  *

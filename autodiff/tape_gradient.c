@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of what writes and reads a tape: another tape. */
 #include "autodiff/reverse.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tangents by transposition: the rule of a node makes its gradient g(u), linear
  * in gradients u that stand for any.  What the rule adds, a linear part of the

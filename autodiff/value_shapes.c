@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shapes and constants of values.  Inference of what is emitted looks one node
  * back, whose shapes are known already; it requires that every node that the

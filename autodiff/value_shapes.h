@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shapes and constants of values as far as they are known without running: of
  * forward values by the study, and of nodes that are emitted, while these are

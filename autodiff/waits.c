@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ys may depend on what is not there yet: the next values of loops that are
  * open, and values that are deferred until one has ended.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ys may depend on values that are still to come: a construct is open. */
 #ifndef EDDY_AUTODIFF_WAITS_H
 #define EDDY_AUTODIFF_WAITS_H

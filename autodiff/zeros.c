@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Zeros of the shape and dtype of forward values, in the scopes of these. */
 #include "autodiff/primals.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator over malloc that knows how much it has given out. */
 #ifndef EDDY_BENCHMARKS_ACCOUNT_H
 #define EDDY_BENCHMARKS_ACCOUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops that write to a TensorArray, a TensorList or a stack, for growing
  * numbers of items: what an item costs must not depend on how many there are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many iterations of a loop really run at once: an asynchronous op that
  * takes 10 ms and depends on nothing but the loop's counter, with one worker.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long endless loops go on after a cancel: from eddy_run_cancel, on another
  * thread, until eddy_run_wait returns and everything is freed.

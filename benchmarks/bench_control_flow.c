@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops and branches, on one thread: the recorded graphs, and the same kinds of
  * loop at other depths, trip counts and numbers of variables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops and their gradients, on one thread: what the backward pass costs beside
  * the forward one, on gradient graphs that eddy makes and on those that

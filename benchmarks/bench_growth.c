@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the work on a graph before it runs grows with the graph: every family at
  * an eighth, a quarter, a half and the whole of a file of one MiB, and that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MatMul on float32 in a plan against the libraries below it, called by hand on
  * matrices of the same sizes, by turns, in one thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels of elementwise ops, each beside what it can't beat: large tensors
  * beside a copy of the same size, functions beside the C library's, and scalars

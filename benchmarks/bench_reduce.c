@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reductions of a million elements against a plain read of the same bytes: how
  * much of the memory's speed they keep.

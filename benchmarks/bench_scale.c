@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs that are large: a chain of a million nodes, a thousand loops one in
  * the other, and ten million iterations of one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A graph being built by a benchmark.  After the first failure nothing more is
  * added, so that only the end need be checked.

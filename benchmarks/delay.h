@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An asynchronous op, y = x a while later.  Its kernel suspends and returns;
  * one thread completes each node when its time has come, so that any number of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The families: what is long, what is wide, what is deep, of every construct.
  */

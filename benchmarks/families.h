@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Families of graphs: each is written with a size, in which the file is linear.
  * They have an input `x` and an output `y`, float32 scalars, or very many.

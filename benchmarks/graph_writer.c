@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The wire format by hand: fields, and messages whose length is filled in. */
 #include "benchmarks/graph_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes GraphDefs node by node, in any order: names may be used before their
  * node is there, as loops do.  A failure to allocate ends the process.

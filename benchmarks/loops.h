@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops built through the public API, node for node what TensorFlow's
  * while_loop and cond write in v1 mode: an Identity of each variable in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time, and what many measurements of it say together. */
 #ifndef EDDY_BENCHMARKS_MEASURE_H
 #define EDDY_BENCHMARKS_MEASURE_H

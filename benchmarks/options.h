@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line that all benchmarks have. */
 #ifndef EDDY_BENCHMARKS_OPTIONS_H
 #define EDDY_BENCHMARKS_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmarks/suite.h"
 
 #include "eddy/graphdef.h"

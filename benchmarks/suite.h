@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recorded graphs, as benchmarks.json lists them. */
 #ifndef EDDY_BENCHMARKS_SUITE_H
 #define EDDY_BENCHMARKS_SUITE_H

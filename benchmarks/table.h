@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a benchmark prints: a table to read, or, with --tsv, one line a cell for
  * a machine: name/column TAB value TAB unit.  Rows come out as they are made.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a context holds.  Made by runtime/exec/context.c. */
 #ifndef EDDY_CORE_CONTEXT_H
 #define EDDY_CORE_CONTEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a kernel sees: its inputs and outputs in an array of values, and the
  * services of the run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds a loop with a branch in it, and runs it: how many steps it takes from
  * n to 1,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Caffe2's recurrent network, in C: a step net is a graph of its own,
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recurrence written as CNTK writes it, as if the graph had a cycle:
  *

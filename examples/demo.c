@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Three programs made of the primitives, run and counted: the well-known
  * walk-through of while_loop, a loop in a loop, and a branch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Derivatives through a loop, of one order after the other: y is x, squared
  * three times,

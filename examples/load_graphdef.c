@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads a TensorFlow GraphDef, feeds one of its placeholders a vector of
  * numbers or a scalar, and prints what it fetches:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads a TensorFlow GraphDef whose control flow is functions (what
  * tf.function makes), turns it into one graph of Switch, Merge, Enter, Exit and

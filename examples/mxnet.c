@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MXNet's control flow, in C, in its two forms.  In Python it reads
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NNC's while loop, made of the nodes of a graph.  The graph computes one step
  * of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's Loop, in C: h_t = decay * h_(t-1) + x_t over x = [1, 2, 3, 4] with
  * decay = 0.5, carried from iteration to iteration and put out in each, as long

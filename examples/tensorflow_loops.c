@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorFlow's functions over the items of a tensor, in C.  In Python:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trains a recurrence in one loop.  Each step runs the recurrence
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps a vector in a variable of a session, and has runs improve it until it
  * no longer changes: the power iteration, which finds the largest eigenvalue of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unrolls a loop and shows that nothing changes but the number of iterations:
  *

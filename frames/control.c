@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ops of control flow.  Executors run them by their role; LoopCond has a
  * kernel beside, for where its input is not known to be a scalar.

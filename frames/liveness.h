@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When does a node of one iteration fire, and does it fire live or dead?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a plan must know to make one node, a _Chain, of several elementwise ops
  * (ops/math/chain.c computes it).

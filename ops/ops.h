@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The families of ops, each with its table of definitions and kernels. */
 #ifndef EDDY_OPS_OPS_H
 #define EDDY_OPS_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The C half of the Python module.  cffi lets go of Python's lock around every
  * call, so whatever here touches an object of Python's takes it first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the Python module needs in C beside the library: values that are handed
  * over without a copy, with Python's references and lock.  Read by cffi too, so

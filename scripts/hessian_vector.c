@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a graph with a Hessian-vector product through a TensorArray that grows
  * while it is written, for scripts/hessian_vector.py to run in TensorFlow.

@@ -53,6 +53,9 @@ sources()
 
 LIBRARY="core frames ops autodiff frontends interop runtime"
 
+echo "lint: licence lines"
+scripts/spdx.sh || fail "licence lines"
+
 echo "lint: layers"
 scripts/layers.sh || fail layers
 scripts/node_writes.sh || fail "writes of nodes"

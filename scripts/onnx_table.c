@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes docs/onnx_ops.md to standard output: every operator of ONNX that the
  * reader has, by its opsets.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes docs/ops.md to standard output: every op of the registry with its
  * signature, its dtypes, and the recorded cases that hold it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints a line for each way to rewrite a graph without running it: how long
  * the GraphDef is that comes of it and a hash of its bytes, or the error.  For

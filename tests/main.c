@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs every test file.  Check reads its own variables from the environment:
  * CK_RUN_CASE=<name> runs tests/test_<name>.c alone, CK_FORK=no keeps a test

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The test files, without a list by hand: for each tests/test_<name>.c the
  * Makefile writes a line X(<name>) into suites.inc, and the file defines

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk keeps the directories still to be entered on a stack, the next one
  * on top: so a deep tree is no deep recursion, and the order is that of a

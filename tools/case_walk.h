@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the recorded cases below a directory. */
 #ifndef EDDY_TOOLS_CASE_WALK_H
 #define EDDY_TOOLS_CASE_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole tensors to another dtype, every element checked. */
 #ifndef EDDY_TOOLS_CAST_H
 #define EDDY_TOOLS_CAST_H

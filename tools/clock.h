@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time that only goes forward. */
 #ifndef EDDY_TOOLS_CLOCK_H
 #define EDDY_TOOLS_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `eddy bench`: how long a graph takes, and what one execution counts. */
 #include "tools/commands.h"
 

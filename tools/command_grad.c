@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `eddy grad`: a graph with the nodes that compute its gradients. */
 #include "tools/commands.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `eddy inspect`: what is in a graph. */
 #include "tools/commands.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `eddy run`: a graph once, its fetches printed and perhaps written. */
 #include "tools/commands.h"
 

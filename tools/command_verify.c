@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `eddy verify`: recorded cases, run and compared. */
 #include "tools/commands.h"
 

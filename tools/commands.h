@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The subcommands, one a source file; tools/main.c lists them. */
 #ifndef EDDY_TOOLS_COMMANDS_H
 #define EDDY_TOOLS_COMMANDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a tensor is what a recorded case expects. */
 #ifndef EDDY_TOOLS_COMPARE_H
 #define EDDY_TOOLS_COMPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of an order, as `eddy grad` and `eddy verify` ask for them. */
 #ifndef EDDY_TOOLS_DIFFERENTIATE_H
 #define EDDY_TOOLS_DIFFERENTIATE_H

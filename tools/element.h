@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One element of a numeric tensor, apart from its dtype: read, stored with a
  * check of the range, and written as text.  What one function writes, another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names and values of the command line, for eddy__request. */
 #include "tools/cast.h"
 #include "tools/literal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, shapes and texts as lines for people and for other programs. */
 #ifndef EDDY_TOOLS_FORMAT_H
 #define EDDY_TOOLS_FORMAT_H

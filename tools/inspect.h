@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of what `eddy inspect` prints; each complains when it fails. */
 #ifndef EDDY_TOOLS_INSPECT_H
 #define EDDY_TOOLS_INSPECT_H

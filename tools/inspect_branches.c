@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The branches of a graph as lines, and what could be built inside of one. */
 #include "tools/inspect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The members: `nodes`, `ops` (how often each occurs), `unknown` (ops that this
  * build does not have), `inputs` and `outputs`, `loops`, `branches`,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `eddy inspect` knows of a graph, as one JSON object for programs. */
 #ifndef EDDY_TOOLS_INSPECT_JSON_H
 #define EDDY_TOOLS_INSPECT_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `eddy inspect --dump-after`: the graph as a pass of planning leaves it. */
 #include "tools/inspect_pass.h"
 

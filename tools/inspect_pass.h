@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The graph as a pass of planning leaves it, for `eddy inspect`. */
 #ifndef EDDY_TOOLS_INSPECT_PASS_H
 #define EDDY_TOOLS_INSPECT_PASS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON literals as values of tensors: a number, true, false, a string, or lists
  * of one length nested as deep as the tensor's rank.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The `eddy` command: finds the subcommand, and ends as it says. */
 #include "tools/commands.h"
 

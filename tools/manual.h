@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is known of the subcommands and their options, for man and for shells:
  * the same tables as --help.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the command speaks: messages to standard error, and the three exit
  * statuses.  Results go to standard output and never through here.

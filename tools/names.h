@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the names on the command line stand for. */
 #ifndef EDDY_TOOLS_NAMES_H
 #define EDDY_TOOLS_NAMES_H

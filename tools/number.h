@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of the command line, read strictly: nothing before, nothing after. */
 #ifndef EDDY_TOOLS_NUMBER_H
 #define EDDY_TOOLS_NUMBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line of the subcommands, parsed into one struct.  Every option
  * is a row of one table, which says which subcommands take it.

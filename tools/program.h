@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GRAPH of the command line on its way to a run: context, graph, request,
  * plan, run, and how long the steps took.

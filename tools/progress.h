@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A line on standard error that says how far long work is; nothing if that is
  * no terminal.

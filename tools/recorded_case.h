@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One recorded case while it is verified, and what its parts share. */
 #ifndef EDDY_TOOLS_RECORDED_CASE_H
 #define EDDY_TOOLS_RECORDED_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is asked of a graph: its feeds with their values, fetches and targets,
  * looked up by name; and from there to a plan and to a run.

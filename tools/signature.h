@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signatures of a SavedModel on the command line: feeds and fetches under the
  * signature's names become those of the graph.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/verify_case.h"
 
 #include "tools/case_walk.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One recorded case: docs of the format are in tests/conformance/README.md. */
 #ifndef EDDY_TOOLS_VERIFY_CASE_H
 #define EDDY_TOOLS_VERIFY_CASE_H

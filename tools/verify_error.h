@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a failure is the one that a recorded case expects. */
 #ifndef EDDY_TOOLS_VERIFY_ERROR_H
 #define EDDY_TOOLS_VERIFY_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gradients that a recorded case expects: made, run and compared. */
 #include "tools/recorded_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A case in the layout of ONNX's backend tests: model.onnx, and in each folder
  * test_data_set_N files input_M.pb and output_M.pb.  The model is loaded for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that hand their inputs on, and sums. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FusedBatchNorm and its gradient, which is differentiated again by formula.
  *

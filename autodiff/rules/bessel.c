@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bessel functions of orders 0 and 1.  At 0 the formulas of those that are odd
  * have a quotient of zeros, whose limit makes the derivative one half.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise ops of two inputs, which broadcast. */
 #include "autodiff/rule.h"
 #include "core/value/dtype.h"

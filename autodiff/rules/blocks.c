@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of space in the batch or the depth: each op is undone by another. */
 #include "autodiff/rule.h"
 

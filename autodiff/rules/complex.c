@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Complex numbers and their parts.  The gradient of a real function of z is
  * its derivative by the real part plus i times that by the imaginary one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions.  One is linear in each of its two inputs, and so are the ops
  * of its gradients: they are each other's gradients.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Eigenvalues, singular values, and QR.  As in TensorFlow the gradients of
  * vectors grow without bound as values come to be equal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Diagonals of matrices, and what is beside them. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Einsum.  The gradient of one input is an Einsum of the output's gradient with
  * the other input, but for three things: labels that only this input has were

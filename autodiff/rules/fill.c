@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that spread few values over a tensor. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fourier transforms.  The adjoint of a transform is its inverse times the
  * number of elements; from real numbers only the real part of it counts, and to

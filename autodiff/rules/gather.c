@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that read and write where indices say. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Incomplete gamma and beta functions.  By their last argument they have the
  * density under the integral; by a, Igamma alone has a derivative, an op that

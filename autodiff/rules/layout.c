@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that move elements and leave their values alone. */
 #include "autodiff/rule.h"
 

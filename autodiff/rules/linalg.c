@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inverses, determinants and systems of equations, of batches of matrices. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products, of matrices and of batches of them. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax, its cross entropies, and biases. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pooling.  Where the greatest are does not change with a small step, so
  * gradients are linear in what comes in and are each other's gradients.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fused cells of recurrent layers.  One step is differentiated by ops that
  * have gradients themselves, so to any order; a sequence by the op that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Images that are resized, and rows that are picked and summed: linear in what
  * they take, so an op and that of its gradient are each other's gradients.

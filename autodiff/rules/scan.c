@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running sums and products, and rows turned around. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reductions of rows that belong to one segment.  A row gets what its segment
  * has; where ids need not be sorted, a negative one drops its row.

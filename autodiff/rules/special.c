@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inverse and special functions of one input, and rectifiers. */
 #include "autodiff/rule.h"
 #include "core/value/dtype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that go apart and together again by number. */
 #include "autodiff/rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorArrays.  What is read from one has its gradient written to an array of
  * gradients, and what is written has it read from there; the flow, which goes

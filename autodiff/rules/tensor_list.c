@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorLists: the gradient of a list is a list of the gradients of its items.
  * Of a list itself only the length is asked for, so that it goes over no tape.

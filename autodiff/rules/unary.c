@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise ops of one input, and the kernels of their gradients. */
 #include "autodiff/rule.h"
 

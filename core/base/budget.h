@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one piece of work on a graph may take: bytes, nodes and time.
  *

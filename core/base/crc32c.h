@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C (Castagnoli), as checkpoints have it. */
 #ifndef EDDY_BASE_CRC32C_H
 #define EDDY_BASE_CRC32C_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bits that nobody can foresee, for seeds that the user leaves to us. */
 #ifndef EDDY_BASE_ENTROPY_H
 #define EDDY_BASE_ENTROPY_H

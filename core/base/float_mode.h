@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the processor treats denormal numbers on this thread, and how it rounds.
  *

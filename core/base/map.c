@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Open addressing with linear probing, at most three quarters full; entries are
  * never removed, so a probe ends at the first empty one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hash table from texts to numbers.  It does not own its keys: they must
  * outlive it and not change.

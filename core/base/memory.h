@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory: checked sizes, allocation through an eddy_allocator, growing arrays,
  * and arenas for what is freed all at once.

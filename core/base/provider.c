@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the libraries that eddy loads on first use.  The paths that are tried
  * are made from where this code was loaded from, so that an eddy in a folder of

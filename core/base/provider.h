@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Provider libraries: parts of eddy that bring large libraries with them and
  * that not every program needs.  Each is a shared library of eddy's own, loaded

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How eddy's own code raises and passes on a status. */
 #ifndef EDDY_BASE_STATUS_H
 #define EDDY_BASE_STATUS_H

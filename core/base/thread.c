@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What of threads and locks can fail, with its errors; the coarse clock. */
 #include "core/base/thread.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads, locks and time, over libuv: the one place outside of runtime/exec
  * that names it, so the rest of the tree does not know what a lock is made of.

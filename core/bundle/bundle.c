@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading bundles: the index as a whole, the data as it is asked for. */
 #include "core/bundle/bundle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensor bundles: the files of TensorFlow's checkpoints, "<prefix>.index" and
  * "<prefix>.data-00000-of-00001".

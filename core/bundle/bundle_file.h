@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of a bundle's files: numbers in them, reading, replacing. */
 #ifndef EDDY_CORE_BUNDLE_FILE_H
 #define EDDY_CORE_BUNDLE_FILE_H

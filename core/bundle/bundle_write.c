@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing bundles.  Blocks of the index start every name anew, which any reader
  * of such tables takes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attribute values: checking, copying, looking one up. */
 #ifndef EDDY_CORE_ATTR_H
 #define EDDY_CORE_ATTR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shorthands for adding the commonest nodes. */
 #include "core/base/status.h"
 #include "core/graph/graph.h"

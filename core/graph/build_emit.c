@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The emitter of programs and front ends (eddy/emit.h), over public calls. */
 #include "eddy/emit.h"
 

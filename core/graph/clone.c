@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of graphs.  A copy has the same context, so it shares the ops, the
  * default values of attributes, and the tensors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one copier of nodes: attributes, then the node, then its edges. */
 #include "core/graph/copy.h"
 

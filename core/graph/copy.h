@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of nodes, into their own graph or another: what every rewrite that
  * repeats a part of a graph makes.  First all nodes of the part are added, with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node before it is in its graph: what its op's definition makes of the
  * inputs and attributes that it was given.

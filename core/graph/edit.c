@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes to nodes that are there, each in one place. */
 #include "core/graph/edit.h"
 

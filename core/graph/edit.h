@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes to nodes that are there: with the copier (copy.h) all that a rewrite
  * does to a graph of its own.  Nothing else outside of core/graph writes what a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The emitter of rewrites, with a sticky error. */
 #include "core/graph/emit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes that a rewrite adds, one after the other, with one check at the end.
  * The first failure sticks: after it calls do nothing and give node

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library of a graph. */
 #include "core/base/status.h"
 #include "core/graph/attr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs as a whole: making, edges between nodes that are there, freeing. */
 #include "core/graph/graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a graph is laid out.  Everything that a node points to lives in the
  * graph's arena, so a graph is freed all at once.

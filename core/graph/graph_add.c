@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adding a node.  Everything that can fail is done before the graph changes:
  * memory that a failed call took from the arena is lost until the graph goes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of host callbacks of a graph (the public side is eddy/host.h). */
 #ifndef EDDY_CORE_HOST_H
 #define EDDY_CORE_HOST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Most nodes read only nodes before them and are done in one step.  From the
  * first that does not on, as in loops that have ended and graphs from files, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is known of the shapes of a graph's outputs while it is built: of every
  * value that a run can put there, whatever the iteration, if nothing is fed in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which names nodes may have. */
 #include "core/graph/name.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of nodes: which are legal, which come close; and names.h, which makes
  * them. */
 #ifndef EDDY_CORE_NAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names that are made up: one search for all that add nodes to graphs. */
 #include "core/graph/names.h"
 

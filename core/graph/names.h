@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names of nodes that a program or a rewrite makes up: the first of base,
  * base_1, base_2, ... that nothing has.

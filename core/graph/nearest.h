@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of many names comes closest to one that is unknown: what a message
  * offers as "did you mean".  Names further off than a third of the letters, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing with linear probing, at most half full. */
 #include "core/graph/pairs.h"
 

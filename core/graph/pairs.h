@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A set of pairs of numbers below UINT32_MAX, as the ends of edges are. */
 #ifndef EDDY_CORE_PAIRS_H
 #define EDDY_CORE_PAIRS_H

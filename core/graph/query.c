@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to a graph and its nodes; nothing here changes one but a number. */
 #include "core/base/status.h"
 #include "core/graph/attr.h"

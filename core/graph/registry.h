@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The op registry: parsed op definitions, by name.  One per context.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the words, numbers and marks of an op signature.  Space between them
  * does not matter.  What fails says at which offset.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The language of op signatures (described in eddy/op.h): texts to parsed
  * arguments and attribute definitions.

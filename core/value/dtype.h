@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of dtypes, and what the groups of op signatures hold. */
 #ifndef EDDY_CORE_DTYPE_H
 #define EDDY_CORE_DTYPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * IEEE 754 binary16 and bfloat16 in integer arithmetic, so that the result
  * depends on no rounding mode and no flushing of subnormals.

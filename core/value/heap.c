@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Free lists by size.  A block is a number of cache lines: 1 to 4, then four
  * sizes to each doubling, so that at most a fifth of a block is lost.  Blocks

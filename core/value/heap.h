@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory of a run: blocks from the context's allocator, kept in free lists
  * by size so that a steady loop allocates nothing, and the next execution of

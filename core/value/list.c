@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list is one block, so growing one moves it; only its sole owner does that.
  * How many items fit is what the block's size says, with the slack that the

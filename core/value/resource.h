@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resources: state that nodes share through a handle, which is a value that
  * holds a reference to it: TensorArrays, stacks, variables, generators.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic on shapes: sizes, joining, merging, printing. */
 #ifndef EDDY_CORE_SHAPE_H
 #define EDDY_CORE_SHAPE_H

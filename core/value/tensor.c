@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tensor is one block: the header, then from the next cache line on the
  * elements.  A view and a wrapper of host memory are a header alone.  The base

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a tensor is laid out, and what only the runtime may do with one.
  *

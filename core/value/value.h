@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A value in flight: what one edge carries in one iteration.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables: a value with a name, which many runs may read and change at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Puts an analysis together: edges, cycles, the frame tree, loop variables and
  * checks; and, for who asks for the whole, branches, trip counters and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The static frame tree of a selection of a graph, and what follows from it.
  * The public eddy_analysis is this, over all nodes.

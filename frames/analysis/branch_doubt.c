@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frames/analysis/branch_doubt.h"
 
 #include "core/base/status.h"

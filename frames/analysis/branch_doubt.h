@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes are not live exactly when their branch is taken. */
 #ifndef EDDY_FRAMES_BRANCH_DOUBT_H
 #define EDDY_FRAMES_BRANCH_DOUBT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes are visited in topological order, back edges left out.  A Switch of a
  * predicate that is new in its branch opens the branches of all its sides; a

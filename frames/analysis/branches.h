@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The branch in which each node runs, from the primitives alone.
  *

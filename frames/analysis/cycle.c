@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nodes are taken away one by one once all their sources are gone; what
  * is left then has a cycle.  To find the shortest one, a search starts at each

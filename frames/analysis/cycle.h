@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cycles that no NextIteration makes legal.  Cut at the edges from a
  * NextIteration to a Merge, a graph must be acyclic, and each node must be

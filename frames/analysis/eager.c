@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the last node to the first: a node is wanted where its consumers are,
  * and could be moved into the innermost branch around them all.  A Switch hands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes run though nobody may need what they compute. */
 #ifndef EDDY_FRAMES_EAGER_H
 #define EDDY_FRAMES_EAGER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a value inside a loop forward to the variable that carries it on, or
  * back to one that it is computed from: whose Exit has its last value.

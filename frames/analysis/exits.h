@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which Exit has the last value of something that lives inside a loop. */
 #ifndef EDDY_FRAMES_EXITS_H
 #define EDDY_FRAMES_EXITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* May what is fed be fed?  Only what lives in the root frame has one value. */
 #include "core/base/status.h"
 #include "core/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The edges of a selection in both directions, in flat arrays: what every walk
  * over control flow goes by.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk is breadth-first, as TensorFlow's.  A node gets its frame from the
  * first edge that reaches it; every other edge must agree.  Back edges come

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The static frames of a selection: which there are, how they nest, and which
  * nodes run in them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nodes are visited in topological order, back edges left out, and then
  * those again whose inputs have changed, until nothing changes.

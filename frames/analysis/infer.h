@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shape inference over a selection of a graph: a worklist to a fixpoint.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The variables and invariants of each frame, found from its Enters along the
  * edges.

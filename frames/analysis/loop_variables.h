@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes carry the variables of each loop. */
 #ifndef EDDY_FRAMES_LOOP_VARIABLES_H
 #define EDDY_FRAMES_LOOP_VARIABLES_H

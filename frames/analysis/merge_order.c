@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frames/analysis/merge_order.h"
 
 #include "core/base/map.h"

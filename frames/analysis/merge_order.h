@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Merges whose inputs may be live together, and which of them comes first.
  *

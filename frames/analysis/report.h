@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the checks of control flow name nodes and frames in what they report. */
 #ifndef EDDY_FRAMES_REPORT_H
 #define EDDY_FRAMES_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which part of a graph is meant: the nodes that survive pruning, and the
  * outputs that are fed, whose edges therefore do not come from their nodes.

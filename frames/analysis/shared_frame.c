@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two loops with one frame_name.  TensorFlow makes one frame of them; the trips
  * of the two then count together, which no program means.

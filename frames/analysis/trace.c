@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ways back through nodes that hand a value on. */
 #include "frames/analysis/trace.h"
 

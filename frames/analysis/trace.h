@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tracing a value back to the node that made it, past nodes that only hand it
  * on.  Each caller says by which kinds of nodes the value stays, for its

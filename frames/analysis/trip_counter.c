@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A loop counts its trips if it goes on only while a variable, to which every
  * trip adds a constant, is below, above or unequal to something that does not

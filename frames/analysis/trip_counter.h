@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which loops count their trips, and what else counts in them. */
 #ifndef EDDY_FRAMES_TRIP_COUNTER_H
 #define EDDY_FRAMES_TRIP_COUNTER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frames/analysis/trips.h"
 
 bool eddy__integer_range(eddy_dtype dtype, eddy__range *out)

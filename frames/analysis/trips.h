@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How often a loop turns that counts in integers. */
 #ifndef EDDY_FRAMES_TRIPS_H
 #define EDDY_FRAMES_TRIPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node is steady if, whenever all Enters of its frame are live, it fires live
  * in every iteration of the frame that there is, from the first on.  Constant

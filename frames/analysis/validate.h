@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks of whole frames, once the frame tree stands: loops that can't end,
  * Exits that fire in every iteration, two loops in one frame, and findings that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every construct is built on: levels, scopes, names, taking back, and
  * what stands before the public calls that change a graph.

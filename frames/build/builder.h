@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of building constructs of control flow in a graph (the public side
  * is eddy/control_flow.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a node comes to belong to a loop or a branch: what it reads from outside
  * is brought in, level by level, and what nothing holds back gets the pivot of

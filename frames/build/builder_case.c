@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cases.  One by predicates is conditionals in each other, as TensorFlow's case
  * is: each but the last branch is the branch taken of one, and what remains is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Conditionals, laid out as TensorFlow's cond lays them out: a Switch of the
  * predicate by itself, whose outputs are the pivots of the branches, an

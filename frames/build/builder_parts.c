@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The constructs with functions that build their parts: begun, built and ended,
  * or taken back whole.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes that a builder adds as they stand: their names in the scopes of
  * constructs, and the levels in which they live.

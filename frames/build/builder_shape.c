@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is certain of a shape while a graph is being built: the shape functions
  * of the nodes that it comes from, without the walk over the whole graph that a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops, laid out as TensorFlow's while_loop lays them out: Enter and Merge of
  * every variable; the condition, out of the Merges; LoopCond, and by it a

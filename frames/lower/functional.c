@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frames/lower/functional.h"
 
 #include "core/context.h"

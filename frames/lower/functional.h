@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ops that take functions: calls, If, Case and While.  They have no
  * kernels; frames/lower/lower.h makes primitives of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lowering: calls, If, Case and While become primitives, in a graph of their
  * own.  What a function holds is copied to where it is called, so that there is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * If and Case: what the branches take goes through Switches, what they give
  * through Merges.  Output k of every Switch is for branch k; the branches of an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What all passes ask of a call: its attributes, what waits for its control
  * inputs, an instance for a part of it, and how it fails.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The third pass of lowering: what every node reads and waits for, and the
  * guards of those that read nothing of their instance.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many nodes lowering is going to add, before it adds them: functions that
  * call functions several times each grow with the power of their depth, so

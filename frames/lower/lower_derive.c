@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gradient of a function, for SymbolicGradient: a routine whose arguments
  * are those of the function and then the gradients of its results, and whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The second pass of lowering: from the inside out, what a call has to do
  * beside giving values, and the node that stands for its end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first pass of lowering: from the root inwards, instances of routines and
  * the calls in them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For: a loop over numbers, which the body gets before the values that it
  * carries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What While and For share: the five primitives of a variable, the LoopCond,
  * and the constants that a loop starts from.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The primitives of a loop, for what lowers to one (While and For): each call
  * makes one of them, named after the loop, with its inputs open.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making the nodes of a lowered graph: names, limits, copies of bodies. */
 #include "core/base/status.h"
 #include "core/graph/names.h"

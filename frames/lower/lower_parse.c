@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a node that takes functions says: which functions, of which dtypes, and
  * whether they fit.

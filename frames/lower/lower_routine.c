@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes of a body are needed, and what they are to lowering. */
 #include "core/base/status.h"
 #include "core/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * While: its inputs become loop variables, and those that the body gives back
  * as they came, loop invariants.

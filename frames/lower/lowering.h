@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of a lowering, shared by its passes (frames/lower*.c).
  *

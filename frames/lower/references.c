@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frames/lower/references.h"
 
 #include "core/base/memory.h"

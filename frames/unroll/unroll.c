@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unrolling, turn by turn: inner loops before those around them, and all that
  * are not in each other by one analysis of the graph, so that the time is about

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All trips of a loop one after the other.  What the loop's Enters take in is
  * what the first trip reads, and its Exits give out what the last one leaves;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of a loop's body.  First all nodes are added, with open inputs, since
  * inner loops have edges that go back; then they are connected.

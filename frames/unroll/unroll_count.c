@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is a loop counted as unrolling wants it: see eddy_trip_counter. */
 #include "frames/unroll/unrolling.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How unrolling fails: a leaf that all of its files call. */
 #include "core/base/status.h"
 #include "frames/unroll/unrolling.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trips of a loop that something besides a counter ends, each but the first
  * guarded by the loop's predicate:

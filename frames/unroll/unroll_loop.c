@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several trips in one iteration: a loop in front of the one that is there,
  *

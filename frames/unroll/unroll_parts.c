@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a trip of a loop wants: everything that its next values come from, and
  * what has effects; and what carries the values and is not copied.

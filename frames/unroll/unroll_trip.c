@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trips after each other: what the next value of each variable is, and what a
  * trip reads of invariants.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Caffe2's recurrent networks: the loop, and what comes out of it. */
 #include "eddy/caffe2.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Caffe2's recurrent network as a loop with taps: an input is a sequence whose
  * taps are the rows that links read ahead, a state is an output whose taps are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the specification of a recurrent network says, checked and looked up. */
 #include "frontends/caffe2/caffe2.h"
 

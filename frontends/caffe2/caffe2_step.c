@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The step of a recurrent network: a copy of the step net, and its links. */
 #include "core/base/status.h"
 #include "core/graph/graph.h"

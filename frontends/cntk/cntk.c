@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Building a network of sequences: its loops one after the other, each a loop
  * with taps (frontends/theano/taps.h) in which a past or future value is an

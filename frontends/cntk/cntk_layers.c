@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CNTK's layers: Recurrence and Fold, as networks, and UnfoldFrom, as a loop.
  */
 #include "eddy/cntk.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sequences of a network that is built: those that it is given, which must
  * be of one length, and those that are others shifted.

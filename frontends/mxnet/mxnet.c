@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MXNet's foreach, while_loop and cond in graphs. */
 #include "eddy/mxnet.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontends/mxnet/mxnet_loop.h"
 
 #include "core/base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MXNet's loops in graphs: what foreach and while_loop share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NNC's parameterised while loop and case_of, in graphs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontends/nnc/nnc_copy.h"
 
 #include "core/base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copying the nodes of a graph into another one, in which some of them are a
  * loop: what eddy_nnc_split does with each node.

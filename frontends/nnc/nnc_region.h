@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nodes of a graph that eddy_nnc_split makes a loop of: which they are, and
  * whether their edges are such as the rules of eddy/nnc.h want them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes a loop of nodes that a graph has, in a new graph, in this order: what
  * does not depend on the loop; the loop, whose parts are copies of the nodes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ONNX's loops and branches have in common. */
 #ifndef EDDY_FRONTENDS_ONNX_H
 #define EDDY_FRONTENDS_ONNX_H

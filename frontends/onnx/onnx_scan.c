@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's Scan (opset 9 and later): a loop over an int32 counter, whose
  * variables beside it are the states and the flows of the arrays that take the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A front end's call, which leaves the graph as it was if it fails: constructs
  * that it has begun are closed, and every node that was added since is taken

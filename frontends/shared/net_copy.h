@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of what a graph computes into the construct that is being built in
  * another: a net that stands for a function, whose Placeholders are its

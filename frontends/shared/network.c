@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describing a network of sequences: cells, one after the other. */
 #include "frontends/shared/network.h"
 

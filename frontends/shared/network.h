@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A network of sequences (eddy/cntk.h) as it is described, and the plan of its
  * loops.

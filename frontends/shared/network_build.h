@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of building a network of sequences, shared by frontends/cntk/cntk.c
  * and frontends/cntk/cntk_sequences.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which loops a network takes.  What depends on itself is a strongly connected
  * component of the cells, found by Tarjan's algorithm along the references;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontends/shared/rows.h"
 
 #include "core/value/shape.h"

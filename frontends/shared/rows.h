@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The slices of tensors along their first dimension, at once: taken, and
  * collected one by one and put together.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lengths, ranges and sequences: what front ends write time with. */
 #include "frontends/shared/writer.h"
 

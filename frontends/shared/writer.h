@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What front ends write graphs with beside eddy/emit.h: lengths, ranges, and
  * sequences, whose items are the slices of a tensor along its first dimension.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * map_fn, foldl, foldr and scan: one loop, whose variables are the counter,
  * what is accumulated, and the flows of the arrays that take the results.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops with taps: their outputs before and after, and which steps have
  * gradients.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A loop over time whose step reads items of sequences and earlier values of
  * its own outputs by taps: what tap -2 gives step t is the item, or the value,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How building a scan fails: with the node of a value. */
 #include "frontends/theano/taps.h"
 

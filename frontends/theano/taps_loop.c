@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop itself: a stretch of the steps of a loop with taps. */
 #include "core/base/status.h"
 #include "core/value/shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sequences of a loop with taps, and how many steps there are. */
 #include "frontends/theano/taps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Theano's scan and what is made of it: checks, then a loop with taps. */
 #include "eddy/theano.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the primitives of a graph say about its control flow: frames, loops with
  * their variables, invariants and predicates, and the branch that each node

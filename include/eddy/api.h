@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Visibility, linkage and checking marks that every public header uses. */
 #ifndef EDDY_API_H
 #define EDDY_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Caffe2's recurrent network: a step net, which is a graph of its own, run once
  * for each step of its input sequences.

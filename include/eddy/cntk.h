@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recurrences as CNTK writes them: networks of sequences that refer to their
  * own past and future values, as if the graph had cycles, and become loops.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A context: the allocator, the logger, the workers and the op registry that
  * everything made with it shares.  A process may have several; they know

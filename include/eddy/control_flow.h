@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Control flow as one writes it, made of the primitives that run it: Switch,
  * Merge, Enter, Exit, NextIteration and LoopCond.

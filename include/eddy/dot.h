@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs as Graphviz DOT: frames as nested clusters, branches as colours. */
 #ifndef EDDY_DOT_H
 #define EDDY_DOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Building a graph without a check after every line.  An emitter adds nodes to
  * a graph and keeps the first failure: after it every call does nothing and

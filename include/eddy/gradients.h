@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients: a rewrite of the graph.  It adds nodes, made of the primitives,
  * stacks and ordinary ops, so the result can be run, saved, and differentiated

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graphs: nodes and the edges between them, mutable while they are built.
  *

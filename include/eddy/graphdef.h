@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorFlow GraphDefs, in their binary form, to graphs and back.
  *

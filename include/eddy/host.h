@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Host callbacks: nodes whose value a C function of the host computes in every
  * execution, from the tensors that the node reads.  What TensorFlow calls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops run at once: tensors in, tensors out, without a graph or a plan of one's
  * own.

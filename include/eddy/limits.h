@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits on the work that is done on a graph before it runs: loading, lowering,
  * unrolling, differentiating and planning.  Runs have limits of their own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lowering: calls of functions, and If, Case and While over functions, become
  * the primitives that run them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops and branches as MXNet's control flow operators have them: foreach,
  * while_loop and cond, as nodes of a graph, and run at once on tensors, with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops and branches as NNC has them: a parameterised while loop, whose
  * condition is looked at anywhere in its body and may be a function of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NumPy's .npy files, format 1.0 to 3.0, to tensors and back.  Little endian;
  * C order is written, C and Fortran order are read.  Strings are read from 'S',

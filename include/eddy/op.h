@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Op definitions: register an op with its kernel in a context.
  *

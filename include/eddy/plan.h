@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans: the immutable result of compiling a graph for given feeds, fetches and
  * targets.  A plan does not refer to its graph, which may be changed or
@@ -26,7 +27,7 @@ typedef enum eddy_optimize {
 
 /* Who runs the frames of a plan; results, errors and counts are the same. */
 typedef enum eddy_plan_executor {
-    EDDY_EXECUTOR_AUTO,    /* the dynamic one so far */
+    EDDY_EXECUTOR_AUTO,    /* linear unless workers may share its kernels */
     EDDY_EXECUTOR_DYNAMIC, /* a node when its inputs have come */
     EDDY_EXECUTOR_LINEAR   /* code in a row for every frame that allows it */
 } eddy_plan_executor;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorFlow's SavedModels: a folder with a graph, the values of its variables,
  * and signatures, which say what to feed and fetch under names for people.

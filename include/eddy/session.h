@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sessions: what outlives runs.  Resources that a run creates by name are kept
  * by the session it runs in; a run without a session drops them at its end.

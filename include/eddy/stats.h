@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run counted. */
 #ifndef EDDY_STATS_H
 #define EDDY_STATS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Result codes and the error record that every fallible call can fill.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensors: a reference-counted buffer, a dtype and a shape of rank 0 to 8.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What TensorFlow has for going over the items of tensors, its slices along the
  * first dimension: map_fn, foldl, foldr and scan.  (Its while_loop, cond, case

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Theano's scan: a step function over sequences and over earlier values of its
  * own outputs, by taps.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unrolling: several trips of a loop in one iteration, or all trips one after
  * the other without a loop.

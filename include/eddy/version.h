@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The version of eddy, and what the copy that runs was put together from.  The
  * numbers here are the one source of the version: the Makefile, the packages

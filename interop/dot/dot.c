@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A frame is drawn as a cluster with its Enters and Exits in it, though an
  * Enter runs in the parent: they are the doors of the frame.  Frames come in

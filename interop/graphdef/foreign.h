@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that people take for a GraphDef: what they are and what to do with
  * them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions with parameters: dtypes, numbers of tensors, anything that an
  * attribute of a node inside may stand for.  They are kept as bytes; here, each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values for the parameters of functions that are kept as bytes. */
 #ifndef EDDY_INTEROP_FUNCTION_BIND_H
 #define EDDY_INTEROP_FUNCTION_BIND_H

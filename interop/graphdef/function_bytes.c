@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is made of that which a graph keeps as bytes of a GraphDef: functions
  * that are called with values for their parameters.

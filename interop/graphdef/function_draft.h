@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A function of a GraphDef while it is read. */
 #ifndef EDDY_INTEROP_FUNCTION_DRAFT_H
 #define EDDY_INTEROP_FUNCTION_DRAFT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the nodes of a FunctionDef name what they read: by the name of an output,
  * which the signature of the node's op has.  The outputs of an opaque node have

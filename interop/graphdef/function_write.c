@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of a graph's library to FunctionDefs. */
 #include "core/base/status.h"
 #include "interop/graphdef/loader.h"

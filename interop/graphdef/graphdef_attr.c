@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AttrValue, in and out. */
 #include "core/base/status.h"
 #include "interop/graphdef/loader.h"

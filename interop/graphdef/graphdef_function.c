@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FunctionDefs to functions of a graph's library; the arguments become `_Arg`
  * nodes.

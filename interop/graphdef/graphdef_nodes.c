@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes of a GraphDef or a FunctionDef: first added, then connected. */
 #include "core/base/status.h"
 #include "core/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GraphDefs to graphs. */
 #include "core/base/status.h"
 #include "core/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graphs to GraphDefs.  The nodes are packed one at a time into a buffer that
  * grows; attributes with their default value are written too.

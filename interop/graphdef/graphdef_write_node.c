@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes to NodeDefs, of graphs and of functions. */
 #include "core/base/status.h"
 #include "core/context.h"

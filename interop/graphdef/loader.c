@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What all parts of the GraphDef reader ask: how it fails, what it may take,
  * and small pieces of text.

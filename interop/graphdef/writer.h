@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the GraphDef writer share. */
 #ifndef EDDY_INTEROP_WRITER_H
 #define EDDY_INTEROP_WRITER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "interop/npy/npy_header.h"
 
 #include "core/base/memory.h"

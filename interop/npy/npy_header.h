@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The header of a .npy file: a Python dict, read by its letter. */
 #ifndef EDDY_INTEROP_NPY_HEADER_H
 #define EDDY_INTEROP_NPY_HEADER_H

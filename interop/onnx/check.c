@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What can be refused before a graph is made: graphs nested too deeply,
  * functions that call themselves, and operators that eddy has not, all of them

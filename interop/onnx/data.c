@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of ONNX's test data, and how the tensors in a model's sequences and
  * optional values are fed and fetched.

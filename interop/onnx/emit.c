@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nodes of a model, one after the other, into a graph: by the row of their
  * operator, or by the nodes of the local function that they call.

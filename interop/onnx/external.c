@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data of tensors in files of their own: the one place where reading a model
  * opens another file.

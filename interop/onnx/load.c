@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX models to graphs: the public calls, and the model's own graph. */
 #include "core/base/status.h"
 #include "core/context.h"

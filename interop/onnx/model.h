@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a loaded model is. */
 #ifndef EDDY_INTEROP_ONNX_MODEL_H
 #define EDDY_INTEROP_ONNX_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of an ONNX node by whoever reads it: its name, how it fails. */
 #include "core/base/status.h"
 #include "core/graph/graph.h"

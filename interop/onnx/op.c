@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What handlers of operators call: inputs, attributes, outputs, and nodes of
  * the graph.  See op.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How one ONNX operator becomes nodes of a graph.
  *

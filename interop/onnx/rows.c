@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of operators: the rows of all families. */
 #include "interop/onnx/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names and what they stand for, a scope a graph; see loader.h. */
 #include "core/base/status.h"
 #include "interop/onnx/loader.h"

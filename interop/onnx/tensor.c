@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorProto.  The data of a tensor are raw bytes (little-endian), or values
  * in a field that depends on the dtype, or in a file beside the model; exactly

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TypeProto: what a value is declared to be. */
 #include "core/base/status.h"
 #include "core/value/shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a SavedModel holds once it is read. */
 #ifndef EDDY_INTEROP_SAVEDMODEL_MODEL_H
 #define EDDY_INTEROP_SAVEDMODEL_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables of a SavedModel: TensorFlow has put nodes into the graph that read
  * the files and assign, and says which one is to be run and what tells it where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SavedModels: the folder, the graph of it that has the wanted tag, and its
  * signatures.  The message is walked before it is unpacked, and the graph in it

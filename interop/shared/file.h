@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole files, in and out of memory. */
 #ifndef EDDY_INTEROP_FILE_H
 #define EDDY_INTEROP_FILE_H

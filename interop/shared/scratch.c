@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "interop/shared/scratch.h"
 
 #include "core/base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory for one message at a time: protobuf-c unpacks into it, what is made of
  * the message stands beside it, and all of it is dropped before the next one.

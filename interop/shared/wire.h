@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The wire format of protocol buffers, checked before anything is unpacked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that pass values on: sources, identities, checks that let a value
  * through unchanged, and the two constant fillers ZerosLike and OnesLike.

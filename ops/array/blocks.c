@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks of a tensor's space that go to its batch, and back: SpaceToBatchND,
  * SpaceToBatch and their inverses.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copying a box of elements between two layouts: the one loop behind slices,
  * concatenation, transposition, tiling, reversal and padding.

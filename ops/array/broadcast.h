@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which elements of broadcast inputs meet in which element of the output.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What broadcasting two shapes gives, for shapes that are values:
  * BroadcastArgs, and BroadcastGradientArgs, which says over which axes the

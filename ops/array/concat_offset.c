@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ConcatOffset: where each part begins in a concatenation, for its gradient. */
 #include "ops/math/elements.h"
 #include "ops/ops.h"

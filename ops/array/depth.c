@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks of an image that go to its depth, and back: SpaceToDepth and
  * DepthToSpace.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops on the diagonals of matrices: the families of MatrixDiagPart, MatrixDiag
  * and MatrixSetDiag, and MatrixBandPart.  The first version of each knows only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that make a tensor from a few numbers: Fill, FakeParam, Range, LinSpace,
  * OneHot.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where: the positions of the elements that are not zero. */
 #include "ops/math/elements.h"
 #include "ops/math/half.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that take slices along one axis by index: Gather and GatherV2. */
 #include "ops/math/elements.h"
 #include "ops/ops.h"

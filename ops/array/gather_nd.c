@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GatherNd and ScatterNd: slices by indices that are vectors. */
 #include "ops/array/nd_index.h"
 #include "ops/math/accumulate.h"

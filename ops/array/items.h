@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Items: values that an array, a list or a stack holds, and their way from and
  * into tensors of which each is a slice.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that join tensors along an axis, and those that cut one up: Concat,
  * ConcatV2, Pack, Unpack, Split, SplitV.

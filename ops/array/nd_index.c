@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/array/nd_index.h"
 
 #include "ops/math/elements.h"

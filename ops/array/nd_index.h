@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Indices that are vectors, as GatherNd, ScatterNd and the TensorScatter family
  * have them: the last dimension of the indices is as long as the part of a

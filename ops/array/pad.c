@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pad, PadV2, MirrorPad and MirrorPadGrad. */
 #include "ops/array/box.h"
 #include "ops/math/accumulate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ParallelConcat: rows put together whose places the shape of the whole tells,
  * so that each may be written as soon as it is there.  TensorFlow makes it a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that put elements in another order or repeat them: Transpose,
  * ConjugateTranspose, ReverseV2, Roll, Tile, BroadcastTo, InvertPermutation.

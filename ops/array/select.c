@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Select and SelectV2: of two tensors, element by element, one or the other. */
 #include "ops/array/broadcast.h"
 #include "ops/math/elements.h"

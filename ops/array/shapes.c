@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that tell a tensor's shape, and those that give it another one without
  * touching its elements.

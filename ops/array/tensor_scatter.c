@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The TensorScatter family: a copy of a tensor, some slices of which are
  * replaced by updates or joined with them, one after the other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TopKV2: the k greatest elements of each row and where they are, greatest
  * first, of equal ones the one with the lower index first.  A NaN counts as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unique: the different elements of a vector, in the order in which they first
  * come, and for each element the number of the one that it equals;

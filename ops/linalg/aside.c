@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/linalg/aside.h"
 
 #include "core/base/float_mode.h"

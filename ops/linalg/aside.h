@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls of a library that nobody can interrupt, on a thread of their own, so
  * that a kernel need not wait for their end when its run is to stop.

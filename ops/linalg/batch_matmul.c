@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BatchMatMul, BatchMatMulV2, BatchMatMulV3: products of the matrices in the
  * last two dimensions.  All dimensions before them count the matrices of a

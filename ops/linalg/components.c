@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names the libraries and the processor that kernels compute with. */
 #include "eddy/version.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of products of tensors over labelled dimensions, by way of products of
  * matrices.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decompositions of matrices: Qr, SelfAdjointEigV2, Svd. */
 #include "ops/linalg/lapack.h"
 #include "ops/linalg/linalg.h"

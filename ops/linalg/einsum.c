@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Einsum: sums of products after an equation such as "bij,bjk->bik".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fourier transforms of the last one, two or three dimensions: of complex
  * numbers, and of real ones, whose transform is kept by half since the rest of

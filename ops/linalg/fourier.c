@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/linalg/fourier.h"
 
 #define TAU 6.28318530717958647692

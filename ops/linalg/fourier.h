@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The discrete Fourier transform of one line of complex numbers, in double: of
  * lengths with small factors by stages that sort as they go (Stockham), of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices by BLAS, the one place that knows it. */
 #ifndef EDDY_OPS_GEMM_H
 #define EDDY_OPS_GEMM_H

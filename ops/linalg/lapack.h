@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LAPACK as OpenBLAS has it, the one place that knows it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the ops of linear algebra share: batches of matrices in the last two
  * dimensions of a tensor, and moving one between the tensor and LAPACK, which

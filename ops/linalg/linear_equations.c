@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that solve linear equations by elimination: MatrixInverse, MatrixSolve,
  * MatrixDeterminant, LogMatrixDeterminant.

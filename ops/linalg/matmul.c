@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul, and a product that is added to a sum. */
 #include "ops/linalg/product.h"
 #include "ops/math/elements.h"

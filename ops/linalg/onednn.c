@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dnnl_sgemm keeps no state of ours: it has no primitive to make and nothing to
  * cache.  Its kernels are made once, at the first call, by the library itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices by oneDNN, where it is there and is faster. */
 #ifndef EDDY_OPS_ONEDNN_H
 #define EDDY_OPS_ONEDNN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The whole of libeddy-onednn.so, which alone is linked with oneDNN and OpenMP:
  * they take three milliseconds to load, and bring OpenCL's loader and the C++

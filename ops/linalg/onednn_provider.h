@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What libeddy-onednn.so gives to eddy: oneDNN and OpenMP behind one table of
  * functions.  Library and provider are built together; `version` says so.

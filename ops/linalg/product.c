@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/linalg/product.h"
 
 #include "ops/linalg/onednn.h"

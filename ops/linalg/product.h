@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of matrices of every dtype that has them: by BLAS or oneDNN where
  * they have the dtype, else by plain loops that sum along k in order.  Which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Items put into a list and taken out of it anywhere, as ONNX's sequences have
  * it.  The items behind move, which costs as much as there are; a list that

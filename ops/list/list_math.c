@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Items may be lists in turn, or tensors of lists, to any depth, so pairs of
  * lists that are still to be worked on wait in an array.  Optional values are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AddN and ZerosLike of lists and optional values, item by item. */
 #ifndef EDDY_OPS_LIST_MATH_H
 #define EDDY_OPS_LIST_MATH_H

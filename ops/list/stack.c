@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * StackV2: a stack of values behind a handle, such as gradients of loops keep
  * what the forward loop computed.  Stack, its older form, has a reference in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorArrayV3: making, writing and reading items one by one, gradients. */
 #include "ops/list/tensor_array.h"
 

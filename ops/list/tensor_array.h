@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorArrays: items that the nodes of a run write and read by index, behind a
  * handle.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The TensorArray ops on many items at a time: GatherV3 and ConcatV3 make a
  * tensor of them, ScatterV3 and SplitV3 make them of a tensor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the TensorList ops share: their list and their shape argument. */
 #ifndef EDDY_OPS_TENSOR_LIST_H
 #define EDDY_OPS_TENSOR_LIST_H

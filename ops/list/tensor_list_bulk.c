@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorLists and tensors: a tensor taken apart into a list's items, and items
  * put together into a tensor.

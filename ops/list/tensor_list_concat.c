@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorListConcat and TensorListConcatV2: the items of a list, which may
  * differ in their first dimension, along it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adding runs of elements, for ops that sum what lands in one place. */
 #ifndef EDDY_OPS_ACCUMULATE_H
 #define EDDY_OPS_ACCUMULATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AddN: the sum of any number of tensors of one shape.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of values outside of the AddN op. */
 #ifndef EDDY_OPS_ADDN_H
 #define EDDY_OPS_ADDN_H

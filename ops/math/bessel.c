@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Modified Bessel functions of orders 0 and 1.  Series whose terms are all of
  * one sign up to an argument where the asymptotic one is as good; of the second

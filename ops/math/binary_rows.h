@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What expressions in the rows of binary.def use, for whoever makes code of
  * them: binary.c, and the linear executor, which has to give the same bits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bitcast: the same bytes as numbers of another dtype. */
 #include "ops/math/elements.h"
 #include "ops/ops.h"

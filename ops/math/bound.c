@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LowerBound and UpperBound: where in each sorted row values belong, before or
  * behind the elements that equal them.  A NaN is less than nothing: it is

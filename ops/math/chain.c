@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * _Chain: several elementwise ops as one node, which the plan makes of nodes
  * that nothing else reads (runtime/plan/chain.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ClipByValue: elements brought between two bounds. */
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"

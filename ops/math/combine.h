@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements put together two by two, for ops that update what is there. */
 #ifndef EDDY_OPS_COMBINE_H
 #define EDDY_OPS_COMBINE_H

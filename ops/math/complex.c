@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Complex numbers from their parts and back: every op of TensorFlow's. */
 #include "ops/math/transcendental.h"
 #include "ops/ops.h"

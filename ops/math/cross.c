@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cross: products of vectors of three elements. */
 #include "ops/math/elements.h"
 #include "ops/math/numeric.h"

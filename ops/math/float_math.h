@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of float32, computed in double by short formulas without branches:
  * inline, so that scalars cost little and compilers make vectors of the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * float16 and bfloat16 to and from float32 without branches, so that loops can
  * be vectorised; what would be a choice is made with masks, since compilers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops of the incomplete gamma and beta functions. */
 #include "ops/math/elements.h"
 #include "ops/math/incomplete.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Incomplete gamma and beta functions: a power series where it is short, else a
  * continued fraction (DLMF 8.11.4, 8.9.2, 8.17.22), with the derivative of

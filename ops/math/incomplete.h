@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Incomplete gamma and beta functions, in double, as special_math.h has others.
  */

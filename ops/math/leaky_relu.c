@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LeakyRelu and its gradient: negative features are scaled by `alpha`. */
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"

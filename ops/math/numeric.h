@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The numeric dtypes as C types: what the tables of elementwise kernels are
  * instantiated with.  A dtype D is one of F16 BF16 F32 F64 I8 I16 I32 I64 U8

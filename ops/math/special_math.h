@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions that are computed an element at a time, in double.  NaN where they
  * have no value, and the values that TensorFlow gives at poles.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementwise ops as loops over runs of elements, for the kernel that computes
  * a chain of them a strip at a time (ops/math/chain.c).  The loops are those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementwise kernels of transcendental functions: formulas of float_math.h,
  * which are expressions like any other, or functions of vector_math.h, to which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/math/special_math.h"
 #include "ops/math/strip.h"
 #include "ops/math/transcendental.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions for the baseline processor: SSE2, and elsewhere than on x86-64
  * SLEEF's portable forms; and the choice among them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transcendental functions of float64 by way of SLEEF.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled with the flag that lets the compiler use such vectors. */
 #include "ops/math/vector_math_wide.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops for wide vectors, each in a file that is compiled for them. */
 #ifndef EDDY_OPS_VECTOR_MATH_WIDE_H
 #define EDDY_OPS_VECTOR_MATH_WIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Zeta and Polygamma.  The sum over (q + n)^-s has its first terms added up and
  * the rest by the Euler-Maclaurin formula (Abramowitz and Stegun 23.2; DLMF

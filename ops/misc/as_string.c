@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AsString: numbers as texts, as printf writes them.  TensorFlow hands `fill`
  * and `width` to printf too; here the sign and the padding are put around what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that speak or stop: Assert, Print, PrintV2, Abort. */
 #include "ops/misc/summary.h"
 #include "ops/misc/text.h"

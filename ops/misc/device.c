@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DeviceIndex: which of some devices the node is on, which is always a CPU. */
 #include "core/graph/infer.h"
 #include "core/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes that call the host.  Each copies its callback from the graph's table
  * when a plan is made, so that a plan needs no graph.  They stay with the

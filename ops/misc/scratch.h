@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that a kernel needs while it runs. */
 #ifndef EDDY_OPS_SCRATCH_H
 #define EDDY_OPS_SCRATCH_H

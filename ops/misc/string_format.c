@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * StringFormat: a template in which each placeholder becomes the text of a
  * tensor.  Of each dimension the text has the first and the last entries, with

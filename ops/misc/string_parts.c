@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that take texts apart: Substr, StringSplitV2, and StringToNumber, which
  * reads them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops on texts as a whole: StringJoin, ReduceJoin, StringLength, StringUpper,
  * StringLower, StringStrip.

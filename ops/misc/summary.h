@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values as texts, the way TensorFlow's Assert and Print show them. */
 #ifndef EDDY_OPS_SUMMARY_H
 #define EDDY_OPS_SUMMARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts of any length that a kernel puts together before they become elements
  * of a string tensor.  Their memory is charged to the run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ToBool: a tensor as a predicate, which is how If and While take one of any
  * dtype and shape.

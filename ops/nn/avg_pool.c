@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AvgPool and AvgPoolGrad: what is outside the image does not count.
  */

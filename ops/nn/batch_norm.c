@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FusedBatchNorm and its gradient in their three versions, and L2Loss.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BiasAdd, BiasAddV1 and BiasAddGrad: a number for each channel.
  *

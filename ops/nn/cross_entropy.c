@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two cross entropies of softmax, each with its gradient by the logits:
  * SoftmaxCrossEntropyWithLogits against distributions, which broadcast, and

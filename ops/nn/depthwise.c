@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DepthwiseConv2dNative and its gradients: each channel of the images has
  * filters of its own, as many as the filter's last dimension says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fused GRU cell of TensorFlow (its gru_ops.cc) and its gradient.  The
  * reset and the update gate stand side by side in the columns of `w_ru`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fused LSTM cells of TensorFlow (its lstm_ops.cc): one step, a sequence of
  * steps, and their gradients.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MaxPool and its gradients of first and second order, with and without the
  * places of the maxima.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of optimizers: a variable and its slots (moments, accumulators) change
  * together, by a gradient.  All of them are locked, in the order of their

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/nn/patches.h"
 
 #include "ops/math/elementwise.h"

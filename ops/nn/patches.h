@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What lies under each window over a batch of images, as a matrix: a row for
  * each window (image, row, column), in it the places of the window (row,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What pools of images have in common: how their windows lie. */
 #ifndef EDDY_OPS_POOL_H
 #define EDDY_OPS_POOL_H

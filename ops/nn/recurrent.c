@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/nn/recurrent.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the fused cells of recurrent layers share: rows that are joined, gates
  * by a product, and shapes that are checked.

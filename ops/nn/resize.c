@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Images resized to another number of rows and columns: by the nearest element,
  * or by the four around a place, and the gradients of both.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax along the last dimension. */
 #include "ops/nn/softmax.h"
 

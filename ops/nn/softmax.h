@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sums of exponentials behind softmax and the cross entropies.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows that slide over the rows and columns of images: what convolutions
  * and pools have in common.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/random/distribution.h"
 
 #include "core/kernel.h"

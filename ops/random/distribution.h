@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers of a distribution, in the same order and to the same bits as
  * TensorFlow's kernels for the CPU; for normal ones the C library's logarithm,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The generators of stateful random ops: one for each node and session, or run
  * without a session, so that every execution goes on where the last one ended.

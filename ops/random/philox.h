@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Philox 4x32 with 10 rounds, as TensorFlow runs it: a counter of 128 bits,
  * the low word first, gives four words a step.

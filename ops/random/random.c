@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers of a given shape: the stateful ops, which go on where they
  * were, and the stateless ones, whose numbers follow from a seed or from a key

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random choices: which class each draw of a distribution over classes is in
  * (Multinomial), and the rows of a tensor in another order (RandomShuffle).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ArgMax and ArgMin: where along an axis the largest or least element is.  The
  * first of equals counts; NaN is passed over, and a row of nothing else gives

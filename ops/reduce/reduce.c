@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/math/elementwise.h"
 #include "ops/ops.h"
 #include "ops/reduce/reduction.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/reduce/reduction.h"
 
 #include "ops/math/elements.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Running sums and products along an axis, and the reversal of a part of it:
  * Cumsum, Cumprod, CumulativeLogsumexp, ReverseSequence.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums, means and sums by the root of their count of rows that are picked by
  * index, by segment; and what gradients bring to the rows that were picked.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FIFOQueue: elements of some components each, put in at one end and taken out
  * at the other by any nodes of any runs of a session.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints, ShardedFilename and
  * ShardedFilespec.  The files are core/bundle/bundle.h; a run may be forbidden

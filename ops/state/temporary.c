@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Temporary variables, which live in one iteration of a frame.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables: making handles and references, reading, assigning, adding.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Updating rows of a variable: ResourceScatterAdd, ScatterAdd and their like.
  */
 #include "ops/math/combine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updating slices of a variable, each chosen by a vector of indices:
  * ResourceScatterNdUpdate, ScatterNdUpdate and their like.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/state/variable.h"
 
 #include <string.h>

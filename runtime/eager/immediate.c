@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops run at once: a plan of one node and a placeholder for each input, kept
  * under what the op, its attributes and the dtypes of its inputs are in bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop itself: items and states in, outputs put away as rows, states
  * replaced, until the condition or the limit ends it.

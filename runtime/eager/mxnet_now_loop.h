@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MXNet's loops at once: what foreach and while_loop on tensors share.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/eager/plan_cache.h"
 
 #include "core/base/status.h"

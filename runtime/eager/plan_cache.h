@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans that are kept under keys, with runs of theirs that are ready for use;
  * of at most so many plans, those that were used last.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a checked build asks of each value: its kind, dtype and shape.  The plan
  * keeps what it assumed beside each node (eddy__kernel_node.assumed).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checked builds hold every value that a node puts out against what the plan
  * took it to be.

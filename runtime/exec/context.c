@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making a context: allocator, logger, every table of ops, and workers. */
 #include "core/context.h"
 #include "core/base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The seam between a run and what executes its plan.  Run control, tasks,
  * sessions and the pool (run.c, task.c, session.c, pool.c) know of an engine

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stealing: a worker takes its newest job, which is warm in its cache; one that
  * has none takes the oldest of another, beginning with its neighbour.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers: threads that run jobs, each from its own list first, then from the
  * others'.  With a host's executor the jobs go there and no thread is started.

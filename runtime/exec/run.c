@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*-
  * Runs from outside: binding, starting, waiting, cancelling, and who drives.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: counted, and held by the runs in them; and their variables. */
 #include "runtime/exec/session.h"
 

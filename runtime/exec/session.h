@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a session holds. */
 #ifndef EDDY_EXEC_SESSION_H
 #define EDDY_EXEC_SESSION_H

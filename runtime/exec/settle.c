@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel has put out becomes a value with readers. */
 #include "core/base/status.h"
 #include "runtime/exec/check.h"

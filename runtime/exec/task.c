@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels outside the driver: those handed to a worker because they are large,
  * and those that suspend themselves.

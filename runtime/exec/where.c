@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where and why: errors of a run, and the frame path of an iteration. */
 #include "runtime/exec/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise nodes that only one another reads become one (chains.h). */
 #include "runtime/plan/chains.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains, at levels exact and full: elementwise nodes that only one another
  * reads become one node, with the same bits.

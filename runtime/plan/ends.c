@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan's passes on what is fed and fetched: that it can be, what a feed must
  * look like, and what a fetch will.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tensor of a loop has a value in every iteration, so that which one a fetch
  * means cannot be said: it is refused, with the name of the Exit that gives the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fusing, at level full: nodes that do together what each of several does by
  * itself, with other roundings.

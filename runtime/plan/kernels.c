@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The last pass of laying out: each step's kernel, flags and constants. */
 #include "runtime/plan/layout.h"
 

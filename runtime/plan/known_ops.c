@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan's pass: every node that is needed must be of an op that there is, and
  * have attributes that eddy can read.

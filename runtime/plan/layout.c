@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Laying a plan out: steps in plan order, slots and local numbers by frame,
  * then edges, counters and frames.  Each pass fills what the next one reads.

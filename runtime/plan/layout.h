@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the passes of laying out share: layout.c and kernels.c. */
 #ifndef EDDY_PLAN_LAYOUT_H
 #define EDDY_PLAN_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The linear form: what a loop nest does, as code in a row over registers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pass that makes the linear form: finds which frames may be regions
  * (linear_guard.c), puts the steps of each outermost one into a row

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the pass share that makes the linear form: guards
  * (linear_guard.c), the order of steps (linear_order.c), code (linear_build.c)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When is each step of a frame live, and may the frame be a region?
  *

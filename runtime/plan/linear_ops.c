@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What there is of typed operations, by op and dtype. */
 #include "runtime/plan/linear.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Puts a loop nest into a row: a step after all that it waits for, what stands
  * under a guard between the jumps that ask for its predicate.

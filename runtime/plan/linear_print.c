@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The linear form as text: `eddy inspect --linear`. */
 #include "runtime/plan/linear.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the code of a region can do without: a move from a register that could
  * have been the target from the start, a comparison that only a jump reads, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plan order: topological, with the back edges left out. */
 #include "core/base/status.h"
 #include "runtime/plan/layout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Making a plan: the passes from a graph to flat arrays, in the order in which
  * they run.  Each is one function over the build, which owns the graph as it

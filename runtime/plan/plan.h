@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a plan is laid out: steps, edges and frames in flat arrays.
  *

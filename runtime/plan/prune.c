@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes the fetches and targets need: a walk against the edges. */
 #include "core/base/status.h"
 #include "core/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What passes that join nodes share (readers.h). */
 #include "runtime/plan/readers.h"
 

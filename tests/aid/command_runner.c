@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aid/command_runner.h"
 
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the eddy command as a user would.  It is what the variable EDDY names,
  * or the eddy that lies beside the test runner's folders.

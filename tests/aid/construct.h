@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constructs of control flow for tests, through the public headers: calls that
  * fail the test when they do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A context that counts its memory, a graph in it, and a few ops without
  * kernels, for tests of graphs and of what reads them:

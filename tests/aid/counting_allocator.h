@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An allocator that counts, checks the sizes that come back, and fails when it
  * is told to.  Any thread may use it.

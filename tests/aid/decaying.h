@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Theano's scan on the running example: h = decay * h + x over x = 1, 2, 3,
  * ..., with decay 0.5, which the step captures, from 0 on; where it is asked

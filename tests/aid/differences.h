@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of programs against central differences. */
 #ifndef EDDY_TESTS_DIFFERENCES_H
 #define EDDY_TESTS_DIFFERENCES_H

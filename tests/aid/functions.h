@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions for the library of a program's graph, written as text. */
 #ifndef EDDY_TESTS_FUNCTIONS_H
 #define EDDY_TESTS_FUNCTIONS_H

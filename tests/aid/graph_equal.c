@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aid/graph_equal.h"
 
 #include "core/graph/attr.h"

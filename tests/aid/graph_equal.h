@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares two graphs of any contexts, node by node. */
 #ifndef EDDY_TESTS_GRAPH_EQUAL_H
 #define EDDY_TESTS_GRAPH_EQUAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An executor of the host for tests: threads of its own that take tasks from a
  * list.  It can be told to refuse tasks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aid/layout_aid.h"
 
 #include "core/value/dtype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For tests of ops that move elements: tensors of any dtype whose elements are
  * told apart by a number, and checks of which number went where.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops for tests, built through the public headers: by hand, one variable
  * after another, or whole ones of given depth, trips and variables.

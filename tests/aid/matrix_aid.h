@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of linear algebra: batches of complex matrices in doubles. */
 #ifndef EDDY_TESTS_MATRIX_AID_H
 #define EDDY_TESTS_MATRIX_AID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of every dtype for tests of kernels, and how to compare them. */
 #ifndef EDDY_TESTS_NUMBERS_H
 #define EDDY_TESTS_NUMBERS_H

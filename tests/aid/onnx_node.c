@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One ONNX node as a model; see onnx_node.h. */
 #include "tests/aid/onnx_node.h"
 #include "tests/aid/wire_writer.h"

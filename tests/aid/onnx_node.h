@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One ONNX node as a model of its own, for tests.  Its inputs are declared
  * without a shape, so all that depends on one is computed in the run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops through which tests look into a run.  Each puts its input out again, of
  * any dtype.  What they note is global to the process, and is forgotten when

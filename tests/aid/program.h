@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program under test, through the public headers alone: a context that counts
  * its memory, a graph, a plan and a run.

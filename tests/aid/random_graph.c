@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs as graphs, laid out as TensorFlow's front end does it: what a
  * block reads from outside comes in through a Switch or a constant Enter; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random loops as text: loops and branches in each other over variables of many
  * dtypes, scalars and vectors, captured values, early exits, and one division

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aid/random_program.h"
 
 #include <check.h>

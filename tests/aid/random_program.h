@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs: assignments, branches and loops in each other over a few
  * variables.  A direct interpreter says what the variables end with, and how

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the body of a loop computes, written down once for the graph and for
  * tensors: a list of ops on registers.

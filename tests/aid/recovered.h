@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an analysis says of a graph, as texts that tests compare. */
 #ifndef EDDY_TESTS_RECOVERED_H
 #define EDDY_TESTS_RECOVERED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Caffe2's recurrent networks for tests: step nets, and the running example,
  * h = decay * h + x over x = 1, 2, 3, ... from 0 on.

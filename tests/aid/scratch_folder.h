@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of a test's own, gone with all that is in it when it ends. */
 #ifndef EDDY_TESTS_SCRATCH_FOLDER_H
 #define EDDY_TESTS_SCRATCH_FOLDER_H

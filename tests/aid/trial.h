@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trials of graphs that a front end has built: run with numbers of any dtype,
  * saved and loaded again, differentiated, and built while memory runs out.

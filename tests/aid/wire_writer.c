@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aid/wire_writer.h"
 
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Protocol buffers for tests, written field by field, right or wrong. */
 #ifndef EDDY_TESTS_WIRE_WRITER_H
 #define EDDY_TESTS_WIRE_WRITER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every op has a gradient or a reason to have none. */
 #include "autodiff/coverage.h"
 #include "tests/aid/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients through lists that loops and branches read and write. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients that are asked for inside a construct which is still open, through
  * constructs that have ended in it: the usual training loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs in float64: loops to depth 3, branches, TensorArrays, values
  * captured from outside.  Reverse mode against forward mode, and both against

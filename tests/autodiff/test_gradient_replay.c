@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients asked for in the body of a loop, with respect to what is outside of
  * it and has many elements, or none that are known: trips are made again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients asked for in the body of a loop that reads arrays and variables:
  * one an iteration, through the iterations before.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gradients of ops against central differences, in float64. */
 #include "tests/aid/differences.h"
 #include "tests/suites.h"

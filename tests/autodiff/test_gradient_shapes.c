@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules with operands that are broadcast, scalar and empty, against central
  * differences.

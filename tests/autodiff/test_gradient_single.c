@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gradients of ops that have no float64: of complex numbers, and
  * FusedBatchNorm.  Differences of single precision are rough, but a rule that

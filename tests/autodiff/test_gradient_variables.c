@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients with respect to variables: those of the values read from them. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of loops and branches; the rules of ops have tests of their own. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forward mode; test_gradient_rules.c holds each op's against its gradient. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of exercise_graph: load; what has no values (analysis, drawings);
  * a plan of some outputs that nothing reads; the reference run, without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that a host may do with a graph of unknown origin, done to one
  * graph: analyse, plan, run without and with workers, lower, unroll,

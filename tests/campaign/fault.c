@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocation k fails, for every k, from loading a graph to the run of its
  * gradient:

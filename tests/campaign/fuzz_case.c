@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer's target for case.json: the input stands beside the graph of a
  * recorded case in a folder of the process's own, and the case is verified

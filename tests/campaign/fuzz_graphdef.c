@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer's target for GraphDefs: bytes as they come, and, by a mutator that
  * knows the message, graphs whose nodes are rewired, renamed, given other ops

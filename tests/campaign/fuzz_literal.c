@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer's target for the literals of the command line: the first byte says
  * the dtype, the rest is the text.

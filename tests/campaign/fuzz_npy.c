@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer's target for NPY files: what is read comes back from its bytes. */
 #include "eddy.h"
 

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer's target for ONNX models, as bytes: what loads is analysed, planned,
- * run, rewritten and differentiated as a GraphDef is.
+ * libFuzzer's target for ONNX models, as bytes: what loads is analysed,
+ * planned, run, rewritten and differentiated as a GraphDef is.
  */
 #include "tests/campaign/exercise.h"
 

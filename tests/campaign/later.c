@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Suspended kernels wait in a list, last in first out, under one lock. */
 #include "tests/campaign/later.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The op CampaignLater: an identity of a float32 that suspends itself and is
  * completed by a thread which is none of eddy's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mutations.  A pointer that a mutation replaces in the unpacked message is
  * not freed but exchanged with another of the same message, so the message can

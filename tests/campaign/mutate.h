@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes a GraphDef node by node, so that most results are still graphs. */
 #ifndef EDDY_TESTS_CAMPAIGN_MUTATE_H
 #define EDDY_TESTS_CAMPAIGN_MUTATE_H

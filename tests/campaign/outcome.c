@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values to feed, and the comparison of results; no executor is known here. */
 #include "tests/campaign/outcome.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run came to, and what two runs of the same program must share. */
 #ifndef EDDY_TESTS_CAMPAIGN_OUTCOME_H
 #define EDDY_TESTS_CAMPAIGN_OUTCOME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which placeholders are fed and which outputs are fetched: all by name, so
  * that the same request can be made of a graph that was rewritten.

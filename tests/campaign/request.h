@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a campaign asks of a graph that it knows nothing of. */
 #ifndef EDDY_TESTS_CAMPAIGN_REQUEST_H
 #define EDDY_TESTS_CAMPAIGN_REQUEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Many threads run the same plans at once, in shared sessions, and disturb each
  * other as hosts do: with deadlines, cancels, polls, runs that are destroyed

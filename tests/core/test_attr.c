@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attribute values. */
 #include "core/graph/attr.h"
 #include "tests/aid/core_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose memory a run uses: buffers handed on, feeds, fetches, allocations. */
 #include "tests/aid/loops.h"
 #include "tests/suites.h"

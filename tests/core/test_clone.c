@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of graphs, and the library of functions. */
 #include "tests/aid/core_fixture.h"
 #include "tests/suites.h"

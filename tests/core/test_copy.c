@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of nodes: attributes, open inputs, and how they are connected. */
 #include "core/graph/copy.h"
 #include "tests/aid/text_graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes to nodes that are there. */
 #include "core/graph/edit.h"
 #include "tests/aid/core_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that rewrites add: names, hooks, and the failure that sticks. */
 #include "core/base/status.h"
 #include "core/graph/emit.h"

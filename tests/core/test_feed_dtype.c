@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds in place of what a node of an unknown op puts out: no node says of what
  * dtype they are, so those that read them do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that work long ask whether their run is to stop, and give up when it
  * is.  The run's services are exchanged for some that cancel it at the first

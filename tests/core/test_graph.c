@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asking a graph, and changing its edges. */
 #include "tests/aid/core_fixture.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adding nodes: attributes and inputs against the op's definition. */
 #include "tests/aid/core_fixture.h"
 #include "tests/suites.h"

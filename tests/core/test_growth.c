@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What loading, gradients, plans and unrolling take grows with the graph: twice
  * the graph, about twice the bytes asked for.  Bytes of the allocator stand for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors of lists and of handles: made, taken apart, summed, and dropped. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

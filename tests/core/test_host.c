@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that call the host: values, order, failures, files, copies. */
 #include "tests/aid/construct.h"
 #include "tests/suites.h"

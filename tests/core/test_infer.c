@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What shape functions and prepare functions ask and set. */
 #include "core/base/status.h"
 #include "core/graph/infer.h"

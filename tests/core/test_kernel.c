@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/kernel.h"
 #include "tests/aid/counting_allocator.h"
 #include "tests/suites.h"

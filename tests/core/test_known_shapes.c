@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of shapes while a graph is built, and what that refuses. */
 #include "tests/aid/construct.h"
 #include "tests/suites.h"

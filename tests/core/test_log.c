@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The allocator and the logger of a context. */
 #include "core/context.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The n-th allocation fails, for n = 0, 1, ... until none does: every call must
  * end in a clean error, nothing may be lost, and what is there must go on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of nodes, and finding nodes and outputs by them. */
 #include "core/graph/name.h"
 #include "tests/aid/core_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names that are made up, for nodes and for what else needs some. */
 #include "core/graph/names.h"
 #include "tests/aid/core_fixture.h"

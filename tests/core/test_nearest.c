@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which name a message offers for one that is unknown. */
 #include "core/graph/nearest.h"
 #include "tests/aid/program.h"

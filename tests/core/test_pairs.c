@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of pairs of numbers. */
 #include "core/graph/pairs.h"
 #include "tests/aid/counting_allocator.h"

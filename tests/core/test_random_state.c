@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the generators of stateful random ops live, and in what order nodes in
  * loops draw from them.

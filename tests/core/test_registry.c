@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Registering ops and finding them. */
 #include "core/context.h"
 #include "core/graph/signature.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The language of op signatures. */
 #include "core/graph/signature.h"
 #include "tests/aid/counting_allocator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/memory.h"
 #include "core/base/thread.h"
 #include "core/context.h"

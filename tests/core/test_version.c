@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The number of the version, and the names of what eddy computes with. */
 #include "tests/suites.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loop variables, feeds, and the analysis as a whole. */
 #include "tests/aid/text_graph.h"
 #include "tests/suites.h"

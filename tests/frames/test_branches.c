@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The branch of every node, from the primitives alone. */
 #include "tests/aid/construct.h"
 #include "tests/aid/recovered.h"

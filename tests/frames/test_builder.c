@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops and branches built with the builder, and what they compute. */
 #include "tests/aid/construct.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bad use of the builder, taking back, names, functions, and lack of memory. */
 #include "tests/aid/construct.h"
 #include "tests/aid/graph_equal.h"

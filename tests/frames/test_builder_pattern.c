@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The builder lays constructs out node for node as TensorFlow 1 does: the same
  * programs, recorded from TensorFlow and built here, have the same pattern.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of control flow: signatures, defaults, shapes. */
 #include "core/graph/infer.h"
 #include "tests/aid/kernel_harness.h"

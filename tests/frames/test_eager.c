@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that run always though one branch alone uses them. */
 #include "tests/aid/program.h"
 #include "tests/aid/recovered.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which Exit a message offers for a value that lives inside a loop. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which frames there are, how they nest, and what is refused about them. */
 #include "tests/aid/text_graph.h"
 #include "tests/suites.h"

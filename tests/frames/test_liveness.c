@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The firing rule against a model that knows nothing of counters: it looks at
  * all tokens that have come so far, each time one comes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of functions, If, Case and While: what they give, and when. */
 #include "eddy/lower.h"
 #include "tests/aid/functions.h"

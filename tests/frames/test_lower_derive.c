@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SymbolicGradient: values, gradients that the library has, limits. */
 #include "core/graph/graph.h"
 #include "eddy/lower.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What lowering refuses, and what it costs at most. */
 #include "eddy/lower.h"
 #include "tests/aid/functions.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For: its numbers, its values, its effects, its gradients, its mistakes. */
 #include "eddy/lower.h"
 #include "tests/aid/functions.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The graphs that lowering makes: names, frames, files. */
 #include "eddy/graphdef.h"
 #include "eddy/lower.h"

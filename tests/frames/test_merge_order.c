@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merges that may have two live inputs: which one wins, and what is refused. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

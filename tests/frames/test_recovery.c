@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loops and branches of every recorded graph, against tests/recovery.txt,
  * which scripts/recovery_table.py derives in another way and describes; and the

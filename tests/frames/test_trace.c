@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a value comes from, past what hands it on. */
 #include "frames/analysis/trace.h"
 #include "tests/aid/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops that count their trips, and those that don't. */
 #include "tests/aid/construct.h"
 #include "tests/aid/recovered.h"

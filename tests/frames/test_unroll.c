@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unrolling: results to the bit, names, what is refused. */
 #include "eddy/unroll.h"
 #include "frames/analysis/analysis.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is refused, or only warned of, about cycles, loops and Merges. */
 #include "tests/aid/text_graph.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Caffe2's recurrent networks against loops in C that compute the same. */
 #include "tests/aid/functions.h"
 #include "tests/aid/recurrent.h"

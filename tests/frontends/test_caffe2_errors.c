@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How Caffe2's recurrent networks fail, and take back what they did. */
 #include "tests/aid/recurrent.h"
 #include "tests/suites.h"

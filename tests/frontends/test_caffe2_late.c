@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Caffe2's links to the row that the same step writes. */
 #include "tests/aid/recurrent.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrences by past and future values against loops in C. */
 #include "core/base/status.h"
 #include "eddy/analysis.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CNTK's batches of sequences of several lengths, against loops in C. */
 #include "tests/aid/trial.h"
 #include "tests/suites.h"

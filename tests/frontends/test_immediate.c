@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops run at once, and the plans that are kept for them. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

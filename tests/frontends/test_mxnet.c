@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MXNet's loops and branches in graphs, against loops in C. */
 #include "tests/aid/construct.h"
 #include "tests/aid/recipe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What MXNet's loops and branches refuse, in graphs and at once. */
 #include "tests/aid/construct.h"
 #include "tests/aid/recipe.h"

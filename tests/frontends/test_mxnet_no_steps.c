@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MXNet's while_loop whose condition never holds: its outputs are zeros. */
 #include "tests/aid/construct.h"
 #include "tests/aid/recipe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MXNet's loops and branches at once: against the same in a graph, bit for bit,
  * and against loops in C.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MXNet's loops in each other and in other constructs, saved and loaded,
  * differentiated, and built while memory runs out.

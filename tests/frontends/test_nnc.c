@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NNC's loop with its condition in the middle, and case_of. */
 #include "tests/aid/construct.h"
 #include "tests/aid/recipe.h"

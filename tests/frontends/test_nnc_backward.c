@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameters that accumulate, and with them gradients written by hand as loops
  * whose parameter map is turned round, as NNC has them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops made of the nodes of a graph, as NNC makes them. */
 #include "tests/aid/construct.h"
 #include "tests/suites.h"

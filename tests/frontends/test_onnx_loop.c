@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's Loop and If against loops in C. */
 #include "tests/aid/recipe.h"
 #include "tests/aid/trial.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A front end that is written outside of eddy, with the public headers alone:
  * an emitter (eddy/emit.h) and constructs of control flow.  It has two words,

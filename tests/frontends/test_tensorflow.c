@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* map_fn, foldl, foldr and scan against loops in C. */
 #include "tests/aid/recipe.h"
 #include "tests/aid/trial.h"

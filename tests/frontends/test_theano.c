@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Theano's scan against loops in C that compute the same. */
 #include "tests/aid/trial.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How Theano's scan fails, and that it takes back what it did. */
 #include "tests/aid/decaying.h"
 #include "tests/suites.h"

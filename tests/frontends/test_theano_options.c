@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What may be asked of Theano's scan. */
 #include "tests/aid/decaying.h"
 #include "tests/suites.h"

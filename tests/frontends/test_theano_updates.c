@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Theano's scan with a dictionary of updates. */
 #include "tests/aid/trial.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs as DOT: the text is read back with a small parser of the language. */
 #include "eddy/dot.h"
 #include "tests/aid/text_graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that are taken for a GraphDef: the message says what they are. */
 #include "tests/aid/program.h"
 #include "tests/aid/scratch_folder.h"

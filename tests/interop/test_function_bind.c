@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions with parameters: what a call makes of them. */
 #include "eddy/graphdef.h"
 #include "eddy/lower.h"

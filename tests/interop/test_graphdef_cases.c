@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every recorded graph: it loads, or is refused as TensorFlow refused it, and
  * comes back from its own bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of a GraphDef's library: read, kept as bytes, written back. */
 #include "eddy/graphdef.h"
 #include "tests/aid/core_fixture.h"

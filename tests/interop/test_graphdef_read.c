@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GraphDefs as bytes to graphs: nodes, edges, attributes, limits, mistakes. */
 #include "eddy/graphdef.h"
 #include "tests/aid/core_fixture.h"

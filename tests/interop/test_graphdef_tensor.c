@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorProtos in their many forms, to tensors. */
 #include "core/value/dtype.h"
 #include "eddy/graphdef.h"

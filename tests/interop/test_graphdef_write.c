@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs to GraphDefs, and what comes back from them. */
 #include "core/value/dtype.h"
 #include "eddy/graphdef.h"

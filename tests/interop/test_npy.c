@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* .npy files: what is read, what is refused, and that what is written returns.
  */
 #include "core/value/dtype.h"

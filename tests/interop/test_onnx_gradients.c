@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradients of recorded ONNX models, through their loops, branches and scans,
  * against central differences of the models themselves.

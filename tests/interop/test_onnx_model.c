@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX models: what becomes of them, and what is refused. */
 #include "eddy/analysis.h"
 #include "eddy/onnx_model.h"

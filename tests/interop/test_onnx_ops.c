@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX operators where they differ from eddy's ops, on inputs whose shapes are
  * not known while the model is loaded.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SavedModels: the folder, its signatures, its variables, and bad ones. */
 #include "tests/aid/command_runner.h"
 #include "tests/aid/scratch_folder.h"

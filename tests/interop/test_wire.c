@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the walk over the bytes of a GraphDef refuses, and where. */
 #include "interop/shared/wire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every op with attributes and inputs drawn at random, of which its plan knows
  * nothing but the dtypes: whatever comes, it is refused or what comes out is

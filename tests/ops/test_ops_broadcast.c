@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the inputs of elementwise ops meet; Sub tells x from y. */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DeviceIndex and FakeParam, which functions for several devices hold. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the rows of the op tables say of themselves; docs/ops.md is made of it.
  */
 #include "eddy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fourier transforms against the sums that they stand for. */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

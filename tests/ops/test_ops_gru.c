@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pools of ops/nn/max_pool.c and ops/nn/avg_pool.c. */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

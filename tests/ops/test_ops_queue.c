@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Queues: order, room, waiting, closing, and how waiting ends. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random ops against the numbers that TensorFlow 2.21 gave on a CPU. */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

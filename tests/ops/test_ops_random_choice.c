@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Multinomial and RandomShuffle; the rows are what TensorFlow 2.21 gave. */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

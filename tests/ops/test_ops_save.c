@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: written and read back, TensorFlow's, damaged and forbidden. */
 #include "tests/aid/program.h"
 #include "tests/aid/scratch_folder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which kernels want a scalar, which take a vector of one element for one, and
  * which any tensor of one element: as TensorFlow's do.

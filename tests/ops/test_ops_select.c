@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Select, SelectV2 and ClipByValue. */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks in programs: push, pop and close, in loops, branches and failures. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

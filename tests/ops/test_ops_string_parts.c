@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Substr, StringToNumber, StringSplitV2: parts of texts, and mistakes. */
 #include "ops/ops.h"
 #include "tests/aid/layout_aid.h"

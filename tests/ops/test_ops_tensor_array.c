@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorArrays in programs: one item, many, gradients, loops and failures. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

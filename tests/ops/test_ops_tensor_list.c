@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorLists in programs: item by item, to and from tensors, sums, mistakes.
  */
 #include "tests/aid/program.h"

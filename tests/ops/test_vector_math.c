@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/math/vector_math.h"
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that suspend: how many at once, who completes them, how they fail. */
 #include "tests/aid/loops.h"
 #include "tests/aid/probe_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What holds a plan to what it assumed: the predicate of a loop in every build,
  * and in checked ones each value that a node puts out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Denormal numbers in runs: flushed by default, kept on request, on whichever
  * thread; and the mode of threads that are not eddy's.

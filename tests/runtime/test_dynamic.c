@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each kind of node does when it is live and when it is dead, seen in
  * results and in the numbers of live and dead executions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Iterations of one frame that are under way at once: invariants that come
  * early and late, parking, retirement in order, frames by their parent's tag.

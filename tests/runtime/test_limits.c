@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits on loading, lowering, unrolling, differentiating and planning. */
 #include "tests/aid/functions.h"
 #include "tests/aid/loops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two executors held against each other: results in bits, counts, limits,
  * and where errors are said to be.

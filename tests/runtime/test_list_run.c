@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists in programs, through ops that are registered here with kernels of the
  * inside:

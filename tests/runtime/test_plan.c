@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan keeps of a graph, what it refuses, and what it says of itself. */
 #include "tests/aid/probe_ops.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise nodes that a plan makes one node of. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

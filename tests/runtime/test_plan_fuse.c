@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products that level full adds in place. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"

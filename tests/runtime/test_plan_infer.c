@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes over a whole graph. */
 #include "frames/analysis/infer.h"
 #include "tests/aid/text_graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Very large graphs, and very deep ones: nothing recurses, no counter is
  * narrow, and memory stays in proportion (time: benchmarks/bench_scale.c).

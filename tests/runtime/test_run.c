@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting, waiting, limits, and what an error says. */
 #include "tests/aid/loops.h"
 #include "tests/aid/probe_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stopping runs: cancel, deadlines, destroying; and whose threads run them. */
 #include "tests/aid/host_executor.h"
 #include "tests/aid/loops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences of the front ends' writer: what is known of their items. */
 #include "frontends/shared/writer.h"
 #include "tests/aid/construct.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that a program registers: signatures, shapes, prepare, kernels. */
 #include "tests/aid/probe_ops.h"
 #include "tests/suites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scatters, gathers and optimizers on variables, against slow references. */
 #include "core/value/dtype.h"
 #include "tests/aid/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/thread.h"
 #include "tests/aid/program.h"
 #include "tests/suites.h"

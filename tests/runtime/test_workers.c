@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any number of workers and of parallel iterations: the same results, bit for
  * bit, and the same counts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* eddy run, bench and inspect from outside; test_command_verify.c has verify.
  */
 #include "tests/aid/command_runner.h"

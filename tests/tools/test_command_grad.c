@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * eddy grad from outside, and what its graphs are made of: with order 1, op
  * types that TensorFlow has, wherever the forward graph has only those.

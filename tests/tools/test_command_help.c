@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* eddy help, --version, inspect --json and run --init, as a user calls them. */
 #include "tests/aid/command_runner.h"
 #include "tests/suites.h"

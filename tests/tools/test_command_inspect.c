@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What eddy inspect says of ops that this build does not have. */
 #include "tests/aid/command_runner.h"
 #include "tests/aid/scratch_folder.h"

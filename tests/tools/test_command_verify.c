@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* eddy verify from outside, on recorded cases and on such as are wrong. */
 #include "tests/aid/command_runner.h"
 #include "tests/aid/scratch_folder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every example runs, prints what it should, and saves a graph that can be
  * loaded if it takes the name of a file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/suites.h"
 #include "tools/compare.h"
 #include "tools/literal.h"

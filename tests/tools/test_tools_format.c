@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Also tools/cast.c, whose messages are made of formatted elements. */
 #include "tests/suites.h"
 #include "tools/cast.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/suites.h"
 #include "tools/verify_error.h"
 

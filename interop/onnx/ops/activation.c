@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's activations, by themselves and by the names that LSTM uses. */
 #include "interop/onnx/ops/kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's attention, and what transformers have around it. */
 #include "interop/onnx/ops/kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that name or make values: Constant, Identity; and Add. */
 #include "interop/onnx/op.h"
 

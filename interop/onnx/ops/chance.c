@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's random operators.  The numbers are eddy's: ONNX says how they are
  * distributed, not which they are.

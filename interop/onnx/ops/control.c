@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loop, If, Scan and SequenceMap: their bodies are built by the calls of
  * eddy/onnx_loop.h, so that nothing but the primitives is left of them.

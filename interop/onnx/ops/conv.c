@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's convolutions over one to three axes, by eddy's of images.
  *

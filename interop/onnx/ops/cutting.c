@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX operators that cut tensors, put them together, and pad them. */
 #include "interop/onnx/ops/kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX operators that are computed element by element: arithmetic, comparisons,
  * logic, bits, and casts.

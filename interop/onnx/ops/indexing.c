@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX operators that read and write where indices say. */
 #include "interop/onnx/ops/kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the families of ONNX operators share; see kit.h. */
 #include "interop/onnx/ops/kit.h"
 

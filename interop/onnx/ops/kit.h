@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the families of ONNX operators share: short names for op.h, numbers of
  * shapes that are folded where they are known, and a few ops that ONNX has in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's LinearAttention: a loop over the steps that carries a matrix for each
  * head, from keys to values.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences: what is done with the lists that they are. */
 #ifndef EDDY_INTEROP_ONNX_OPS_LISTS_H
 #define EDDY_INTEROP_ONNX_OPS_LISTS_H

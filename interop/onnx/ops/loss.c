@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's losses, of classes along axis 1. */
 #include "interop/onnx/ops/kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's products of matrices. */
 #include "interop/onnx/ops/kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's quantization: integers with a scale and a zero point. */
 #include "interop/onnx/ops/quantized.h"
 

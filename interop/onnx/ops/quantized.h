@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in few bits: what quantized operators share. */
 #ifndef EDDY_INTEROP_ONNX_OPS_QUANTIZED_H
 #define EDDY_INTEROP_ONNX_OPS_QUANTIZED_H

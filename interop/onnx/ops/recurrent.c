@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's RNN, GRU and LSTM, as loops of primitives: one Scan for each
  * direction, over what the weights make of the inputs of all steps at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's Resize and Upsample: each axis by itself, as sums of what stands near
  * a place, by weights that follow from how far off it is.

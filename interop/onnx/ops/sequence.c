@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sequences and optional values.  A sequence is a list, which its only owner
  * changes in place, so a loop that appends n tensors costs O(n).

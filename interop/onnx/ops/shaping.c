@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX operators that ask for shapes, change them, or make tensors of them. */
 #include "interop/onnx/ops/kit.h"
 

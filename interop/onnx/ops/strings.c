@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's operators on strings. */
 #include "core/graph/graph.h"
 #include "interop/onnx/ops/kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX's Unique: each value once, or each slice along an axis, sorted or as
  * they come.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows over the spatial axes; see windows.h. */
 #include "interop/onnx/ops/windows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over the spatial axes of ONNX's convolutions and pools, which are all
  * but the first two: how many there are, how large, how far apart, and what

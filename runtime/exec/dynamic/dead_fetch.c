@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a fetch is dead: the Switch that killed it. */
 #include "core/base/status.h"
 #include "runtime/exec/dynamic/drive.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of the dynamic executor that call each other: its loop, and frames.
  * @thread the driver

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dynamic executor: takes ready nodes from the queue, first in first out,
  * runs each as its kind says, and sends tokens to its consumers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Frames and iterations: made on entry, retired in order, kept for the next.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/exec/dynamic/same.h"
 
 #include "core/value/dtype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Are two values the same to whoever reads them? */
 #ifndef EDDY_EXEC_DYNAMIC_SAME_H
 #define EDDY_EXEC_DYNAMIC_SAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the dynamic executor keeps of a run: live frames and their iterations,
  * the tokens in its queue, and blocks to use again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Moving values and tokens: what a node does when it has run.  Inline, since a
  * node's whole cost is a few of these.  @thread the driver

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interpreter of linear code: an operation jumps to the next one's.
  *

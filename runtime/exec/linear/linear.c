@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Executions of regions: made, entered, counted and freed. */
 #include "runtime/exec/linear/linear.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The linear executor: runs a region (runtime/plan/linear.h) for the engine
  * that owns the graph around it.  @thread the driver
