@@ -69,8 +69,9 @@ SAN_coverage := --coverage -fprofile-update=atomic
 SAN := $(SAN_$(VARIANT))
 
 # Clang takes minutes for the large kernels with all of that and -O1; lines are
-# counted as they stand in the source.
-CFLAGS ?= $(if $(filter fuzz coverage,$(VARIANT)),-O0,$(if $(SAN),-O1,-O2)) -g
+# counted as they stand in the source.  Reports of sanitizers want lines alone.
+CFLAGS ?= $(if $(filter fuzz coverage,$(VARIANT)),-O0,$(if $(SAN),-O1,-O2)) \
+	$(if $(SAN),-g1,-g)
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wvla -Wwrite-strings \
 	-Wundef -Wcast-qual -Wdouble-promotion -Wno-missing-field-initializers \

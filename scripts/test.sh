@@ -31,6 +31,7 @@ case $VARIANT in
 release) ;;
 asan)
     multiplier=5
+    RUNS="0:- 0:-:dynamic 4:32"
     # A size that is refused is a result to test, not an error of its own.
     # A large quarantine would be searched for leaks at the end of every test.
     export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:\
@@ -42,6 +43,13 @@ tsan)
     multiplier=10
     export TSAN_OPTIONS="second_deadlock_stack=1:\
 allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+    # What runs on one thread alone has nothing that TSan could see; a file of
+    # tests with threads says so somewhere.
+    RUNS="2:- 4:1 4:32"
+    EDDY_TEST_FILES=${EDDY_TEST_FILES:-$(grep -lE \
+        'workers|eddy__thread|host_executor|immediate' tests/*/test_*.c |
+        sed 's|.*/test_||; s|\.c$||' | tr '\n' ' ')}
+    export EDDY_TEST_FILES
     # TSan cannot place its shadow under the widest address randomisation.
     setarch "$(uname -m)" -R true 2>/dev/null &&
         wrap="setarch $(uname -m) -R"

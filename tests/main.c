@@ -3,13 +3,30 @@
  * Runs every test file.  Check reads its own variables from the environment:
  * CK_RUN_CASE=<name> runs tests/test_<name>.c alone, CK_FORK=no keeps a test
  * in this process for a debugger, CK_VERBOSITY=verbose lists every test.
- * EDDY_TEST_SHARE=1/3 runs the second of three shares of the files.
+ * EDDY_TEST_FILES="a b" runs tests/test_a.c and test_b.c alone,
+ * EDDY_TEST_SHARE=1/3 the second of three shares of the files that are to run.
  */
 #include "tests/suites.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Is the file one of those that are named, if any are? */
+static bool is_wanted(const char *name)
+{
+    const char *list = getenv("EDDY_TEST_FILES");
+    const size_t length = strlen(name);
+
+    if (!list)
+        return true;
+    for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ' ') &&
+            (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
 
 /* Is the next file, of which there have been `n`, in our share? */
 static bool is_ours(unsigned n)
@@ -34,7 +51,7 @@ int main(void)
     int failed;
 
 #define X(name)                                                                \
-    if (is_ours(n++))                                                          \
+    if (is_wanted(#name) && is_ours(n++))                                      \
         suite_add_tcase(suite, name##_tests());
 #include "tests/suites.inc"
 #undef X
