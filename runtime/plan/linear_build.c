@@ -862,69 +862,67 @@ static void free_writer(writer *r)
     eddy__free(a, r->text.calls, r->text.calls_room, sizeof *r->text.calls);
 }
 
+/* Puts a step on the stack of a search, unless it has been there. */
+static void reach(eddy__linear_build *w, uint32_t step, uint32_t *n)
+{
+    if (w->seen_by[step] == w->n_searches)
+        return;
+    w->seen_by[step] = w->n_searches;
+    w->stack[(*n)++] = step;
+}
+
 /*
  * Is `frame` reached again from its own Exits, without leaving the iteration
  * around it?  Its Enters could not wait for each other then.  `*budget` steps
  * may be looked at.
  */
-static eddy_status reaches_itself(eddy__linear_build *w, uint32_t frame,
-                                  uint64_t *budget, bool *out_reaches)
+static bool reaches_itself(eddy__linear_build *w, uint32_t frame,
+                           uint64_t *budget)
 {
     const eddy_plan *plan = w->plan;
     const uint32_t around = plan->frames[frame].parent;
-    uint8_t *seen =
-        eddy__allocate_zeroed(w->scratch.allocator, plan->n_steps, 1);
-    uint32_t *stack =
-        eddy__allocate(w->scratch.allocator, plan->n_steps, sizeof *stack);
     uint32_t n = 0;
 
-    *out_reaches = false;
-    for (uint32_t i = 0; seen && stack && i < plan->frames[frame].n_exits;
-         i++) {
-        stack[n++] = plan->frames[frame].exits[i];
-        seen[stack[n - 1]] = 1;
-    }
-    while (n > 0 && !*out_reaches && seen && stack) {
-        const eddy__step *step = &plan->steps[stack[--n]];
+    w->n_searches++;
+    for (uint32_t i = 0; i < plan->frames[frame].n_exits; i++)
+        reach(w, plan->frames[frame].exits[i], &n);
+    while (n > 0) {
+        const eddy__step *step = &plan->steps[w->stack[--n]];
         const bool is_inside = step->kind == EDDY__STEP_ENTER;
         const eddy__plan_frame *child =
             is_inside ? &plan->frames[step->aux] : NULL;
         const uint32_t n_next = is_inside ? child->n_exits : step->n_edges;
 
-        *out_reaches = (is_inside && step->aux == frame) || *budget < n_next;
-        *budget -= *budget < n_next ? *budget : n_next;
+        if ((is_inside && step->aux == frame) || *budget < n_next)
+            return true;
+        *budget -= n_next;
         for (uint32_t i = 0; i < n_next; i++) {
             const uint32_t to =
                 is_inside ? child->exits[i] : step->edges[i].step;
             const eddy__step *next = &plan->steps[to];
 
             /* The next iteration around, and what is around that, is past. */
-            if (seen[to] || (next->frame == around &&
-                             (next->kind == EDDY__STEP_NEXT_ITERATION ||
-                              next->kind == EDDY__STEP_EXIT)))
-                continue;
-            seen[to] = 1;
-            stack[n++] = to;
+            if (next->frame != around ||
+                (next->kind != EDDY__STEP_NEXT_ITERATION &&
+                 next->kind != EDDY__STEP_EXIT))
+                reach(w, to, &n);
         }
     }
-    eddy__free(w->scratch.allocator, seen, plan->n_steps, 1);
-    eddy__free(w->scratch.allocator, stack, plan->n_steps, sizeof *stack);
-    return seen && stack ? EDDY_OK : eddy__fail_memory(w->err);
+    return false;
 }
 
 static eddy_status make_region(eddy__linear_build *w, uint32_t frame,
                                uint64_t *budget)
 {
     writer r = {.w = w};
-    bool is_again, is_done;
+    bool is_done;
     eddy_status status;
 
-    EDDY_TRY(reaches_itself(w, frame, budget, &is_again));
-    if (is_again)
+    if (reaches_itself(w, frame, budget)) {
         eddy__linear_refuse(w, frame, EDDY__NO,
                             "what it puts out may come in again");
-    if (is_again)
         return EDDY_OK;
+    }
     EDDY_TRY(eddy__linear_order(w, frame, &is_done));
     if (!is_done)
         return EDDY_OK;
@@ -984,8 +982,11 @@ static eddy_status begin(eddy__linear_build *w)
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->pending);
     w->is_loop_merge = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->is_skipped = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
-    if (!w->loops || !w->guard_of || !w->pending || !w->is_loop_merge ||
-        !w->is_skipped)
+    w->seen_by =
+        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->seen_by);
+    w->stack = eddy__arena_allocate(&w->scratch, n, sizeof *w->stack);
+    if (!w->seen_by || !w->stack || !w->loops || !w->guard_of || !w->pending ||
+        !w->is_loop_merge || !w->is_skipped)
         return eddy__fail_memory(w->err);
     memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
     for (uint32_t f = 0; f < n_frames; f++) {

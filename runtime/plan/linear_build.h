@@ -100,7 +100,10 @@ typedef struct eddy__linear_build {
     uint32_t *guard_of; /* a step */
     uint32_t *pending;  /* a step: in-edges to come */
     bool *is_loop_merge;
-    bool *is_skipped; /* dissolved, or of the root */
+    bool *is_skipped;  /* dissolved, or of the root */
+    uint32_t *seen_by; /* a step: the last search that came to it */
+    uint32_t *stack;   /* steps that a search is still to go on from */
+    uint32_t n_searches;
     eddy__guard *guards;
     size_t n_guards, guards_room;
     eddy__predicate *predicates;
