@@ -258,7 +258,7 @@ static eddy_status read_input(rewrite *r, const char *op, eddy_node v,
     const eddy__node *node = eddy__graph_node(r->graph, v);
     const bool is_merge = eddy__node_role(node) == EDDY__ROLE_MERGE;
     size_t n = 1;
-    eddy_output read;
+    eddy_output read = {EDDY_NO_NODE, 0};
 
     if (!reserve(r, node->n_inputs))
         return eddy__fail_memory(r->err);

@@ -8,6 +8,7 @@
 #include "ops/math/elements.h"
 #include "ops/ops.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum { MOST = 3 };
@@ -126,11 +127,12 @@ static eddy_status fail_memory(eddy_kernel *k, const transform *t)
 static eddy_status make_room(eddy_kernel *k, transform *t,
                              eddy_tensor **out_tensor)
 {
-    int64_t sizes[MOST], total = t->count, longest = 0;
+    int64_t sizes[MOST] = {0}, total = t->count, longest = 0;
     bool fits = true;
     eddy_shape shape;
     eddy__complex128 *at;
 
+    assert(t->form.rank <= MOST);
     for (int32_t d = 0; d < t->form.rank; d++) {
         sizes[d] = eddy__fourier_describe(&t->lines[d], t->dims[d]);
         fits = fits && sizes[d] >= 0 &&
@@ -165,7 +167,7 @@ static eddy__complex128 load(eddy_dtype dtype, const void *from, int64_t i)
     case EDDY_FLOAT64:
         return ((const double *)from)[i];
     case EDDY_COMPLEX64:
-        return ((const eddy__complex64 *)from)[i];
+        return (eddy__complex128)((const eddy__complex64 *)from)[i];
     default:
         return ((const eddy__complex128 *)from)[i];
     }
@@ -190,6 +192,7 @@ static int64_t row_of(const transform *t, const int64_t *dims, int64_t i)
     int64_t at = 0, step = 1;
 
     for (int32_t d = t->form.rank - 2; d >= 0; d--) {
+        assert(t->dims[d] > 0); /* nothing is done to an empty block */
         at += i % t->dims[d] * step;
         i /= t->dims[d];
         step *= dims[d];
@@ -202,8 +205,11 @@ static void read_item(const transform *t, eddy_dtype dtype, const void *from,
                       int64_t first)
 {
     const int32_t last = t->form.rank - 1;
-    const int64_t width = t->dims[last], rows = t->count / width;
+    const int64_t width = t->dims[last];
+    int64_t rows;
 
+    assert(width > 0 && t->block); /* an empty transform is done before */
+    rows = t->count / width;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t at = first + row_of(t, t->in, i) * t->in[last];
 
@@ -217,9 +223,12 @@ static void read_item(const transform *t, eddy_dtype dtype, const void *from,
 static void write_item(const transform *t, eddy_dtype dtype, void *to,
                        int64_t first)
 {
-    const int64_t width = t->dims[t->form.rank - 1], rows = t->count / width;
+    const int64_t width = t->dims[t->form.rank - 1];
     const double scale = t->form.is_inverse ? t->scale : 1;
+    int64_t rows;
 
+    assert(width > 0 && t->block);
+    rows = t->count / width;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < t->out_kept; j++)
             store(dtype, to, first + i * t->out_kept + j,

@@ -9,10 +9,11 @@
 /* e^(-2 pi i k / n), from an angle below an eighth of a turn. */
 static eddy__complex128 root_of(int64_t k, int64_t n)
 {
-    const int64_t eighth = 8 * k / n; /* of a turn */
-    const int64_t quarter = (eighth + 1) / 2 % 4;
-    const double angle =
-        TAU * ((double)(4 * k - (eighth + 1) / 2 * n) / (4 * (double)n));
+    const int64_t eighth = 8 * k / n;        /* of a turn */
+    const int64_t turned = (eighth + 1) / 2; /* quarters */
+    const int64_t quarter = turned % 4;
+    const int64_t rest = 4 * k - turned * n;
+    const double angle = TAU * ((double)rest / (4 * (double)n));
     double c = cos(angle), s = sin(angle);
 
     if (quarter == 1)

@@ -295,7 +295,7 @@ static eddy_status begin(eddy_kernel *k, eddy_dtype dtype, resizing *r,
                          unsigned char **out)
 {
     eddy_shape shape;
-    int64_t size[2];
+    int64_t size[2] = {0};
 
     EDDY_TRY(want_images(k, IMAGES));
     EDDY_TRY(read_size(k, size));
@@ -310,7 +310,7 @@ static eddy_status run_nearest(eddy_kernel *k)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, IMAGES);
     unsigned char *out;
-    resizing r;
+    resizing r = {0};
 
     EDDY_TRY(begin(k, dtype, &r, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
@@ -321,7 +321,7 @@ static eddy_status run_nearest(eddy_kernel *k)
 static eddy_status run_bilinear(eddy_kernel *k)
 {
     unsigned char *out;
-    resizing r;
+    resizing r = {0};
 
     EDDY_TRY(begin(k, EDDY_FLOAT32, &r, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
@@ -336,8 +336,8 @@ static eddy_status run_nearest_back(eddy_kernel *k)
     const eddy_shape *dy = eddy__in_shape(k, IMAGES);
     eddy_shape shape;
     unsigned char *out;
-    int64_t size[2];
-    resizing r;
+    int64_t size[2] = {0};
+    resizing r = {0};
 
     EDDY_TRY(want_images(k, IMAGES));
     EDDY_TRY(read_size(k, size));
@@ -360,7 +360,7 @@ static eddy_status run_bilinear_back(eddy_kernel *k)
     const eddy_shape *dy = eddy__in_shape(k, 0), *x = eddy__in_shape(k, 1);
     const float *from = (const void *)eddy__in_elements(k, 0);
     unsigned char *out;
-    resizing r;
+    resizing r = {0};
 
     EDDY_TRY(want_images(k, 0));
     EDDY_TRY(want_images(k, 1));
