@@ -137,8 +137,8 @@ HEADERS := $(sort $(wildcard include/*.h include/eddy/*.h))
 # Files for processors that have more than the baseline; whoever calls them has
 # asked the processor first.
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
-FLAGS_ops/vector_math_avx.c := -mavx
-FLAGS_ops/vector_math_avx512.c := -mavx512f
+FLAGS_ops/math/vector_math_avx.c := -mavx
+FLAGS_ops/math/vector_math_avx512.c := -mavx512f
 endif
 
 # Shows one word and the file in place of the command, unless V is set.

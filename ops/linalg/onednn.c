@@ -24,6 +24,11 @@
 
 /* ---- the provider ---- */
 
+/* The Makefile says it. */
+#ifndef EDDY__SOVERSION
+#define EDDY__SOVERSION "0"
+#endif
+
 #define FILE_NAME "libeddy-onednn.so." EDDY__SOVERSION
 
 static const eddy__onednn_provider missing;

@@ -104,6 +104,13 @@ bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy__strip *out_strip)
            find_in(&eddy__unary_grad_strips, op, dtype, out_strip);
 }
 
+static eddy_dtype result_of(const eddy__strip *strip)
+{
+    if (strip->unary)
+        return strip->unary->out;
+    return strip->binary ? strip->binary->out : EDDY_INVALID;
+}
+
 /* Ops whose inputs all have the shape of the output. */
 static bool is_pair(const char *op, const eddy__strip *strip)
 {
@@ -133,7 +140,7 @@ bool eddy__chain_takes(const eddy__node *node, eddy_dtype dtype,
         return false;
     *out_op = (eddy__chain_op){
         .n_inputs = strip.unary ? 1 : 2,
-        .output = strip.unary ? strip.unary->out : strip.binary->out,
+        .output = result_of(&strip),
         .is_pair = is_pair(node->op_name, &strip),
     };
     return node->n_inputs == out_op->n_inputs;
@@ -377,7 +384,7 @@ static eddy_status read_member(program *p, chain *c, uint32_t i)
     m->n_in = m->strip.unary ? 1 : 2;
     for (uint32_t j = 0; j < m->n_in; j++)
         EDDY_TRY(read_operand(p, c, i, &m->in[j]));
-    p->results[i] = m->strip.unary ? m->strip.unary->out : m->strip.binary->out;
+    p->results[i] = result_of(&m->strip);
     return EDDY_OK;
 }
 
