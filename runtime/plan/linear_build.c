@@ -681,11 +681,12 @@ static eddy_status number_loops(writer *r)
     r->out->frames = frames;
     r->out->n_frames = n;
     for (size_t e = 0; e < w->n_events; e++) {
-        const uint32_t f = w->events[e].at;
-        eddy__linear_frame *frame = &frames[w->loops[f].number];
+        const uint32_t f = w->events[e].at; /* of a loop: its frame */
+        eddy__linear_frame *frame;
 
         if (w->events[e].kind != EDDY__EVENT_LOOP)
             continue;
+        frame = &frames[w->loops[f].number];
         frame->frame = f;
         frame->enter = w->loops[f].enters[0];
         frame->parent = w->loops[f].number == 0
