@@ -35,6 +35,7 @@ typedef struct writer {
     size_t n_guards, guards_room;
     uint32_t guard; /* under which code is now */
     uint32_t n_counters;
+    eddy__linear_frame *frames; /* of `out`, to be filled in */
 } writer;
 
 /* ---- registers ---- */
@@ -80,7 +81,7 @@ static uint32_t offset_of(uint32_t number)
 
 static eddy_status offset(writer *r, uint32_t v, uint32_t *out_offset)
 {
-    uint32_t number;
+    uint32_t number = 0;
 
     EDDY_TRY(find_register(r, v, &number));
     *out_offset = offset_of(number);
@@ -90,7 +91,7 @@ static eddy_status offset(writer *r, uint32_t v, uint32_t *out_offset)
 /* A value that is there before the region begins: a constant. */
 static eddy_status preset(writer *r, uint32_t v, const eddy__value *value)
 {
-    uint32_t number;
+    uint32_t number = 0;
 
     EDDY_TRY(find_register(r, v, &number));
     r->start[number] = *value;
@@ -201,7 +202,7 @@ static eddy_status emit_scalar(writer *r, uint32_t id)
 
 static eddy_status emit_kernel(writer *r, uint32_t id)
 {
-    uint32_t call;
+    uint32_t call = 0;
 
     EDDY_TRY(add_call(r, id, &call));
     return emit3(r, EDDY__LINEAR_CALL, 0, call, 0);
@@ -237,7 +238,7 @@ static eddy_status emit_enter(writer *r, uint32_t id)
     const eddy__step *step = &w->plan->steps[id], *merge;
     const uint32_t from = eddy__linear_input(w, id, 0);
     const uint32_t v = eddy__linear_output(w, id, 0);
-    uint32_t a, to, held;
+    uint32_t a = 0, to = 0, held = 0;
 
     if (!(step->flags & EDDY__STEP_CONSTANT)) {
         merge = &w->plan->steps[step->edges[0].step];
@@ -564,7 +565,7 @@ static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
 {
     eddy__linear_build *w = r->w;
     const eddy__event *event = &w->events[e];
-    uint32_t *begin = open->n > 0 ? &open->begins[open->n - 1] : NULL;
+    const uint32_t begin = open->n > 0 ? open->begins[open->n - 1] : 0;
 
     switch ((eddy__event_kind)event->kind) {
     case EDDY__EVENT_STEP:
@@ -577,7 +578,7 @@ static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
     case EDDY__EVENT_TEST:
         return emit_test(r, e);
     case EDDY__EVENT_BACK:
-        return emit_back(r, e, w->events[*begin].next, *begin);
+        return emit_back(r, e, w->events[begin].next, begin);
     case EDDY__EVENT_END:
         open->n--;
         EDDY_TRY(emit_end(r, event->at, top));
@@ -587,10 +588,10 @@ static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
         open->begins[open->n++] = e;
         return emit_true(r, e);
     case EDDY__EVENT_FALSE:
-        return emit_false(r, e, *begin);
+        return emit_false(r, e, begin);
     case EDDY__EVENT_CLOSE:
         open->n--;
-        r->text.code[w->events[w->events[*begin].next].step].to =
+        r->text.code[w->events[w->events[begin].next].step].to =
             (uint32_t)r->text.n;
         r->guard = guard_around(r, r->guard);
         return EDDY_OK;
@@ -678,6 +679,7 @@ static eddy_status number_loops(writer *r)
     frames = eddy__arena_allocate_zeroed(&w->plan->arena, n, sizeof *frames);
     if (!frames)
         return eddy__fail_memory(w->err);
+    r->frames = frames;
     r->out->frames = frames;
     r->out->n_frames = n;
     for (size_t e = 0; e < w->n_events; e++) {
@@ -744,8 +746,7 @@ static eddy__linear_guard_kind kind_of(const eddy__linear_build *w,
 static eddy_status list_guards(writer *r)
 {
     eddy__linear_build *w = r->w;
-    eddy__linear_frame *frames =
-        (eddy__linear_frame *)(uintptr_t)r->out->frames;
+    eddy__linear_frame *frames = r->frames;
     eddy__linear_guard *guards;
 
     for (uint32_t f = 0; f < r->out->n_frames; f++)
