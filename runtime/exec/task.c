@@ -74,6 +74,7 @@ static eddy__task *new_task(eddy_run *run, const eddy__step *step,
     task->at = at;
     task->kernel = run->kernel;
     task->kernel.node = step->node;
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): nobody writes to it. */
     task->kernel.iteration = (void *)(uintptr_t)at;
     task->kernel.heap = NULL;
     task->kernel.resources = NULL;

@@ -102,7 +102,7 @@ static eddy_status find_predicate(eddy__linear_build *w, uint32_t guard,
                           .counter = EDDY__NO};
     w->guards[guard].first_predicate = p;
     for (uint32_t side = 0; side < 2; side++) {
-        uint32_t made;
+        uint32_t made = EDDY__NO;
 
         EDDY_TRY(add_guard(w, frame, guard, p, side, &made));
         w->predicates[p].sides[side] = made;
