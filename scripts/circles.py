@@ -27,10 +27,9 @@ ALLOWED = [
      "each frees the other"),
     (["ops/math/addn.c", "ops/list/list_math.c"],
      "AddN takes lists, and adds the items of two lists as it adds two values"),
-    (["runtime/plan/plan.c", "runtime/plan/layout.c",
-      "runtime/plan/kernels.c"],
-     "laying out asks each op for its kernel, and what a kernel prepares is "
-     "held by the plan: one pass in two files over one plan"),
+    (["runtime/plan/layout.c", "runtime/plan/kernels.c"],
+     "laying out asks each op for its kernel, which sees the layout: one pass "
+     "in two files over one plan"),
     (["runtime/exec/run.c", "runtime/exec/task.c", "runtime/exec/pool.c",
       "runtime/exec/dynamic/dynamic.c", "runtime/exec/dynamic/frame.c"],
      "a run is driven by a worker, a worker's task comes back to its run, and "

@@ -222,7 +222,7 @@ static eddy_status emit_op(eddy__onnx_loader *loader,
 
     if (!op.name)
         return fail_scratch(loader);
-    op.row = eddy__onnx_find(domain, node->op_type, op.opset);
+    op.row = loader->find(domain, node->op_type, op.opset);
     if (!op.row)
         return eddy__onnx_fail_at(loader, EDDY_UNIMPLEMENTED, EDDY_E_UNKNOWN_OP,
                                   node, "no such operator of opset %lld",

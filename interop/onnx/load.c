@@ -347,6 +347,7 @@ static eddy_status read_model(eddy__onnx_loader *loader, eddy__message message,
     model->ctx = ctx;
     model->arena.allocator = &ctx->allocator;
     loader->budget = &budget;
+    loader->find = eddy__onnx_find;
     status = eddy__budget_end(
         &budget, read_within(loader, message, max_bytes, model), err);
     /* What is left of the load points at the budget, which ends here. */

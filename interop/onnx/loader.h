@@ -63,6 +63,9 @@ struct eddy__onnx_loader {
     eddy__scratch scratch;
     eddy_emitter w; /* with the graph that is made */
     const Eddy__OnnxPb__ModelProto *model;
+    /* eddy__onnx_find: handed in, since handlers emit bodies in their turn. */
+    const struct eddy__onnx_row *(*find)(const char *domain,
+                                         const char *op_type, int64_t opset);
     eddy__onnx_scope *scope; /* the innermost */
     size_t depth;            /* of graphs and calls that are open */
     uint64_t n_expanded;

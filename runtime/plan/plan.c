@@ -400,17 +400,6 @@ eddy_status eddy_plan_create(const eddy_graph *graph,
         &budget, make_plan(graph, &copy, &budget, out_plan, err), err);
 }
 
-eddy_status eddy__plan_hold(eddy_plan *plan, eddy_tensor *tensor,
-                            eddy_error *err)
-{
-    if (!eddy__grow(plan->arena.allocator, (void **)&plan->held,
-                    &plan->held_capacity, plan->n_held + 1,
-                    sizeof(eddy_tensor *)))
-        return eddy__fail_memory(err);
-    plan->held[plan->n_held++] = eddy_tensor_retain(tensor);
-    return EDDY_OK;
-}
-
 eddy_plan *eddy_plan_retain(eddy_plan *plan)
 {
     if (plan)
