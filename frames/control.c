@@ -5,6 +5,7 @@
  */
 #include "core/base/status.h"
 #include "core/graph/infer.h"
+#include "core/graph/op_row.h"
 #include "core/kernel.h"
 #include "frames/analysis/analysis.h"
 
@@ -71,18 +72,11 @@ static eddy_status run_loop_cond(eddy_kernel *k)
     "parallel_iterations: int = 10"
 
 static const eddy_op_spec specs[] = {
-#define CONTROL(name, role, in, out, attrs, infer, kernel, flags, doc)         \
-    {sizeof(eddy_op_spec),                                                     \
-     name,                                                                     \
-     in,                                                                       \
-     out,                                                                      \
-     attrs,                                                                    \
-     infer,                                                                    \
-     kernel,                                                                   \
-     NULL,                                                                     \
-     (flags) | EDDY_OP_CHEAP,                                                  \
-     doc,                                                                      \
-     "TensorFlow " name},
+#define CONTROL(name, role, in, out, attributes, infer_fn, kernel_fn, more,    \
+                text)                                                          \
+    EDDY__OP_ROW(name, .inputs = in, .outputs = out, .attrs = attributes,      \
+                 .infer = infer_fn, .kernel = kernel_fn,                       \
+                 .flags = (more) | EDDY_OP_CHEAP, .doc = text),
 #include "frames/control.def"
 #undef CONTROL
 };

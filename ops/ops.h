@@ -3,6 +3,7 @@
 #ifndef EDDY_OPS_OPS_H
 #define EDDY_OPS_OPS_H
 
+#include "core/graph/op_row.h"
 #include "core/graph/registry.h"
 
 /* X(family): <family>.c in a folder of ops/ holds the table eddy__<family>_ops.

@@ -2,6 +2,7 @@
 #include "frames/lower/functional.h"
 
 #include "core/context.h"
+#include "core/graph/op_row.h"
 
 #define CALL_ATTRS                                                             \
     "Tin: list(type) >= 0, Tout: list(type) >= 0, f: func, "                   \
@@ -50,17 +51,15 @@
       "While of functions that only compute.")
 
 static const eddy_op_spec specs[] = {
-#define X(name, role, in, out, attrs, flags, doc)                              \
-    {sizeof(eddy_op_spec), name, in, out, attrs, NULL, NULL, NULL, flags, doc, \
-     "TensorFlow " name},
+#define X(name, role, in, out, attributes, more, text)                         \
+    EDDY__OP_ROW(name, .inputs = in, .outputs = out, .attrs = attributes,      \
+                 .flags = more, .doc = text),
     FUNCTIONAL_MAP(X)
 #undef X
-        {.size = sizeof(eddy_op_spec),
-         .name = EDDY__LIBRARY_GRADIENT,
-         .attrs = "f: func",
-         .doc = "Holds the gradient that the library has for a function.",
-         .source = "eddy",
-         .gradient = eddy__library_gradient},
+        EDDY__OP_ROW_OF(
+            EDDY__LIBRARY_GRADIENT, "eddy", .attrs = "f: func",
+            .doc = "Holds the gradient that the library has for a function.",
+            .gradient = eddy__library_gradient),
 };
 
 static const eddy__role roles[] = {

@@ -309,56 +309,72 @@ static eddy_status run_ones(eddy_kernel *k)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name, NULL                               \
-    }
-#define PASS(name, attrs, doc)                                                 \
-    ROW(name, "input: T", "output: T", attrs, eddy__infer_unchanged,           \
-        run_identity, NULL, EDDY_OP_CHEAP, doc)
+#define PASS(name, attributes, text)                                           \
+    EDDY__OP_ROW(name, .inputs = "input: T", .outputs = "output: T",           \
+                 .attrs = attributes, .infer = eddy__infer_unchanged,          \
+                 .kernel = run_identity, .flags = EDDY_OP_CHEAP, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("Placeholder", "", "output: dtype", "dtype: type, shape: shape = ?",
-        infer_shape_attr, run_placeholder, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
-        "A value that every run must be fed."),
-    ROW("PlaceholderV2", "", "output: dtype", "dtype: type, shape: shape",
-        infer_shape_attr, run_placeholder, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
-        "Placeholder as it was for a while; its shape must be given."),
-    ROW("Const", "", "output: dtype", "value: tensor, dtype: type", infer_const,
-        run_const, prepare_const, EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
-        "The attribute value."),
-    ROW("PlaceholderWithDefault", "input: dtype", "output: dtype",
-        "dtype: type, shape: shape", infer_default, run_identity, NULL,
-        EDDY_OP_CHEAP, "The input, unless a run feeds another value."),
+    EDDY__OP_ROW("Placeholder", .outputs = "output: dtype",
+                 .attrs = "dtype: type, shape: shape = ?",
+                 .infer = infer_shape_attr, .kernel = run_placeholder,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "A value that every run must be fed."),
+    EDDY__OP_ROW(
+        "PlaceholderV2", .outputs = "output: dtype",
+        .attrs = "dtype: type, shape: shape", .infer = infer_shape_attr,
+        .kernel = run_placeholder, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Placeholder as it was for a while; its shape must be given."),
+    EDDY__OP_ROW("Const", .outputs = "output: dtype",
+                 .attrs = "value: tensor, dtype: type", .infer = infer_const,
+                 .kernel = run_const, .prepare = prepare_const,
+                 .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The attribute value."),
+    EDDY__OP_ROW("PlaceholderWithDefault", .inputs = "input: dtype",
+                 .outputs = "output: dtype",
+                 .attrs = "dtype: type, shape: shape", .infer = infer_default,
+                 .kernel = run_identity, .flags = EDDY_OP_CHEAP,
+                 .doc = "The input, unless a run feeds another value."),
     PASS("Identity", "T: type", "The input."),
     PASS("StopGradient", "T: type", "The input, as a constant to gradients."),
     PASS("PreventGradient", "T: type, message: string = ''",
          "The input, of which no gradient may be taken."),
-    ROW("IdentityN", "input: T", "output: T", "T: list(type) >= 1", infer_each,
-        run_each, NULL, EDDY_OP_CHEAP, "The inputs."),
-    ROW("NoOp", "", "", "", NULL, run_nothing, NULL, EDDY_OP_CHEAP,
-        "Nothing; a place for control edges."),
-    ROW("EnsureShape", "input: T", "output: T", "shape: shape, T: type",
-        infer_ensured, run_ensured, prepare_ensured, EDDY_OP_CHEAP,
-        "The input, whose shape is checked."),
-    ROW("CheckNumerics", "tensor: T", "output: T", "T: float, message: string",
-        eddy__infer_unchanged, run_numerics, prepare_numerics, EDDY_OP_STATEFUL,
-        "The input, which must have no NaN and no infinity."),
-    ROW("CheckNumericsV2", "tensor: T", "output: T",
-        "T: float, message: string", eddy__infer_unchanged, run_numerics,
-        prepare_numerics, EDDY_OP_STATEFUL,
-        "The input, which must have no NaN and no infinity."),
+    EDDY__OP_ROW("IdentityN", .inputs = "input: T", .outputs = "output: T",
+                 .attrs = "T: list(type) >= 1", .infer = infer_each,
+                 .kernel = run_each, .flags = EDDY_OP_CHEAP,
+                 .doc = "The inputs."),
+    EDDY__OP_ROW("NoOp", .kernel = run_nothing, .flags = EDDY_OP_CHEAP,
+                 .doc = "Nothing; a place for control edges."),
+    EDDY__OP_ROW("EnsureShape", .inputs = "input: T", .outputs = "output: T",
+                 .attrs = "shape: shape, T: type", .infer = infer_ensured,
+                 .kernel = run_ensured, .prepare = prepare_ensured,
+                 .flags = EDDY_OP_CHEAP,
+                 .doc = "The input, whose shape is checked."),
+    EDDY__OP_ROW("CheckNumerics", .inputs = "tensor: T", .outputs = "output: T",
+                 .attrs = "T: float, message: string",
+                 .infer = eddy__infer_unchanged, .kernel = run_numerics,
+                 .prepare = prepare_numerics, .flags = EDDY_OP_STATEFUL,
+                 .doc = "The input, which must have no NaN and no infinity."),
+    EDDY__OP_ROW("CheckNumericsV2", .inputs = "tensor: T",
+                 .outputs = "output: T", .attrs = "T: float, message: string",
+                 .infer = eddy__infer_unchanged, .kernel = run_numerics,
+                 .prepare = prepare_numerics, .flags = EDDY_OP_STATEFUL,
+                 .doc = "The input, which must have no NaN and no infinity."),
     PASS("Snapshot", "T: {number, bool}", "The input as it is now."),
     PASS("GuaranteeConst", "T: type",
          "The input, which the caller says never changes."),
-    ROW("DeepCopy", "x: T", "y: T", "T: type", eddy__infer_unchanged,
-        run_identity, NULL, EDDY_OP_CHEAP | EDDY_OP_STATEFUL,
-        "A copy of x that nothing changes."),
-    ROW("ZerosLike", "x: T", "y: T", "T: type", eddy__infer_unchanged,
-        run_zeros, prepare_zeros, 0, "Zeros of the shape of x."),
-    ROW("OnesLike", "x: T", "y: T", "T: {number, bool}", eddy__infer_unchanged,
-        run_ones, NULL, 0, "Ones of the shape of x."),
+    EDDY__OP_ROW("DeepCopy", .inputs = "x: T", .outputs = "y: T",
+                 .attrs = "T: type", .infer = eddy__infer_unchanged,
+                 .kernel = run_identity,
+                 .flags = EDDY_OP_CHEAP | EDDY_OP_STATEFUL,
+                 .doc = "A copy of x that nothing changes."),
+    EDDY__OP_ROW("ZerosLike", .inputs = "x: T", .outputs = "y: T",
+                 .attrs = "T: type", .infer = eddy__infer_unchanged,
+                 .kernel = run_zeros, .prepare = prepare_zeros,
+                 .doc = "Zeros of the shape of x."),
+    EDDY__OP_ROW("OnesLike", .inputs = "x: T", .outputs = "y: T",
+                 .attrs = "T: {number, bool}", .infer = eddy__infer_unchanged,
+                 .kernel = run_ones, .doc = "Ones of the shape of x."),
 };
 
 /* A value that may be fed in place of its default is not its input. */

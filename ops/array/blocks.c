@@ -321,30 +321,37 @@ static eddy_status prepare_size(eddy_infer *infer)
 }
 
 #define INDEXED "T: type, Tblock_shape: index = int32, "
-#define ROW(name, in, attrs, infer, run, prepare, doc)                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T", attrs, infer, run,        \
-            prepare, 0, doc, "TensorFlow " name, NULL                          \
-    }
 
 static const eddy_op_spec specs[] = {
-    ROW("SpaceToBatchND",
-        "input: T, block_shape: Tblock_shape, paddings: Tpaddings",
-        INDEXED "Tpaddings: index = int32", infer_to_batch, run_to_batch,
-        eddy__prepare_movable,
-        "Each position in blocks of the padded space as a batch of its own."),
-    ROW("BatchToSpaceND", "input: T, block_shape: Tblock_shape, crops: Tcrops",
-        INDEXED "Tcrops: index = int32", infer_to_space, run_to_space,
-        eddy__prepare_movable,
-        "Batches as positions in blocks of a space, which is then cropped."),
-    ROW("SpaceToBatch", "input: T, paddings: Tpaddings",
-        "T: type, Tpaddings: index = int32, block_size: int >= 2",
-        infer_to_batch, run_to_batch, prepare_size,
-        "SpaceToBatchND of images and square blocks."),
-    ROW("BatchToSpace", "input: T, crops: Tidx",
-        "T: type, block_size: int >= 2, Tidx: index = int32", infer_to_space,
-        run_to_space, prepare_size,
-        "BatchToSpaceND of images and square blocks."),
+    EDDY__OP_ROW(
+        "SpaceToBatchND",
+        .inputs = "input: T, block_shape: Tblock_shape, paddings: Tpaddings",
+        .outputs = "output: T", .attrs = INDEXED "Tpaddings: index = int32",
+        .infer = infer_to_batch, .kernel = run_to_batch,
+        .prepare = eddy__prepare_movable,
+        .doc = "Each position in blocks of the padded space as a batch of its "
+               "own."),
+    EDDY__OP_ROW("BatchToSpaceND",
+                 .inputs = "input: T, block_shape: Tblock_shape, crops: Tcrops",
+                 .outputs = "output: T",
+                 .attrs = INDEXED "Tcrops: index = int32",
+                 .infer = infer_to_space, .kernel = run_to_space,
+                 .prepare = eddy__prepare_movable,
+                 .doc = "Batches as positions in blocks of a space, which is "
+                        "then cropped."),
+    EDDY__OP_ROW("SpaceToBatch", .inputs = "input: T, paddings: Tpaddings",
+                 .outputs = "output: T",
+                 .attrs =
+                     "T: type, Tpaddings: index = int32, block_size: int >= 2",
+                 .infer = infer_to_batch, .kernel = run_to_batch,
+                 .prepare = prepare_size,
+                 .doc = "SpaceToBatchND of images and square blocks."),
+    EDDY__OP_ROW("BatchToSpace", .inputs = "input: T, crops: Tidx",
+                 .outputs = "output: T",
+                 .attrs = "T: type, block_size: int >= 2, Tidx: index = int32",
+                 .infer = infer_to_space, .kernel = run_to_space,
+                 .prepare = prepare_size,
+                 .doc = "BatchToSpaceND of images and square blocks."),
 };
 
 const eddy__op_table eddy__blocks_ops = {specs, NULL,

@@ -116,21 +116,18 @@ static eddy_status run_gradient_args(eddy_kernel *k)
     return put_summed(k, &p, 1);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name, NULL                               \
-    }
 #define CHEAP_NO_GRADIENT (EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
-    ROW("BroadcastArgs", "s0: T, s1: T", "r0: T", "T: index = int32",
-        eddy__infer_vector, run_args, NULL, CHEAP_NO_GRADIENT,
-        "The shape that two shapes broadcast to."),
-    ROW("BroadcastGradientArgs", "s0: T, s1: T", "r0: T, r1: T",
-        "T: index = int32", eddy__infer_vector, run_gradient_args, NULL,
-        CHEAP_NO_GRADIENT,
-        "Which dimensions of each input broadcasting repeats."),
+    EDDY__OP_ROW("BroadcastArgs", .inputs = "s0: T, s1: T", .outputs = "r0: T",
+                 .attrs = "T: index = int32", .infer = eddy__infer_vector,
+                 .kernel = run_args, .flags = CHEAP_NO_GRADIENT,
+                 .doc = "The shape that two shapes broadcast to."),
+    EDDY__OP_ROW("BroadcastGradientArgs", .inputs = "s0: T, s1: T",
+                 .outputs = "r0: T, r1: T", .attrs = "T: index = int32",
+                 .infer = eddy__infer_vector, .kernel = run_gradient_args,
+                 .flags = CHEAP_NO_GRADIENT,
+                 .doc = "Which dimensions of each input broadcasting repeats."),
 };
 
 const eddy__op_table eddy__broadcast_args_ops = {specs, NULL,

@@ -69,12 +69,13 @@ static eddy_status infer_offset(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "ConcatOffset",
-     "concat_dim: int32, shape: N * shape_type", "offset: N * shape_type",
-     "N: int >= 2, shape_type: index = int32", infer_offset, run_offset, NULL,
-     EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
-     "Where each of some tensors begins in their concatenation.",
-     "TensorFlow ConcatOffset", NULL},
+    EDDY__OP_ROW(
+        "ConcatOffset", .inputs = "concat_dim: int32, shape: N * shape_type",
+        .outputs = "offset: N * shape_type",
+        .attrs = "N: int >= 2, shape_type: index = int32",
+        .infer = infer_offset, .kernel = run_offset,
+        .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Where each of some tensors begins in their concatenation."),
 };
 
 const eddy__op_table eddy__concat_offset_ops = {

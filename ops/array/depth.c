@@ -174,18 +174,18 @@ static eddy_status infer_to_space(eddy_infer *infer)
     return infer_either(infer, false);
 }
 
-#define ROW(name, infer, run, doc)                                             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "input: T", "output: T",                   \
+#define DEPTH(name, shapes, run, text)                                         \
+    EDDY__OP_ROW(                                                              \
+        name, .inputs = "input: T", .outputs = "output: T",                    \
+        .attrs =                                                               \
             "T: type, block_size: int >= 2, data_format: string = 'NHWC'",     \
-            infer, run, prepare, 0, doc, "TensorFlow " name, NULL              \
-    }
+        .infer = shapes, .kernel = run, .prepare = prepare, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("SpaceToDepth", infer_to_depth, run_to_depth,
-        "The positions in each square block of an image as channels."),
-    ROW("DepthToSpace", infer_to_space, run_to_space,
-        "Channels as the positions in square blocks of an image."),
+    DEPTH("SpaceToDepth", infer_to_depth, run_to_depth,
+          "The positions in each square block of an image as channels."),
+    DEPTH("DepthToSpace", infer_to_space, run_to_space,
+          "Channels as the positions in square blocks of an image."),
 };
 
 const eddy__op_table eddy__depth_ops = {specs, NULL,

@@ -493,40 +493,50 @@ static eddy_status run_empty(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name, NULL                               \
-    }
 #define RANGE "{float, int8, int16, int32, int64, uint16, uint32}"
 
 static const eddy_op_spec specs[] = {
-    ROW("Fill", "dims: index_type, value: T", "output: T",
-        "T: type, index_type: index = int32", infer_fill, run_fill,
-        eddy__prepare_movable, 0, "A tensor full of one value."),
-    ROW("Empty", "shape: int32", "output: dtype",
-        "dtype: type, init: bool = false", infer_fill, run_empty,
-        eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
-        "A tensor of some shape; all zeros."),
-    ROW("FakeParam", "", "output: dtype", "dtype: type, shape: shape",
-        infer_fake, run_fake, prepare_fake, EDDY_OP_NOT_DIFFERENTIABLE,
-        "What a branch gives in place of a value that only another has; all "
-        "zeros."),
-    ROW("Range", "start: Tidx, limit: Tidx, delta: Tidx", "output: Tidx",
-        "Tidx: " RANGE " = int32", infer_range, NULL, prepare_range, 0,
-        "Numbers from start on, delta apart, before limit."),
-    ROW("_Trips", "start: int32, limit: int32, delta: int32", "trips: int64",
-        "", eddy__infer_scalar, run_trips, NULL,
-        EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
-        "How many numbers a For has."),
-    ROW("LinSpace", "start: T, stop: T, num: Tidx", "output: T",
-        "T: {float32, float64}, Tidx: index = int32", infer_space, NULL,
-        prepare_space, 0, "num numbers from start to stop, equally far apart."),
-    ROW("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T",
-        "output: T",
-        "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
-        infer_one_hot, run_one_hot, prepare_one_hot, 0,
-        "on_value where the new dimension equals an index, else off_value."),
+    EDDY__OP_ROW(
+        "Fill", .inputs = "dims: index_type, value: T", .outputs = "output: T",
+        .attrs = "T: type, index_type: index = int32", .infer = infer_fill,
+        .kernel = run_fill, .prepare = eddy__prepare_movable,
+        .doc = "A tensor full of one value."),
+    EDDY__OP_ROW("Empty", .inputs = "shape: int32", .outputs = "output: dtype",
+                 .attrs = "dtype: type, init: bool = false",
+                 .infer = infer_fill, .kernel = run_empty,
+                 .prepare = eddy__prepare_movable,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "A tensor of some shape; all zeros."),
+    EDDY__OP_ROW("FakeParam", .outputs = "output: dtype",
+                 .attrs = "dtype: type, shape: shape", .infer = infer_fake,
+                 .kernel = run_fake, .prepare = prepare_fake,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "What a branch gives in place of a value that only "
+                        "another has; all zeros."),
+    EDDY__OP_ROW("Range", .inputs = "start: Tidx, limit: Tidx, delta: Tidx",
+                 .outputs = "output: Tidx", .attrs = "Tidx: " RANGE " = int32",
+                 .infer = infer_range, .prepare = prepare_range,
+                 .doc = "Numbers from start on, delta apart, before limit."),
+    EDDY__OP_ROW("_Trips", .inputs = "start: int32, limit: int32, delta: int32",
+                 .outputs = "trips: int64", .infer = eddy__infer_scalar,
+                 .kernel = run_trips,
+                 .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "How many numbers a For has."),
+    EDDY__OP_ROW("LinSpace", .inputs = "start: T, stop: T, num: Tidx",
+                 .outputs = "output: T",
+                 .attrs = "T: {float32, float64}, Tidx: index = int32",
+                 .infer = infer_space, .prepare = prepare_space,
+                 .doc = "num numbers from start to stop, equally far apart."),
+    EDDY__OP_ROW(
+        "OneHot",
+        .inputs = "indices: TI, depth: int32, on_value: T, off_value: T",
+        .outputs = "output: T",
+        .attrs =
+            "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
+        .infer = infer_one_hot, .kernel = run_one_hot,
+        .prepare = prepare_one_hot,
+        .doc = "on_value where the new dimension equals an index, else "
+               "off_value."),
 };
 
 const eddy__op_table eddy__fill_ops = {specs, NULL,

@@ -160,11 +160,11 @@ static eddy_status infer_where(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Where", "input: T", "index: int64",
-     "T: {number, bool} = bool", infer_where, run_where, NULL,
-     EDDY_OP_NOT_DIFFERENTIABLE,
-     "The coordinates of elements that are not zero, in order.",
-     "TensorFlow Where", NULL},
+    EDDY__OP_ROW(
+        "Where", .inputs = "input: T", .outputs = "index: int64",
+        .attrs = "T: {number, bool} = bool", .infer = infer_where,
+        .kernel = run_where, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "The coordinates of elements that are not zero, in order."),
 };
 
 const eddy__op_table eddy__find_ops = {specs, NULL,

@@ -347,30 +347,31 @@ static eddy_status infer_gather(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name                                     \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Gather", "params: Tparams, indices: Tindices", "output: Tparams",
-        "validate_indices: bool = true, Tparams: type, Tindices: index",
-        infer_gather, run_gather, eddy__prepare_arranged, 0,
-        "Slices of params along axis 0, chosen by indices."),
-    ROW("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis",
-        "output: Tparams",
-        "batch_dims: int = 0, Tparams: type, "
-        "Tindices: {int16, int32, int64}, Taxis: index",
-        infer_gather_v2, run_gather_v2, prepare_gather_v2, 0,
-        "Slices of params along an axis, chosen by indices."),
-    ROW("ResourceGather", "resource: resource, indices: Tindices",
-        "output: dtype",
-        "batch_dims: int = 0, validate_indices: bool = true, dtype: type, "
-        "Tindices: index",
-        NULL, run_gather_value, prepare_gather_v2,
-        EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
-        "Slices of a variable along an axis, chosen by indices."),
+    EDDY__OP_ROW(
+        "Gather", .inputs = "params: Tparams, indices: Tindices",
+        .outputs = "output: Tparams",
+        .attrs =
+            "validate_indices: bool = true, Tparams: type, Tindices: index",
+        .infer = infer_gather, .kernel = run_gather,
+        .prepare = eddy__prepare_arranged,
+        .doc = "Slices of params along axis 0, chosen by indices."),
+    EDDY__OP_ROW("GatherV2",
+                 .inputs = "params: Tparams, indices: Tindices, axis: Taxis",
+                 .outputs = "output: Tparams",
+                 .attrs = "batch_dims: int = 0, Tparams: type, Tindices: "
+                          "{int16, int32, int64}, Taxis: index",
+                 .infer = infer_gather_v2, .kernel = run_gather_v2,
+                 .prepare = prepare_gather_v2,
+                 .doc = "Slices of params along an axis, chosen by indices."),
+    EDDY__OP_ROW(
+        "ResourceGather", .inputs = "resource: resource, indices: Tindices",
+        .outputs = "output: dtype",
+        .attrs = "batch_dims: int = 0, validate_indices: bool = true, dtype: "
+                 "type, Tindices: index",
+        .kernel = run_gather_value, .prepare = prepare_gather_v2,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "Slices of a variable along an axis, chosen by indices."),
 };
 
 const eddy__op_table eddy__gather_ops = {specs, NULL,

@@ -125,28 +125,29 @@ static eddy_status infer_scatter_nd(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name                                     \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("GatherNd", "params: Tparams, indices: Tindices", "output: Tparams",
-        "Tparams: type, Tindices: {int16, int32, int64}, "
-        "bad_indices_policy: string = ''",
-        infer_gather_nd, run_gather_nd, prepare_gather, 0,
-        "Slices of params, each chosen by a vector of indices."),
-    ROW("ScatterNd", "indices: Tindices, updates: T, shape: Tindices",
-        "output: T",
-        "T: type, Tindices: {int16, int32, int64}, "
-        "bad_indices_policy: string = ''",
-        infer_scatter_nd, run_scatter_nd, prepare_scatter, 0,
-        "Zeros of a shape, with updates added at vectors of indices."),
-    ROW("ResourceGatherNd", "resource: resource, indices: Tindices",
-        "output: dtype", "dtype: type, Tindices: index", NULL, run_gather_value,
-        prepare_gather, EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
-        "Slices of a variable, each chosen by a vector of indices."),
+    EDDY__OP_ROW("GatherNd", .inputs = "params: Tparams, indices: Tindices",
+                 .outputs = "output: Tparams",
+                 .attrs = "Tparams: type, Tindices: {int16, int32, int64}, "
+                          "bad_indices_policy: string = ''",
+                 .infer = infer_gather_nd, .kernel = run_gather_nd,
+                 .prepare = prepare_gather,
+                 .doc =
+                     "Slices of params, each chosen by a vector of indices."),
+    EDDY__OP_ROW(
+        "ScatterNd", .inputs = "indices: Tindices, updates: T, shape: Tindices",
+        .outputs = "output: T",
+        .attrs = "T: type, Tindices: {int16, int32, int64}, "
+                 "bad_indices_policy: string = ''",
+        .infer = infer_scatter_nd, .kernel = run_scatter_nd,
+        .prepare = prepare_scatter,
+        .doc = "Zeros of a shape, with updates added at vectors of indices."),
+    EDDY__OP_ROW(
+        "ResourceGatherNd", .inputs = "resource: resource, indices: Tindices",
+        .outputs = "output: dtype", .attrs = "dtype: type, Tindices: index",
+        .kernel = run_gather_value, .prepare = prepare_gather,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "Slices of a variable, each chosen by a vector of indices."),
 };
 
 const eddy__op_table eddy__gather_nd_ops = {specs, NULL,

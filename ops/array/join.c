@@ -476,37 +476,41 @@ static eddy_status infer_split_v(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name, NULL                               \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Concat", "concat_dim: int32, values: N * T", "output: T",
-        "N: int >= 2, T: type", infer_concat, run_concat,
-        eddy__prepare_arranged, 0,
-        "The inputs one behind the other along a dimension."),
-    ROW("ConcatV2", "values: N * T, axis: Tidx", "output: T",
-        "N: int >= 2, T: type, Tidx: index = int32", infer_concat_v2,
-        run_concat_v2, eddy__prepare_arranged, 0,
-        "The inputs one behind the other along a dimension."),
-    ROW("Pack", "values: N * T", "output: T",
-        "N: int >= 1, T: type, axis: int = 0", infer_pack, run_pack,
-        prepare_axis, 0, "The inputs along a new dimension."),
-    ROW("Unpack", "value: T", "output: num * T",
-        "num: int >= 0, T: type, axis: int = 0", infer_unpack, run_unpack,
-        prepare_axis, 0,
-        "The parts of the input along a dimension, without it."),
-    ROW("Split", "split_dim: int32, value: T", "output: num_split * T",
-        "num_split: int >= 1, T: type", infer_split, run_split,
-        eddy__prepare_arranged, 0,
-        "Equal parts of the input along a dimension."),
-    ROW("SplitV", "value: T, size_splits: Tlen, split_dim: int32",
-        "output: num_split * T",
-        "num_split: int >= 1, T: type, Tlen: {int8, int32, int64} = int64",
-        infer_split_v, run_split_v, eddy__prepare_arranged, 0,
-        "Parts of given sizes along a dimension."),
+    EDDY__OP_ROW("Concat", .inputs = "concat_dim: int32, values: N * T",
+                 .outputs = "output: T", .attrs = "N: int >= 2, T: type",
+                 .infer = infer_concat, .kernel = run_concat,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The inputs one behind the other along a dimension."),
+    EDDY__OP_ROW("ConcatV2", .inputs = "values: N * T, axis: Tidx",
+                 .outputs = "output: T",
+                 .attrs = "N: int >= 2, T: type, Tidx: index = int32",
+                 .infer = infer_concat_v2, .kernel = run_concat_v2,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The inputs one behind the other along a dimension."),
+    EDDY__OP_ROW("Pack", .inputs = "values: N * T", .outputs = "output: T",
+                 .attrs = "N: int >= 1, T: type, axis: int = 0",
+                 .infer = infer_pack, .kernel = run_pack,
+                 .prepare = prepare_axis,
+                 .doc = "The inputs along a new dimension."),
+    EDDY__OP_ROW(
+        "Unpack", .inputs = "value: T", .outputs = "output: num * T",
+        .attrs = "num: int >= 0, T: type, axis: int = 0", .infer = infer_unpack,
+        .kernel = run_unpack, .prepare = prepare_axis,
+        .doc = "The parts of the input along a dimension, without it."),
+    EDDY__OP_ROW("Split", .inputs = "split_dim: int32, value: T",
+                 .outputs = "output: num_split * T",
+                 .attrs = "num_split: int >= 1, T: type", .infer = infer_split,
+                 .kernel = run_split, .prepare = eddy__prepare_arranged,
+                 .doc = "Equal parts of the input along a dimension."),
+    EDDY__OP_ROW(
+        "SplitV", .inputs = "value: T, size_splits: Tlen, split_dim: int32",
+        .outputs = "output: num_split * T",
+        .attrs =
+            "num_split: int >= 1, T: type, Tlen: {int8, int32, int64} = int64",
+        .infer = infer_split_v, .kernel = run_split_v,
+        .prepare = eddy__prepare_arranged,
+        .doc = "Parts of given sizes along a dimension."),
 };
 
 const eddy__op_table eddy__join_ops = {specs, NULL,

@@ -337,27 +337,31 @@ static eddy_status infer_fold(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, attrs, infer, run, prepare, doc)                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T", attrs, infer, run,        \
-            prepare, 0, doc, "TensorFlow " name, NULL                          \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Pad", "input: T, paddings: Tpaddings",
-        "T: type, Tpaddings: index = int32", infer_pad, run_pad,
-        eddy__prepare_movable, "The input with zeros around it."),
-    ROW("PadV2", "input: T, paddings: Tpaddings, constant_values: T",
-        "T: type, Tpaddings: index = int32", infer_pad, run_pad_v2,
-        eddy__prepare_movable, "The input with a constant around it."),
-    ROW("MirrorPad", "input: T, paddings: Tpaddings",
-        "T: type, Tpaddings: index = int32, mode: string", infer_pad,
-        run_mirror, prepare_mirror,
-        "The input with its mirror images around it."),
-    ROW("MirrorPadGrad", "input: T, paddings: Tpaddings",
-        "T: number, Tpaddings: index = int32, mode: string", infer_fold,
-        run_fold, prepare_mirror,
-        "The gradient of MirrorPad: mirror images folded back and added."),
+    EDDY__OP_ROW(
+        "Pad", .inputs = "input: T, paddings: Tpaddings",
+        .outputs = "output: T", .attrs = "T: type, Tpaddings: index = int32",
+        .infer = infer_pad, .kernel = run_pad, .prepare = eddy__prepare_movable,
+        .doc = "The input with zeros around it."),
+    EDDY__OP_ROW(
+        "PadV2", .inputs = "input: T, paddings: Tpaddings, constant_values: T",
+        .outputs = "output: T", .attrs = "T: type, Tpaddings: index = int32",
+        .infer = infer_pad, .kernel = run_pad_v2,
+        .prepare = eddy__prepare_movable,
+        .doc = "The input with a constant around it."),
+    EDDY__OP_ROW("MirrorPad", .inputs = "input: T, paddings: Tpaddings",
+                 .outputs = "output: T",
+                 .attrs = "T: type, Tpaddings: index = int32, mode: string",
+                 .infer = infer_pad, .kernel = run_mirror,
+                 .prepare = prepare_mirror,
+                 .doc = "The input with its mirror images around it."),
+    EDDY__OP_ROW(
+        "MirrorPadGrad", .inputs = "input: T, paddings: Tpaddings",
+        .outputs = "output: T",
+        .attrs = "T: number, Tpaddings: index = int32, mode: string",
+        .infer = infer_fold, .kernel = run_fold, .prepare = prepare_mirror,
+        .doc =
+            "The gradient of MirrorPad: mirror images folded back and added."),
 };
 
 const eddy__op_table eddy__pad_ops = {specs, NULL,

@@ -170,19 +170,21 @@ static eddy_status infer_start(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "ParallelConcat", "values: N * T", "output: T",
-     "N: int >= 1, T: type, shape: shape", infer_start, run_concat,
-     prepare_whole, 0, "The inputs, each of one row, as the rows of a tensor.",
-     "TensorFlow ParallelConcat", NULL},
-    {sizeof(eddy_op_spec), "_ParallelConcatStart", "", "output: dtype",
-     "shape: shape, dtype: type", infer_start, run_start, prepare_whole,
-     EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE,
-     "A tensor of some shape; all zeros.", "TensorFlow _ParallelConcatStart",
-     NULL},
-    {sizeof(eddy_op_spec), "_ParallelConcatUpdate", "value: T, update: T",
-     "output: T", "T: type, loc: int", eddy__infer_unchanged, run_update,
-     prepare_update, 0, "The value with another row at `loc`.",
-     "TensorFlow _ParallelConcatUpdate", NULL},
+    EDDY__OP_ROW(
+        "ParallelConcat", .inputs = "values: N * T", .outputs = "output: T",
+        .attrs = "N: int >= 1, T: type, shape: shape", .infer = infer_start,
+        .kernel = run_concat, .prepare = prepare_whole,
+        .doc = "The inputs, each of one row, as the rows of a tensor."),
+    EDDY__OP_ROW("_ParallelConcatStart", .outputs = "output: dtype",
+                 .attrs = "shape: shape, dtype: type", .infer = infer_start,
+                 .kernel = run_start, .prepare = prepare_whole,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "A tensor of some shape; all zeros."),
+    EDDY__OP_ROW("_ParallelConcatUpdate", .inputs = "value: T, update: T",
+                 .outputs = "output: T", .attrs = "T: type, loc: int",
+                 .infer = eddy__infer_unchanged, .kernel = run_update,
+                 .prepare = prepare_update,
+                 .doc = "The value with another row at `loc`."),
 };
 
 const eddy__op_table eddy__parallel_concat_ops = {specs, NULL,

@@ -458,42 +458,50 @@ static eddy_status prepare_invert(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name, NULL                               \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Transpose", "x: T, perm: Tperm", "y: T",
-        "T: type, Tperm: index = int32", infer_transpose, run_transpose,
-        eddy__prepare_arranged, 0,
-        "The input with its dimensions in another order."),
-    ROW("ConjugateTranspose", "x: T, perm: Tperm", "y: T",
-        "T: type, Tperm: index = int32", infer_transpose, NULL,
-        prepare_conjugate_transpose, 0,
-        "The conjugate of the input with its dimensions in another order."),
-    ROW("Reverse", "tensor: T, dims: bool", "output: T", "T: type",
-        eddy__infer_unchanged, run_reverse, eddy__prepare_arranged, 0,
-        "The input backwards along the dimensions that dims says."),
-    ROW("ReverseV2", "tensor: T, axis: Tidx", "output: T",
-        "Tidx: index = int32, T: type", eddy__infer_unchanged, run_reverse,
-        eddy__prepare_arranged, 0,
-        "The input backwards along some dimensions."),
-    ROW("Roll", "input: T, shift: Tshift, axis: Taxis", "output: T",
-        "T: type, Tshift: index, Taxis: index", eddy__infer_unchanged, run_roll,
-        eddy__prepare_arranged, 0,
-        "The input moved on along dimensions, end to start."),
-    ROW("Tile", "input: T, multiples: Tmultiples", "output: T",
-        "T: type, Tmultiples: index = int32", infer_tile, run_tile,
-        eddy__prepare_arranged, 0, "The input repeated along each dimension."),
-    ROW("BroadcastTo", "input: T, shape: Tidx", "output: T",
-        "T: type, Tidx: index = int32", infer_broadcast_to, run_broadcast,
-        eddy__prepare_arranged, 0,
-        "The input repeated to a shape it broadcasts to."),
-    ROW("InvertPermutation", "x: T", "y: T", "T: index = int32",
-        eddy__infer_unchanged, NULL, prepare_invert, EDDY_OP_NOT_DIFFERENTIABLE,
-        "The permutation that undoes x."),
+    EDDY__OP_ROW("Transpose", .inputs = "x: T, perm: Tperm", .outputs = "y: T",
+                 .attrs = "T: type, Tperm: index = int32",
+                 .infer = infer_transpose, .kernel = run_transpose,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The input with its dimensions in another order."),
+    EDDY__OP_ROW(
+        "ConjugateTranspose", .inputs = "x: T, perm: Tperm", .outputs = "y: T",
+        .attrs = "T: type, Tperm: index = int32", .infer = infer_transpose,
+        .prepare = prepare_conjugate_transpose,
+        .doc =
+            "The conjugate of the input with its dimensions in another order."),
+    EDDY__OP_ROW(
+        "Reverse", .inputs = "tensor: T, dims: bool", .outputs = "output: T",
+        .attrs = "T: type", .infer = eddy__infer_unchanged,
+        .kernel = run_reverse, .prepare = eddy__prepare_arranged,
+        .doc = "The input backwards along the dimensions that dims says."),
+    EDDY__OP_ROW(
+        "ReverseV2", .inputs = "tensor: T, axis: Tidx", .outputs = "output: T",
+        .attrs = "Tidx: index = int32, T: type", .infer = eddy__infer_unchanged,
+        .kernel = run_reverse, .prepare = eddy__prepare_arranged,
+        .doc = "The input backwards along some dimensions."),
+    EDDY__OP_ROW("Roll", .inputs = "input: T, shift: Tshift, axis: Taxis",
+                 .outputs = "output: T",
+                 .attrs = "T: type, Tshift: index, Taxis: index",
+                 .infer = eddy__infer_unchanged, .kernel = run_roll,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The input moved on along dimensions, end to start."),
+    EDDY__OP_ROW("Tile", .inputs = "input: T, multiples: Tmultiples",
+                 .outputs = "output: T",
+                 .attrs = "T: type, Tmultiples: index = int32",
+                 .infer = infer_tile, .kernel = run_tile,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The input repeated along each dimension."),
+    EDDY__OP_ROW("BroadcastTo", .inputs = "input: T, shape: Tidx",
+                 .outputs = "output: T",
+                 .attrs = "T: type, Tidx: index = int32",
+                 .infer = infer_broadcast_to, .kernel = run_broadcast,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The input repeated to a shape it broadcasts to."),
+    EDDY__OP_ROW("InvertPermutation", .inputs = "x: T", .outputs = "y: T",
+                 .attrs = "T: index = int32", .infer = eddy__infer_unchanged,
+                 .prepare = prepare_invert, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The permutation that undoes x."),
 };
 
 const eddy__op_table eddy__permute_ops = {specs, NULL,

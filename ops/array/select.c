@@ -267,15 +267,18 @@ static eddy_status infer_select(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Select", "condition: bool, t: T, e: T", "output: T",
-     "T: type", infer_select, run_select, eddy__prepare_arranged, 0,
-     "The elements of t or e, as the condition says for each or for each row.",
-     "TensorFlow Select"},
-    {sizeof(eddy_op_spec), "SelectV2", "condition: bool, t: T, e: T",
-     "output: T", "T: type", infer_select_v2, run_select_v2,
-     eddy__prepare_arranged, 0,
-     "The elements of t or e, as the condition says; all are broadcast.",
-     "TensorFlow SelectV2"},
+    EDDY__OP_ROW("Select", .inputs = "condition: bool, t: T, e: T",
+                 .outputs = "output: T", .attrs = "T: type",
+                 .infer = infer_select, .kernel = run_select,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The elements of t or e, as the condition says for "
+                        "each or for each row."),
+    EDDY__OP_ROW("SelectV2", .inputs = "condition: bool, t: T, e: T",
+                 .outputs = "output: T", .attrs = "T: type",
+                 .infer = infer_select_v2, .kernel = run_select_v2,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "The elements of t or e, as the condition says; all "
+                        "are broadcast."),
 };
 
 const eddy__op_table eddy__select_ops = {

@@ -359,42 +359,50 @@ static eddy_status infer_squeeze(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name                                     \
-    }
 #define CHEAP_NO_GRADIENT (EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
-    ROW("Shape", "input: T", "output: out_type",
-        "T: type, out_type: index = int32", infer_shapes, run_shapes, NULL,
-        CHEAP_NO_GRADIENT, "The dimensions of a tensor."),
-    ROW("ShapeN", "input: N * T", "output: N * out_type",
-        "N: int >= 1, T: type, out_type: index = int32", infer_shapes,
-        run_shapes, NULL, CHEAP_NO_GRADIENT,
-        "The dimensions of several tensors."),
-    ROW("Size", "input: T", "output: out_type",
-        "T: type, out_type: index = int32", eddy__infer_scalar, NULL,
-        prepare_size, CHEAP_NO_GRADIENT, "How many elements a tensor has."),
-    ROW("Rank", "input: T", "output: int32", "T: type", eddy__infer_scalar,
-        run_rank, NULL, CHEAP_NO_GRADIENT, "How many dimensions a tensor has."),
-    ROW("Reshape", "tensor: T, shape: Tshape", "output: T",
-        "T: type, Tshape: index = int32", infer_reshape, run_reshape,
-        eddy__prepare_arranged, EDDY_OP_CHEAP,
-        "The same elements in another shape."),
-    ROW("ExpandDims", "input: T, dim: Tdim", "output: T",
-        "T: type, Tdim: index = int32", infer_expand, run_expand,
-        eddy__prepare_arranged, EDDY_OP_CHEAP,
-        "The same elements with one more dimension, of length 1."),
-    ROW("Squeeze", "input: T", "output: T",
-        "T: type, squeeze_dims: list(int) = []", infer_squeeze, run_squeeze,
-        prepare_squeeze, EDDY_OP_CHEAP,
-        "The same elements without dimensions of length 1."),
-    ROW("VariableShape", "input: resource", "output: out_type",
-        "out_type: index = int32", eddy__infer_vector, run_variable_shape, NULL,
-        EDDY_OP_STATEFUL | CHEAP_NO_GRADIENT,
-        "The dimensions of a variable's value."),
+    EDDY__OP_ROW("Shape", .inputs = "input: T", .outputs = "output: out_type",
+                 .attrs = "T: type, out_type: index = int32",
+                 .infer = infer_shapes, .kernel = run_shapes,
+                 .flags = CHEAP_NO_GRADIENT,
+                 .doc = "The dimensions of a tensor."),
+    EDDY__OP_ROW(
+        "ShapeN", .inputs = "input: N * T", .outputs = "output: N * out_type",
+        .attrs = "N: int >= 1, T: type, out_type: index = int32",
+        .infer = infer_shapes, .kernel = run_shapes, .flags = CHEAP_NO_GRADIENT,
+        .doc = "The dimensions of several tensors."),
+    EDDY__OP_ROW("Size", .inputs = "input: T", .outputs = "output: out_type",
+                 .attrs = "T: type, out_type: index = int32",
+                 .infer = eddy__infer_scalar, .prepare = prepare_size,
+                 .flags = CHEAP_NO_GRADIENT,
+                 .doc = "How many elements a tensor has."),
+    EDDY__OP_ROW("Rank", .inputs = "input: T", .outputs = "output: int32",
+                 .attrs = "T: type", .infer = eddy__infer_scalar,
+                 .kernel = run_rank, .flags = CHEAP_NO_GRADIENT,
+                 .doc = "How many dimensions a tensor has."),
+    EDDY__OP_ROW(
+        "Reshape", .inputs = "tensor: T, shape: Tshape", .outputs = "output: T",
+        .attrs = "T: type, Tshape: index = int32", .infer = infer_reshape,
+        .kernel = run_reshape, .prepare = eddy__prepare_arranged,
+        .flags = EDDY_OP_CHEAP, .doc = "The same elements in another shape."),
+    EDDY__OP_ROW(
+        "ExpandDims", .inputs = "input: T, dim: Tdim", .outputs = "output: T",
+        .attrs = "T: type, Tdim: index = int32", .infer = infer_expand,
+        .kernel = run_expand, .prepare = eddy__prepare_arranged,
+        .flags = EDDY_OP_CHEAP,
+        .doc = "The same elements with one more dimension, of length 1."),
+    EDDY__OP_ROW("Squeeze", .inputs = "input: T", .outputs = "output: T",
+                 .attrs = "T: type, squeeze_dims: list(int) = []",
+                 .infer = infer_squeeze, .kernel = run_squeeze,
+                 .prepare = prepare_squeeze, .flags = EDDY_OP_CHEAP,
+                 .doc = "The same elements without dimensions of length 1."),
+    EDDY__OP_ROW("VariableShape", .inputs = "input: resource",
+                 .outputs = "output: out_type",
+                 .attrs = "out_type: index = int32",
+                 .infer = eddy__infer_vector, .kernel = run_variable_shape,
+                 .flags = EDDY_OP_STATEFUL | CHEAP_NO_GRADIENT,
+                 .doc = "The dimensions of a variable's value."),
 };
 
 const eddy__op_table eddy__shapes_ops = {specs, NULL,

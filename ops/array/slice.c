@@ -483,29 +483,33 @@ static eddy_status infer_gradient(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, attrs, infer, run, prepare, doc)                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T", attrs, infer, run,        \
-            prepare, 0, doc, "TensorFlow " name, NULL                          \
-    }
 #define MASKS                                                                  \
     ", begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, "       \
     "new_axis_mask: int = 0, shrink_axis_mask: int = 0"
 
 static const eddy_op_spec specs[] = {
-    ROW("Slice", "input: T, begin: Index, size: Index", "T: type, Index: index",
-        infer_slice, run_slice, eddy__prepare_arranged,
-        "`size` elements of each dimension from `begin` on."),
-    ROW("StridedSlice", "input: T, begin: Index, end: Index, strides: Index",
-        "T: type, Index: {int16, int32, int64}" MASKS, infer_strided,
-        run_strided, prepare_strided,
-        "What an index expression with ranges, indices, an ellipsis and new "
-        "axes takes."),
-    ROW("StridedSliceGrad",
-        "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
-        "T: type, Index: index" MASKS, infer_gradient, run_gradient,
-        prepare_strided,
-        "dy where StridedSlice takes its output from the shape, else zeros."),
+    EDDY__OP_ROW("Slice", .inputs = "input: T, begin: Index, size: Index",
+                 .outputs = "output: T", .attrs = "T: type, Index: index",
+                 .infer = infer_slice, .kernel = run_slice,
+                 .prepare = eddy__prepare_arranged,
+                 .doc = "`size` elements of each dimension from `begin` on."),
+    EDDY__OP_ROW("StridedSlice",
+                 .inputs = "input: T, begin: Index, end: Index, strides: Index",
+                 .outputs = "output: T",
+                 .attrs = "T: type, Index: {int16, int32, int64}" MASKS,
+                 .infer = infer_strided, .kernel = run_strided,
+                 .prepare = prepare_strided,
+                 .doc = "What an index expression with ranges, indices, an "
+                        "ellipsis and new axes takes."),
+    EDDY__OP_ROW(
+        "StridedSliceGrad",
+        .inputs =
+            "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
+        .outputs = "output: T", .attrs = "T: type, Index: index" MASKS,
+        .infer = infer_gradient, .kernel = run_gradient,
+        .prepare = prepare_strided,
+        .doc = "dy where StridedSlice takes its output from the shape, else "
+               "zeros."),
 };
 
 const eddy__op_table eddy__slice_ops = {specs, NULL,

@@ -270,23 +270,23 @@ static eddy_status infer_partition(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define STITCH(name, doc)                                                      \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "indices: N * int32, data: N * T",         \
-            "merged: T", "N: int >= 1, T: type", infer_stitch, run_stitch,     \
-            eddy__prepare_movable, 0, doc, "TensorFlow " name, NULL            \
-    }
+#define STITCH(name, text)                                                     \
+    EDDY__OP_ROW(name, .inputs = "indices: N * int32, data: N * T",            \
+                 .outputs = "merged: T", .attrs = "N: int >= 1, T: type",      \
+                 .infer = infer_stitch, .kernel = run_stitch,                  \
+                 .prepare = eddy__prepare_movable, .doc = text)
 
 static const eddy_op_spec specs[] = {
     STITCH("DynamicStitch",
            "The rows of all data where their indices say; later ones stay."),
     STITCH("ParallelDynamicStitch",
            "DynamicStitch; TensorFlow's may keep any of two for one place."),
-    {sizeof(eddy_op_spec), "DynamicPartition", "data: T, partitions: int32",
-     "outputs: num_partitions * T", "num_partitions: int >= 1, T: type",
-     infer_partition, run_partition, eddy__prepare_movable, 0,
-     "The rows of data whose partition is 0, 1 and so on, in order.",
-     "TensorFlow DynamicPartition", NULL},
+    EDDY__OP_ROW(
+        "DynamicPartition", .inputs = "data: T, partitions: int32",
+        .outputs = "outputs: num_partitions * T",
+        .attrs = "num_partitions: int >= 1, T: type", .infer = infer_partition,
+        .kernel = run_partition, .prepare = eddy__prepare_movable,
+        .doc = "The rows of data whose partition is 0, 1 and so on, in order."),
 };
 
 const eddy__op_table eddy__stitch_ops = {specs, NULL,

@@ -110,28 +110,26 @@ static eddy_status run_min(eddy_kernel *k)
     return scatter(k, EDDY__COMBINE_MIN);
 }
 
-#define ROW(name, dtypes, indices, run, doc)                                   \
-    {                                                                          \
-        sizeof(eddy_op_spec), name,                                            \
-            "tensor: T, indices: Tindices, updates: T", "output: T",           \
-            "T: " dtypes ", Tindices: " indices                                \
-            ", bad_indices_policy: string = ''",                               \
-            eddy__infer_unchanged, run, eddy__nd_index_prepare, 0, doc,        \
-            "TensorFlow " name, NULL                                           \
-    }
+#define SCATTER(name, dtypes, indices, run, text)                              \
+    EDDY__OP_ROW(name, .inputs = "tensor: T, indices: Tindices, updates: T",   \
+                 .outputs = "output: T",                                       \
+                 .attrs = "T: " dtypes ", Tindices: " indices                  \
+                          ", bad_indices_policy: string = ''",                 \
+                 .infer = eddy__infer_unchanged, .kernel = run,                \
+                 .prepare = eddy__nd_index_prepare, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("TensorScatterUpdate", "{number, bool, string}",
-        "{int16, int32, int64, uint16}", run_update,
-        "The tensor with slices replaced by updates."),
-    ROW("TensorScatterAdd", "number", "index", run_add,
-        "The tensor with updates added to slices."),
-    ROW("TensorScatterSub", "number", "index", run_sub,
-        "The tensor with updates subtracted from slices."),
-    ROW("TensorScatterMax", "real", "index", run_max,
-        "The tensor with slices raised to updates that are greater."),
-    ROW("TensorScatterMin", "real", "index", run_min,
-        "The tensor with slices lowered to updates that are less."),
+    SCATTER("TensorScatterUpdate", "{number, bool, string}",
+            "{int16, int32, int64, uint16}", run_update,
+            "The tensor with slices replaced by updates."),
+    SCATTER("TensorScatterAdd", "number", "index", run_add,
+            "The tensor with updates added to slices."),
+    SCATTER("TensorScatterSub", "number", "index", run_sub,
+            "The tensor with updates subtracted from slices."),
+    SCATTER("TensorScatterMax", "real", "index", run_max,
+            "The tensor with slices raised to updates that are greater."),
+    SCATTER("TensorScatterMin", "real", "index", run_min,
+            "The tensor with slices lowered to updates that are less."),
 };
 
 const eddy__op_table eddy__tensor_scatter_ops = {

@@ -216,13 +216,13 @@ static eddy_status infer_topk(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "TopKV2", "input: T, k: Tk",
-     "values: T, indices: index_type",
-     "sorted: bool = true, T: real, Tk: {int16, int32, int64} = int32, "
-     "index_type: {int16, int32, int64} = int32",
-     infer_topk, run_topk, NULL, EDDY_OP_HEAVY,
-     "The k greatest elements of each row, and where they are.",
-     "TensorFlow TopKV2", NULL},
+    EDDY__OP_ROW(
+        "TopKV2", .inputs = "input: T, k: Tk",
+        .outputs = "values: T, indices: index_type",
+        .attrs = "sorted: bool = true, T: real, Tk: {int16, int32, int64} = "
+                 "int32, index_type: {int16, int32, int64} = int32",
+        .infer = infer_topk, .kernel = run_topk, .flags = EDDY_OP_HEAVY,
+        .doc = "The k greatest elements of each row, and where they are."),
 };
 
 const eddy__op_table eddy__topk_ops = {specs, NULL,

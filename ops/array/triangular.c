@@ -334,25 +334,26 @@ static eddy_status prepare_triangular(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Cholesky", "input: T", "output: T",
-     "T: {float64, float32, complex}", infer_cholesky, run_cholesky, NULL,
-     EDDY_OP_HEAVY,
-     "The lower triangular factor L of each matrix L L^H; NaN if it is not "
-     "positive definite.",
-     "TensorFlow Cholesky"},
-    {sizeof(eddy_op_spec), "CholeskyGrad", "l: T, grad: T", "output: T",
-     "T: {float32, float64}", infer_cholesky_grad, run_cholesky_grad, NULL,
-     EDDY_OP_HEAVY,
-     "The gradient of what Cholesky was given, from that of its result.",
-     "TensorFlow CholeskyGrad"},
-    {sizeof(eddy_op_spec), "MatrixTriangularSolve", "matrix: T, rhs: T",
-     "output: T",
-     "lower: bool = true, adjoint: bool = false, "
-     "T: {float64, float32, complex}",
-     infer_triangular, run_triangular, prepare_triangular, EDDY_OP_HEAVY,
-     "What each triangular matrix, or its adjoint, must be multiplied with to "
-     "give rhs; batches are broadcast.",
-     "TensorFlow MatrixTriangularSolve"},
+    EDDY__OP_ROW("Cholesky", .inputs = "input: T", .outputs = "output: T",
+                 .attrs = "T: {float64, float32, complex}",
+                 .infer = infer_cholesky, .kernel = run_cholesky,
+                 .flags = EDDY_OP_HEAVY,
+                 .doc = "The lower triangular factor L of each matrix L L^H; "
+                        "NaN if it is not positive definite."),
+    EDDY__OP_ROW("CholeskyGrad", .inputs = "l: T, grad: T",
+                 .outputs = "output: T", .attrs = "T: {float32, float64}",
+                 .infer = infer_cholesky_grad, .kernel = run_cholesky_grad,
+                 .flags = EDDY_OP_HEAVY,
+                 .doc = "The gradient of what Cholesky was given, from that of "
+                        "its result."),
+    EDDY__OP_ROW("MatrixTriangularSolve", .inputs = "matrix: T, rhs: T",
+                 .outputs = "output: T",
+                 .attrs = "lower: bool = true, adjoint: bool = false, T: "
+                          "{float64, float32, complex}",
+                 .infer = infer_triangular, .kernel = run_triangular,
+                 .prepare = prepare_triangular, .flags = EDDY_OP_HEAVY,
+                 .doc = "What each triangular matrix, or its adjoint, must be "
+                        "multiplied with to give rhs; batches are broadcast."),
 };
 
 const eddy__op_table eddy__triangular_ops = {specs, NULL,

@@ -506,13 +506,13 @@ static eddy_status infer_unique_v2(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define V2(name, outputs, doc)                                                 \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "x: T, axis: Taxis", outputs,              \
-            "T: type, Taxis: index = int64, out_idx: index = int32",           \
-            infer_unique_v2, run_unique_v2, eddy__prepare_movable,             \
-            EDDY_OP_NOT_DIFFERENTIABLE, doc, "TensorFlow " name, NULL          \
-    }
+#define V2(name, out, text)                                                    \
+    EDDY__OP_ROW(name, .inputs = "x: T, axis: Taxis", .outputs = out,          \
+                 .attrs =                                                      \
+                     "T: type, Taxis: index = int64, out_idx: index = int32",  \
+                 .infer = infer_unique_v2, .kernel = run_unique_v2,            \
+                 .prepare = eddy__prepare_movable,                             \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = text)
 
 static const eddy_op_spec specs[] = {
     V2("UniqueV2", "y: T, idx: out_idx",
@@ -520,22 +520,27 @@ static const eddy_op_spec specs[] = {
        "number among them."),
     V2("UniqueWithCountsV2", "y: T, idx: out_idx, count: out_idx",
        "The same, and how often each different slice comes."),
-    {sizeof(eddy_op_spec), "ListDiff", "x: T, y: T", "out: T, idx: out_idx",
-     "T: type, out_idx: index = int32", infer_diff, run_diff,
-     eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
-     "The elements of a vector that are not in another, and where they are.",
-     "TensorFlow ListDiff", NULL},
-    {sizeof(eddy_op_spec), "Unique", "x: T", "y: T, idx: out_idx",
-     "T: type, out_idx: index = int32", infer_unique, run_unique,
-     eddy__prepare_movable, EDDY_OP_NOT_DIFFERENTIABLE,
-     "The different elements of a vector, and which one each element is.",
-     "TensorFlow Unique", NULL},
-    {sizeof(eddy_op_spec), "UniqueWithCounts", "x: T",
-     "y: T, idx: out_idx, count: out_idx", "T: type, out_idx: index = int32",
-     infer_unique, run_unique, eddy__prepare_movable,
-     EDDY_OP_NOT_DIFFERENTIABLE,
-     "Unique, and how often each of the different elements comes.",
-     "TensorFlow UniqueWithCounts", NULL},
+    EDDY__OP_ROW(
+        "ListDiff", .inputs = "x: T, y: T", .outputs = "out: T, idx: out_idx",
+        .attrs = "T: type, out_idx: index = int32", .infer = infer_diff,
+        .kernel = run_diff, .prepare = eddy__prepare_movable,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "The elements of a vector that are not in another, and where "
+               "they are."),
+    EDDY__OP_ROW("Unique", .inputs = "x: T", .outputs = "y: T, idx: out_idx",
+                 .attrs = "T: type, out_idx: index = int32",
+                 .infer = infer_unique, .kernel = run_unique,
+                 .prepare = eddy__prepare_movable,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The different elements of a vector, and which one "
+                        "each element is."),
+    EDDY__OP_ROW(
+        "UniqueWithCounts", .inputs = "x: T",
+        .outputs = "y: T, idx: out_idx, count: out_idx",
+        .attrs = "T: type, out_idx: index = int32", .infer = infer_unique,
+        .kernel = run_unique, .prepare = eddy__prepare_movable,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Unique, and how often each of the different elements comes."),
 };
 
 const eddy__op_table eddy__unique_ops = {specs, NULL,

@@ -216,26 +216,28 @@ static eddy_status prepare_broadcast(eddy_infer *infer)
     "grad_y: bool = false"
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "BatchMatMul", "x: T, y: T", "output: T",
-     "T: {float, int32, int64, complex}, " ADJOINTS, infer_same, run_batch,
-     prepare_same, EDDY_OP_HEAVY,
-     "The products of the matrices of two batches, in pairs; either may be "
-     "adjoint.",
-     "TensorFlow BatchMatMul"},
-    {sizeof(eddy_op_spec), "BatchMatMulV2", "x: T, y: T", "output: T",
-     "T: {float, int16, int32, int64, uint8, uint16, uint32, uint64, "
-     "complex}, " ADJOINTS,
-     infer_broadcast, run_batch, prepare_broadcast, EDDY_OP_HEAVY,
-     "The products of the matrices of two batches, which are broadcast; either "
-     "may be adjoint.",
-     "TensorFlow BatchMatMulV2"},
-    {sizeof(eddy_op_spec), "BatchMatMulV3", "x: Ta, y: Tb", "output: Tout",
-     "Ta: {float, uint8, int8, int16, int32, int64, complex}, "
-     "Tb: {float, uint8, int8, int16, int32, int64, complex}, "
-     "Tout: {float, int16, int32, int64, complex}, " ADJOINTS,
-     infer_broadcast, run_batch, prepare_broadcast, EDDY_OP_HEAVY,
-     "BatchMatMulV2, with int32 products of bytes too.",
-     "TensorFlow BatchMatMulV3"},
+    EDDY__OP_ROW("BatchMatMul", .inputs = "x: T, y: T", .outputs = "output: T",
+                 .attrs = "T: {float, int32, int64, complex}, " ADJOINTS,
+                 .infer = infer_same, .kernel = run_batch,
+                 .prepare = prepare_same, .flags = EDDY_OP_HEAVY,
+                 .doc = "The products of the matrices of two batches, in "
+                        "pairs; either may be adjoint."),
+    EDDY__OP_ROW("BatchMatMulV2", .inputs = "x: T, y: T",
+                 .outputs = "output: T",
+                 .attrs = "T: {float, int16, int32, int64, uint8, uint16, "
+                          "uint32, uint64, complex}, " ADJOINTS,
+                 .infer = infer_broadcast, .kernel = run_batch,
+                 .prepare = prepare_broadcast, .flags = EDDY_OP_HEAVY,
+                 .doc = "The products of the matrices of two batches, which "
+                        "are broadcast; either may be adjoint."),
+    EDDY__OP_ROW(
+        "BatchMatMulV3", .inputs = "x: Ta, y: Tb", .outputs = "output: Tout",
+        .attrs = "Ta: {float, uint8, int8, int16, int32, int64, complex}, Tb: "
+                 "{float, uint8, int8, int16, int32, int64, complex}, Tout: "
+                 "{float, int16, int32, int64, complex}, " ADJOINTS,
+        .infer = infer_broadcast, .kernel = run_batch,
+        .prepare = prepare_broadcast, .flags = EDDY_OP_HEAVY,
+        .doc = "BatchMatMulV2, with int32 products of bytes too."),
 };
 
 const eddy__op_table eddy__batch_matmul_ops = {specs, NULL,

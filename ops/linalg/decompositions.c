@@ -513,24 +513,27 @@ static eddy_status prepare_svd(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Qr", "input: T", "q: T, r: T",
-     "full_matrices: bool = false, T: {float64, float32, float16, complex}",
-     infer_qr, run_qr, prepare_qr, EDDY_OP_HEAVY,
-     "Each matrix as a product of an orthonormal and an upper triangular one.",
-     "TensorFlow Qr"},
-    {sizeof(eddy_op_spec), "SelfAdjointEigV2", "input: T", "e: T, v: T",
-     "compute_v: bool = true, T: {float64, float32, complex}", infer_eigen,
-     run_eigen, prepare_eigen, EDDY_OP_HEAVY,
-     "Eigenvalues of self-adjoint matrices, in ascending order, and "
-     "eigenvectors as columns.",
-     "TensorFlow SelfAdjointEigV2"},
-    {sizeof(eddy_op_spec), "Svd", "input: T", "s: T, u: T, v: T",
-     "compute_uv: bool = true, full_matrices: bool = false, "
-     "T: {float64, float32, complex}",
-     infer_svd, run_svd, prepare_svd, EDDY_OP_HEAVY,
-     "Singular values of each matrix, in descending order, and singular "
-     "vectors as columns.",
-     "TensorFlow Svd"},
+    EDDY__OP_ROW("Qr", .inputs = "input: T", .outputs = "q: T, r: T",
+                 .attrs = "full_matrices: bool = false, T: {float64, float32, "
+                          "float16, complex}",
+                 .infer = infer_qr, .kernel = run_qr, .prepare = prepare_qr,
+                 .flags = EDDY_OP_HEAVY,
+                 .doc = "Each matrix as a product of an orthonormal and an "
+                        "upper triangular one."),
+    EDDY__OP_ROW(
+        "SelfAdjointEigV2", .inputs = "input: T", .outputs = "e: T, v: T",
+        .attrs = "compute_v: bool = true, T: {float64, float32, complex}",
+        .infer = infer_eigen, .kernel = run_eigen, .prepare = prepare_eigen,
+        .flags = EDDY_OP_HEAVY,
+        .doc = "Eigenvalues of self-adjoint matrices, in ascending order, and "
+               "eigenvectors as columns."),
+    EDDY__OP_ROW("Svd", .inputs = "input: T", .outputs = "s: T, u: T, v: T",
+                 .attrs = "compute_uv: bool = true, full_matrices: bool = "
+                          "false, T: {float64, float32, complex}",
+                 .infer = infer_svd, .kernel = run_svd, .prepare = prepare_svd,
+                 .flags = EDDY_OP_HEAVY,
+                 .doc = "Singular values of each matrix, in descending order, "
+                        "and singular vectors as columns."),
 };
 
 const eddy__op_table eddy__decompositions_ops = {specs, NULL,

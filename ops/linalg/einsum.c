@@ -349,12 +349,14 @@ static eddy_status prepare_einsum(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Einsum", "inputs: N * T", "output: T",
-     "equation: string, N: int >= 1, "
-     "T: {float, int32, int64, complex}",
-     infer_einsum, run_einsum, prepare_einsum, EDDY_OP_HEAVY,
-     "The sums of products that an equation says, such as 'ij,jk->ik'.",
-     "TensorFlow Einsum"},
+    EDDY__OP_ROW(
+        "Einsum", .inputs = "inputs: N * T", .outputs = "output: T",
+        .attrs =
+            "equation: string, N: int >= 1, T: {float, int32, int64, complex}",
+        .infer = infer_einsum, .kernel = run_einsum, .prepare = prepare_einsum,
+        .flags = EDDY_OP_HEAVY,
+        .doc =
+            "The sums of products that an equation says, such as 'ij,jk->ik'."),
 };
 
 const eddy__op_table eddy__einsum_ops = {specs, NULL,

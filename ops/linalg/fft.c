@@ -371,22 +371,26 @@ static eddy_status infer(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, doc)                                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_HEAVY, doc, "TensorFlow " name, NULL                       \
-    }
-#define PLAIN(name, doc)                                                       \
-    ROW(name, "input: Tcomplex", "output: Tcomplex",                           \
-        "Tcomplex: complex = complex64", doc)
-#define HALF(name, doc)                                                        \
-    ROW(name, "input: Treal, fft_length: int32", "output: Tcomplex",           \
-        "Treal: {float32, float64} = float32, Tcomplex: complex = complex64",  \
-        doc)
-#define FULL(name, doc)                                                        \
-    ROW(name, "input: Tcomplex, fft_length: int32", "output: Treal",           \
-        "Treal: {float32, float64} = float32, Tcomplex: complex = complex64",  \
-        doc)
+#define PLAIN(name, text)                                                      \
+    EDDY__OP_ROW(name, .inputs = "input: Tcomplex",                            \
+                 .outputs = "output: Tcomplex",                                \
+                 .attrs = "Tcomplex: complex = complex64", .infer = infer,     \
+                 .kernel = run, .prepare = prepare, .flags = EDDY_OP_HEAVY,    \
+                 .doc = text)
+#define HALF(name, text)                                                       \
+    EDDY__OP_ROW(name, .inputs = "input: Treal, fft_length: int32",            \
+                 .outputs = "output: Tcomplex",                                \
+                 .attrs = "Treal: {float32, float64} = float32, Tcomplex: "    \
+                          "complex = complex64",                               \
+                 .infer = infer, .kernel = run, .prepare = prepare,            \
+                 .flags = EDDY_OP_HEAVY, .doc = text)
+#define FULL(name, text)                                                       \
+    EDDY__OP_ROW(name, .inputs = "input: Tcomplex, fft_length: int32",         \
+                 .outputs = "output: Treal",                                   \
+                 .attrs = "Treal: {float32, float64} = float32, Tcomplex: "    \
+                          "complex = complex64",                               \
+                 .infer = infer, .kernel = run, .prepare = prepare,            \
+                 .flags = EDDY_OP_HEAVY, .doc = text)
 
 static const eddy_op_spec specs[] = {
     PLAIN("FFT", "The Fourier transform of the last dimension."),

@@ -328,24 +328,30 @@ static eddy_status infer_determinant(eddy_infer *infer)
 #define T "T: {float64, float32, complex}"
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "MatrixInverse", "input: T", "output: T",
-     "adjoint: bool = false, T: {float64, float32, float16, complex}",
-     infer_inverse, run_inverse, prepare_adjoint, EDDY_OP_HEAVY,
-     "The inverse of each matrix, or that of its adjoint.",
-     "TensorFlow MatrixInverse"},
-    {sizeof(eddy_op_spec), "MatrixSolve", "matrix: T, rhs: T", "output: T",
-     "adjoint: bool = false, " T, infer_solve, run_solve, prepare_adjoint,
-     EDDY_OP_HEAVY,
-     "What each matrix, or its adjoint, must be multiplied with to give rhs.",
-     "TensorFlow MatrixSolve"},
-    {sizeof(eddy_op_spec), "MatrixDeterminant", "input: T", "output: T", T,
-     infer_determinant, run_determinant, NULL, EDDY_OP_HEAVY,
-     "The determinant of each matrix.", "TensorFlow MatrixDeterminant"},
-    {sizeof(eddy_op_spec), "LogMatrixDeterminant", "input: T",
-     "sign: T, log_abs_determinant: T", T, infer_determinant,
-     run_log_determinant, NULL, EDDY_OP_HEAVY,
-     "The sign of each determinant, and the logarithm of its modulus.",
-     "TensorFlow LogMatrixDeterminant"},
+    EDDY__OP_ROW(
+        "MatrixInverse", .inputs = "input: T", .outputs = "output: T",
+        .attrs =
+            "adjoint: bool = false, T: {float64, float32, float16, complex}",
+        .infer = infer_inverse, .kernel = run_inverse,
+        .prepare = prepare_adjoint, .flags = EDDY_OP_HEAVY,
+        .doc = "The inverse of each matrix, or that of its adjoint."),
+    EDDY__OP_ROW("MatrixSolve", .inputs = "matrix: T, rhs: T",
+                 .outputs = "output: T", .attrs = "adjoint: bool = false, " T,
+                 .infer = infer_solve, .kernel = run_solve,
+                 .prepare = prepare_adjoint, .flags = EDDY_OP_HEAVY,
+                 .doc = "What each matrix, or its adjoint, must be multiplied "
+                        "with to give rhs."),
+    EDDY__OP_ROW("MatrixDeterminant", .inputs = "input: T",
+                 .outputs = "output: T", .attrs = T, .infer = infer_determinant,
+                 .kernel = run_determinant, .flags = EDDY_OP_HEAVY,
+                 .doc = "The determinant of each matrix."),
+    EDDY__OP_ROW(
+        "LogMatrixDeterminant", .inputs = "input: T",
+        .outputs = "sign: T, log_abs_determinant: T", .attrs = T,
+        .infer = infer_determinant, .kernel = run_log_determinant,
+        .flags = EDDY_OP_HEAVY,
+        .doc =
+            "The sign of each determinant, and the logarithm of its modulus."),
 };
 
 const eddy__op_table eddy__linear_equations_ops = {

@@ -217,20 +217,24 @@ static eddy_status infer_sum(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "MatMul", "a: T, b: T", "product: T",
-     "T: {float, int32, int64, uint8, uint16, uint32, "
-     "uint64, complex}, transpose_a: bool = false, "
-     "transpose_b: bool = false, grad_a: bool = false, grad_b: bool = false",
-     infer_matmul, run_matmul, prepare_matmul, EDDY_OP_HEAVY,
-     "The product of two matrices, each transposed first if it says so.",
-     "TensorFlow MatMul"},
-    {sizeof(eddy_op_spec), "_MatMulSum", "a: T, b: T, sum: T", "result: T",
-     "T: {float32, float64}, transpose_a: bool = false, "
-     "transpose_b: bool = false",
-     infer_sum, run_sum, prepare_matmul, EDDY_OP_HEAVY,
-     "The product of two matrices, added to a third in place. Plans "
-     "of level full make it; rounded once less than a product and an addition.",
-     "eddy"},
+    EDDY__OP_ROW("MatMul", .inputs = "a: T, b: T", .outputs = "product: T",
+                 .attrs =
+                     "T: {float, int32, int64, uint8, uint16, uint32, uint64, "
+                     "complex}, transpose_a: bool = false, transpose_b: bool = "
+                     "false, grad_a: bool = false, grad_b: bool = false",
+                 .infer = infer_matmul, .kernel = run_matmul,
+                 .prepare = prepare_matmul, .flags = EDDY_OP_HEAVY,
+                 .doc = "The product of two matrices, each transposed first if "
+                        "it says so."),
+    EDDY__OP_ROW_OF("_MatMulSum", "eddy", .inputs = "a: T, b: T, sum: T",
+                    .outputs = "result: T",
+                    .attrs = "T: {float32, float64}, transpose_a: bool = "
+                             "false, transpose_b: bool = false",
+                    .infer = infer_sum, .kernel = run_sum,
+                    .prepare = prepare_matmul, .flags = EDDY_OP_HEAVY,
+                    .doc = "The product of two matrices, added to a third in "
+                           "place. Plans of level full make it; rounded once "
+                           "less than a product and an addition."),
 };
 
 const eddy__op_table eddy__matmul_ops = {

@@ -65,20 +65,21 @@ static eddy_status run_erase(eddy_kernel *k)
     return EDDY_OK;
 }
 
-#define ROW(name, in, attrs, run, doc)                                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output_handle: variant", attrs,       \
-            eddy__infer_scalar, run, NULL, EDDY_OP_CHEAP, doc,                 \
-            "eddy; as ONNX's sequences", NULL                                  \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("_ListInsert",
-        "input_handle: variant, place: Tplace, item: element_dtype",
-        "element_dtype: type, Tplace: index", run_insert,
-        "The list with one more item, at `place`."),
-    ROW("_ListErase", "input_handle: variant, place: Tplace", "Tplace: index",
-        run_erase, "The list without the item at `place`."),
+    EDDY__OP_ROW_OF(
+        "_ListInsert", "eddy; as ONNX's sequences",
+        .inputs = "input_handle: variant, place: Tplace, item: element_dtype",
+        .outputs = "output_handle: variant",
+        .attrs = "element_dtype: type, Tplace: index",
+        .infer = eddy__infer_scalar, .kernel = run_insert,
+        .flags = EDDY_OP_CHEAP,
+        .doc = "The list with one more item, at `place`."),
+    EDDY__OP_ROW_OF("_ListErase", "eddy; as ONNX's sequences",
+                    .inputs = "input_handle: variant, place: Tplace",
+                    .outputs = "output_handle: variant",
+                    .attrs = "Tplace: index", .infer = eddy__infer_scalar,
+                    .kernel = run_erase, .flags = EDDY_OP_CHEAP,
+                    .doc = "The list without the item at `place`."),
 };
 
 const eddy__op_table eddy__list_edit_ops = {

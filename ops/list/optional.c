@@ -135,26 +135,30 @@ static eddy_status prepare_components(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_CHEAP | (flags), doc, "TensorFlow " name, NULL             \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("OptionalNone", "", "optional: variant", "", eddy__infer_scalar,
-        run_none, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
-        "An optional without a value."),
-    ROW("OptionalFromValue", "components: Toutput_types", "optional: variant",
-        "Toutput_types: list(type) >= 1", eddy__infer_scalar, run_from_value,
-        NULL, 0, "An optional that has these components as its value."),
-    ROW("OptionalHasValue", "optional: variant", "has_value: bool", "",
-        eddy__infer_scalar, run_has_value, NULL, EDDY_OP_NOT_DIFFERENTIABLE,
-        "Does the optional have a value?"),
-    ROW("OptionalGetValue", "optional: variant", "components: output_types",
-        "output_types: list(type) >= 1, output_shapes: list(shape) >= 1",
-        infer_components, run_get_value, prepare_components, 0,
-        "The components of an optional, which must have a value."),
+    EDDY__OP_ROW("OptionalNone", .outputs = "optional: variant",
+                 .infer = eddy__infer_scalar, .kernel = run_none,
+                 .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "An optional without a value."),
+    EDDY__OP_ROW("OptionalFromValue", .inputs = "components: Toutput_types",
+                 .outputs = "optional: variant",
+                 .attrs = "Toutput_types: list(type) >= 1",
+                 .infer = eddy__infer_scalar, .kernel = run_from_value,
+                 .flags = EDDY_OP_CHEAP,
+                 .doc = "An optional that has these components as its value."),
+    EDDY__OP_ROW("OptionalHasValue", .inputs = "optional: variant",
+                 .outputs = "has_value: bool", .infer = eddy__infer_scalar,
+                 .kernel = run_has_value,
+                 .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "Does the optional have a value?"),
+    EDDY__OP_ROW(
+        "OptionalGetValue", .inputs = "optional: variant",
+        .outputs = "components: output_types",
+        .attrs =
+            "output_types: list(type) >= 1, output_shapes: list(shape) >= 1",
+        .infer = infer_components, .kernel = run_get_value,
+        .prepare = prepare_components, .flags = EDDY_OP_CHEAP,
+        .doc = "The components of an optional, which must have a value."),
 };
 
 const eddy__op_table eddy__optional_ops = {

@@ -305,37 +305,50 @@ static eddy_status infer_pushed(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, more, doc)              \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_STATEFUL | EDDY_OP_CHEAP | (more), doc,                    \
-            "TensorFlow " name, NULL                                           \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Stack", "", "handle: ref string",
-        "elem_type: type, stack_name: string = ''", eddy__infer_scalar,
-        run_create, prepare_creation, EDDY_OP_NOT_DIFFERENTIABLE,
-        "A new stack for any number of values."),
-    ROW("StackPush", "handle: ref string, elem: T", "output: T",
-        "T: type, swap_memory: bool = false", infer_pushed, run_push, NULL, 0,
-        "Puts `elem` on the stack and passes it on."),
-    ROW("StackPop", "handle: ref string", "elem: elem_type", "elem_type: type",
-        NULL, run_pop, NULL, 0, "Takes the last value off the stack."),
-    ROW("StackClose", "handle: ref string", "", "", NULL, run_close, NULL,
-        EDDY_OP_NOT_DIFFERENTIABLE, "Drops all values; no op may follow."),
-    ROW("StackV2", "max_size: int32", "handle: resource",
-        "elem_type: type, stack_name: string = ''", infer_created, run_create,
-        prepare_creation, EDDY_OP_NOT_DIFFERENTIABLE,
-        "A new stack for `max_size` values, or any number if that is "
-        "negative."),
-    ROW("StackPushV2", "handle: resource, elem: T", "output: T",
-        "T: type, swap_memory: bool = false", infer_pushed, run_push, NULL, 0,
-        "Puts `elem` on the stack and passes it on."),
-    ROW("StackPopV2", "handle: resource", "elem: elem_type", "elem_type: type",
-        NULL, run_pop, NULL, 0, "Takes the last value off the stack."),
-    ROW("StackCloseV2", "handle: resource", "", "", NULL, run_close, NULL,
-        EDDY_OP_NOT_DIFFERENTIABLE, "Drops all values; no op may follow."),
+    EDDY__OP_ROW("Stack", .outputs = "handle: ref string",
+                 .attrs = "elem_type: type, stack_name: string = ''",
+                 .infer = eddy__infer_scalar, .kernel = run_create,
+                 .prepare = prepare_creation,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP |
+                          EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "A new stack for any number of values."),
+    EDDY__OP_ROW("StackPush", .inputs = "handle: ref string, elem: T",
+                 .outputs = "output: T",
+                 .attrs = "T: type, swap_memory: bool = false",
+                 .infer = infer_pushed, .kernel = run_push,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+                 .doc = "Puts `elem` on the stack and passes it on."),
+    EDDY__OP_ROW("StackPop", .inputs = "handle: ref string",
+                 .outputs = "elem: elem_type", .attrs = "elem_type: type",
+                 .kernel = run_pop, .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+                 .doc = "Takes the last value off the stack."),
+    EDDY__OP_ROW(
+        "StackClose", .inputs = "handle: ref string", .kernel = run_close,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Drops all values; no op may follow."),
+    EDDY__OP_ROW(
+        "StackV2", .inputs = "max_size: int32", .outputs = "handle: resource",
+        .attrs = "elem_type: type, stack_name: string = ''",
+        .infer = infer_created, .kernel = run_create,
+        .prepare = prepare_creation,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "A new stack for `max_size` values, or any number if that is "
+               "negative."),
+    EDDY__OP_ROW("StackPushV2", .inputs = "handle: resource, elem: T",
+                 .outputs = "output: T",
+                 .attrs = "T: type, swap_memory: bool = false",
+                 .infer = infer_pushed, .kernel = run_push,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+                 .doc = "Puts `elem` on the stack and passes it on."),
+    EDDY__OP_ROW("StackPopV2", .inputs = "handle: resource",
+                 .outputs = "elem: elem_type", .attrs = "elem_type: type",
+                 .kernel = run_pop, .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+                 .doc = "Takes the last value off the stack."),
+    EDDY__OP_ROW(
+        "StackCloseV2", .inputs = "handle: resource", .kernel = run_close,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Drops all values; no op may follow."),
 };
 
 const eddy__op_table eddy__stack_ops = {

@@ -652,41 +652,51 @@ static eddy_status infer_with_shape(eddy_infer *infer)
 
 #define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP)
 #define NONE_FLAGS (FLAGS | EDDY_OP_NOT_DIFFERENTIABLE)
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name, NULL                               \
-    }
 
 static const eddy_op_spec specs[] = {
-    ROW("TensorArrayV3", "size: int32", "handle: resource, flow: float32",
-        "dtype: type, element_shape: shape = ?, dynamic_size: bool = false, "
-        "clear_after_read: bool = true, identical_element_shapes: bool = "
-        "false, tensor_array_name: string = ''",
-        infer_created, run_create, prepare_creation, NONE_FLAGS,
-        "A new array of `size` items that live as long as the run."),
-    ROW("TensorArrayGradV3", "handle: resource, flow_in: float32",
-        "grad_handle: resource, flow_out: float32", "source: string",
-        eddy__infer_scalar, run_gradient, prepare_gradient, FLAGS,
-        "The array of that source whose items are the gradients of this "
-        "one's."),
-    ROW("TensorArrayGradWithShape",
-        "handle: resource, flow_in: float32, shape_to_prepend: int32",
-        "grad_handle: resource, flow_out: float32", "source: string",
-        infer_with_shape, run_gradient_with_shape, prepare_gradient, FLAGS,
-        "The same with further dimensions before those of each item."),
-    ROW("TensorArrayWriteV3",
-        "handle: resource, index: int32, value: T, flow_in: float32",
-        "flow_out: float32", "T: type", infer_written, run_write, NULL, FLAGS,
-        "Makes `value` the item at `index`."),
-    ROW("TensorArrayReadV3", "handle: resource, index: int32, flow_in: float32",
-        "value: dtype", "dtype: type", infer_read, run_read, NULL, FLAGS,
-        "The item at `index`."),
-    ROW("TensorArraySizeV3", "handle: resource, flow_in: float32",
-        "size: int32", "", eddy__infer_scalar, run_size, NULL, NONE_FLAGS,
-        "The number of items."),
-    ROW("TensorArrayCloseV3", "handle: resource", "", "", NULL, run_close, NULL,
-        NONE_FLAGS, "Drops all items; no op may follow."),
+    EDDY__OP_ROW(
+        "TensorArrayV3", .inputs = "size: int32",
+        .outputs = "handle: resource, flow: float32",
+        .attrs =
+            "dtype: type, element_shape: shape = ?, dynamic_size: bool = "
+            "false, clear_after_read: bool = true, identical_element_shapes: "
+            "bool = false, tensor_array_name: string = ''",
+        .infer = infer_created, .kernel = run_create,
+        .prepare = prepare_creation, .flags = NONE_FLAGS,
+        .doc = "A new array of `size` items that live as long as the run."),
+    EDDY__OP_ROW(
+        "TensorArrayGradV3", .inputs = "handle: resource, flow_in: float32",
+        .outputs = "grad_handle: resource, flow_out: float32",
+        .attrs = "source: string", .infer = eddy__infer_scalar,
+        .kernel = run_gradient, .prepare = prepare_gradient, .flags = FLAGS,
+        .doc = "The array of that source whose items are the gradients of this "
+               "one's."),
+    EDDY__OP_ROW(
+        "TensorArrayGradWithShape",
+        .inputs = "handle: resource, flow_in: float32, shape_to_prepend: int32",
+        .outputs = "grad_handle: resource, flow_out: float32",
+        .attrs = "source: string", .infer = infer_with_shape,
+        .kernel = run_gradient_with_shape, .prepare = prepare_gradient,
+        .flags = FLAGS,
+        .doc = "The same with further dimensions before those of each item."),
+    EDDY__OP_ROW(
+        "TensorArrayWriteV3",
+        .inputs = "handle: resource, index: int32, value: T, flow_in: float32",
+        .outputs = "flow_out: float32", .attrs = "T: type",
+        .infer = infer_written, .kernel = run_write, .flags = FLAGS,
+        .doc = "Makes `value` the item at `index`."),
+    EDDY__OP_ROW("TensorArrayReadV3",
+                 .inputs = "handle: resource, index: int32, flow_in: float32",
+                 .outputs = "value: dtype", .attrs = "dtype: type",
+                 .infer = infer_read, .kernel = run_read, .flags = FLAGS,
+                 .doc = "The item at `index`."),
+    EDDY__OP_ROW(
+        "TensorArraySizeV3", .inputs = "handle: resource, flow_in: float32",
+        .outputs = "size: int32", .infer = eddy__infer_scalar,
+        .kernel = run_size, .flags = NONE_FLAGS, .doc = "The number of items."),
+    EDDY__OP_ROW("TensorArrayCloseV3", .inputs = "handle: resource",
+                 .kernel = run_close, .flags = NONE_FLAGS,
+                 .doc = "Drops all items; no op may follow."),
 };
 
 const eddy__op_table eddy__tensor_array_ops = {

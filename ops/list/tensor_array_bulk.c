@@ -410,30 +410,39 @@ static eddy_status infer_split(eddy_infer *infer)
     return eddy__infer_scalar(infer);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_STATEFUL | EDDY_OP_CHEAP, doc, "TensorFlow " name, NULL    \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("TensorArrayGatherV3",
-        "handle: resource, indices: int32, flow_in: float32", "value: dtype",
-        "dtype: type, element_shape: shape = ?", infer_gather, run_gather,
-        prepare_gather, "The items at `indices` along a new first dimension."),
-    ROW("TensorArrayConcatV3", "handle: resource, flow_in: float32",
-        "value: dtype, lengths: int64",
-        "dtype: type, element_shape_except0: shape = ?", infer_concat,
-        run_concat, prepare_concat,
-        "All items along their first dimension, and how long each is there."),
-    ROW("TensorArrayScatterV3",
-        "handle: resource, indices: int32, value: T, flow_in: float32",
-        "flow_out: float32", "T: type", infer_scatter, run_scatter,
-        prepare_writer, "Makes the rows of `value` the items at `indices`."),
-    ROW("TensorArraySplitV3",
-        "handle: resource, value: T, lengths: int64, flow_in: float32",
-        "flow_out: float32", "T: type", infer_split, run_split, prepare_writer,
-        "Makes parts of `value` of these lengths the items."),
+    EDDY__OP_ROW("TensorArrayGatherV3",
+                 .inputs = "handle: resource, indices: int32, flow_in: float32",
+                 .outputs = "value: dtype",
+                 .attrs = "dtype: type, element_shape: shape = ?",
+                 .infer = infer_gather, .kernel = run_gather,
+                 .prepare = prepare_gather,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+                 .doc = "The items at `indices` along a new first dimension."),
+    EDDY__OP_ROW(
+        "TensorArrayConcatV3", .inputs = "handle: resource, flow_in: float32",
+        .outputs = "value: dtype, lengths: int64",
+        .attrs = "dtype: type, element_shape_except0: shape = ?",
+        .infer = infer_concat, .kernel = run_concat, .prepare = prepare_concat,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "All items along their first dimension, and how long each is "
+               "there."),
+    EDDY__OP_ROW(
+        "TensorArrayScatterV3",
+        .inputs =
+            "handle: resource, indices: int32, value: T, flow_in: float32",
+        .outputs = "flow_out: float32", .attrs = "T: type",
+        .infer = infer_scatter, .kernel = run_scatter,
+        .prepare = prepare_writer, .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "Makes the rows of `value` the items at `indices`."),
+    EDDY__OP_ROW(
+        "TensorArraySplitV3",
+        .inputs =
+            "handle: resource, value: T, lengths: int64, flow_in: float32",
+        .outputs = "flow_out: float32", .attrs = "T: type",
+        .infer = infer_split, .kernel = run_split, .prepare = prepare_writer,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "Makes parts of `value` of these lengths the items."),
 };
 
 const eddy__op_table eddy__tensor_array_bulk_ops = {

@@ -449,52 +449,68 @@ static eddy_status prepare_parts(eddy_infer *infer)
                            "there is no kernel for %s", eddy_dtype_name(dtype));
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, 0,    \
-            doc, "TensorFlow " name, NULL                                      \
-    }
 #define SHAPED "element_dtype: type, shape_type: index"
 
 static const eddy_op_spec specs[] = {
-    ROW("TensorListFromTensor",
-        "tensor: element_dtype, element_shape: shape_type",
-        "output_handle: variant", SHAPED, eddy__infer_scalar, run_from_tensor,
-        prepare_parts, "A list of the rows of a tensor."),
-    ROW("TensorListScatter",
-        "tensor: element_dtype, indices: int32, element_shape: shape_type",
-        "output_handle: variant", SHAPED, eddy__infer_scalar, run_scatter,
-        prepare_parts, "A list with the rows of a tensor at `indices`."),
-    ROW("TensorListScatterV2",
-        "tensor: element_dtype, indices: int32, element_shape: shape_type, "
-        "num_elements: int32",
-        "output_handle: variant", SHAPED, eddy__infer_scalar,
-        run_scatter_counted, prepare_parts,
-        "A list of `num_elements` items, with the rows of a tensor at "
-        "`indices`."),
-    ROW("TensorListScatterIntoExistingList",
-        "input_handle: variant, tensor: element_dtype, indices: int32",
-        "output_handle: variant", "element_dtype: type", eddy__infer_scalar,
-        run_scatter_into, prepare_parts,
-        "The list with the rows of a tensor at `indices`."),
-    ROW("TensorListSplit",
-        "tensor: element_dtype, element_shape: shape_type, lengths: int64",
-        "output_handle: variant", SHAPED, eddy__infer_scalar, run_split,
-        prepare_parts, "A list of parts of a tensor, of these lengths."),
-    ROW("TensorListPushBackBatch",
-        "input_handles: variant, tensor: element_dtype",
-        "output_handles: variant", "element_dtype: type", infer_push_batch,
-        run_push_batch, prepare_parts,
-        "The lists, each with a row of the tensor behind its items."),
-    ROW("TensorListStack", "input_handle: variant, element_shape: int32",
-        "tensor: element_dtype", "element_dtype: type, num_elements: int = -1",
-        infer_stack, run_stack, prepare_stack,
-        "All items along a new first dimension."),
-    ROW("TensorListGather",
-        "input_handle: variant, indices: int32, element_shape: int32",
-        "values: element_dtype", "element_dtype: type", infer_gather,
-        run_gather, eddy__prepare_arranged,
-        "The items at `indices` along a new first dimension."),
+    EDDY__OP_ROW("TensorListFromTensor",
+                 .inputs = "tensor: element_dtype, element_shape: shape_type",
+                 .outputs = "output_handle: variant", .attrs = SHAPED,
+                 .infer = eddy__infer_scalar, .kernel = run_from_tensor,
+                 .prepare = prepare_parts,
+                 .doc = "A list of the rows of a tensor."),
+    EDDY__OP_ROW(
+        "TensorListScatter",
+        .inputs =
+            "tensor: element_dtype, indices: int32, element_shape: shape_type",
+        .outputs = "output_handle: variant", .attrs = SHAPED,
+        .infer = eddy__infer_scalar, .kernel = run_scatter,
+        .prepare = prepare_parts,
+        .doc = "A list with the rows of a tensor at `indices`."),
+    EDDY__OP_ROW("TensorListScatterV2",
+                 .inputs = "tensor: element_dtype, indices: int32, "
+                           "element_shape: shape_type, num_elements: int32",
+                 .outputs = "output_handle: variant", .attrs = SHAPED,
+                 .infer = eddy__infer_scalar, .kernel = run_scatter_counted,
+                 .prepare = prepare_parts,
+                 .doc = "A list of `num_elements` items, with the rows of a "
+                        "tensor at `indices`."),
+    EDDY__OP_ROW(
+        "TensorListScatterIntoExistingList",
+        .inputs =
+            "input_handle: variant, tensor: element_dtype, indices: int32",
+        .outputs = "output_handle: variant", .attrs = "element_dtype: type",
+        .infer = eddy__infer_scalar, .kernel = run_scatter_into,
+        .prepare = prepare_parts,
+        .doc = "The list with the rows of a tensor at `indices`."),
+    EDDY__OP_ROW(
+        "TensorListSplit",
+        .inputs =
+            "tensor: element_dtype, element_shape: shape_type, lengths: int64",
+        .outputs = "output_handle: variant", .attrs = SHAPED,
+        .infer = eddy__infer_scalar, .kernel = run_split,
+        .prepare = prepare_parts,
+        .doc = "A list of parts of a tensor, of these lengths."),
+    EDDY__OP_ROW(
+        "TensorListPushBackBatch",
+        .inputs = "input_handles: variant, tensor: element_dtype",
+        .outputs = "output_handles: variant", .attrs = "element_dtype: type",
+        .infer = infer_push_batch, .kernel = run_push_batch,
+        .prepare = prepare_parts,
+        .doc = "The lists, each with a row of the tensor behind its items."),
+    EDDY__OP_ROW("TensorListStack",
+                 .inputs = "input_handle: variant, element_shape: int32",
+                 .outputs = "tensor: element_dtype",
+                 .attrs = "element_dtype: type, num_elements: int = -1",
+                 .infer = infer_stack, .kernel = run_stack,
+                 .prepare = prepare_stack,
+                 .doc = "All items along a new first dimension."),
+    EDDY__OP_ROW(
+        "TensorListGather",
+        .inputs = "input_handle: variant, indices: int32, element_shape: int32",
+        .outputs = "values: element_dtype", .attrs = "element_dtype: type",
+        .infer = infer_gather, .kernel = run_gather,
+        .prepare = eddy__prepare_arranged,
+        .doc = "The items at `indices` along a new first dimension."),
 };
 
 const eddy__op_table eddy__tensor_list_bulk_ops = {

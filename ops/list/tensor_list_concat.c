@@ -250,19 +250,23 @@ static eddy_status infer_concat_with_shape(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "TensorListConcat", "input_handle: variant",
-     "tensor: element_dtype, lengths: int64",
-     "element_dtype: type, element_shape: shape = ?", infer_concat, run_concat,
-     prepare_concat, 0,
-     "All items along their first dimension, and how long each is there.",
-     "TensorFlow TensorListConcat", NULL},
-    {sizeof(eddy_op_spec), "TensorListConcatV2",
-     "input_handle: variant, element_shape: shape_type, leading_dims: int64",
-     "tensor: element_dtype, lengths: int64",
-     "element_dtype: type, shape_type: index", infer_concat_with_shape,
-     run_concat_with_shape, eddy__prepare_movable, 0,
-     "The same; items that are not set are zeros as long as leading_dims says.",
-     "TensorFlow TensorListConcatV2", NULL},
+    EDDY__OP_ROW("TensorListConcat", .inputs = "input_handle: variant",
+                 .outputs = "tensor: element_dtype, lengths: int64",
+                 .attrs = "element_dtype: type, element_shape: shape = ?",
+                 .infer = infer_concat, .kernel = run_concat,
+                 .prepare = prepare_concat,
+                 .doc = "All items along their first dimension, and how long "
+                        "each is there."),
+    EDDY__OP_ROW("TensorListConcatV2",
+                 .inputs = "input_handle: variant, element_shape: shape_type, "
+                           "leading_dims: int64",
+                 .outputs = "tensor: element_dtype, lengths: int64",
+                 .attrs = "element_dtype: type, shape_type: index",
+                 .infer = infer_concat_with_shape,
+                 .kernel = run_concat_with_shape,
+                 .prepare = eddy__prepare_movable,
+                 .doc = "The same; items that are not set are zeros as long as "
+                        "leading_dims says."),
 };
 
 const eddy__op_table eddy__tensor_list_concat_ops = {

@@ -236,10 +236,10 @@ static eddy_status prepare(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "AddN", "inputs: N * T", "sum: T",
-     "N: int >= 1, T: {number, variant}", infer, run_add, prepare, 0,
-     "The sum of all inputs, or of the items of all lists.", "TensorFlow AddN",
-     NULL},
+    EDDY__OP_ROW("AddN", .inputs = "inputs: N * T", .outputs = "sum: T",
+                 .attrs = "N: int >= 1, T: {number, variant}", .infer = infer,
+                 .kernel = run_add, .prepare = prepare,
+                 .doc = "The sum of all inputs, or of the items of all lists."),
 };
 
 const eddy__op_table eddy__addn_ops = {

@@ -229,14 +229,14 @@ static eddy_status prepare_Add(eddy_infer *infer)
 #define ADDABLE "T: {float, int8, int16, int32, int64, uint8, complex, string}"
 
 static const eddy_op_spec specs[] = {
-#define ROW(name, inputs, output, of, types, flags, doc)                       \
-    {sizeof(eddy_op_spec),  #name, inputs,       output, types,                \
-     eddy__infer_broadcast, NULL,  prepare_##of, flags,  doc,                  \
-     "TensorFlow " #name},
-#define BINARY(name, types, kernels, flags, doc)                               \
-    ROW(name, "x: T, y: T", "z: T", name, types, flags, doc)
-#define ALIAS(name, of, types, flags, doc)                                     \
-    ROW(name, "x: T, y: T", "z: T", of, types, flags, doc)
+#define BINARY(name, types, kernels, more, text)                               \
+    EDDY__OP_ROW(#name, .inputs = "x: T, y: T", .outputs = "z: T",             \
+                 .attrs = types, .infer = eddy__infer_broadcast,               \
+                 .prepare = prepare_##name, .flags = more, .doc = text),
+#define ALIAS(name, of, types, more, text)                                     \
+    EDDY__OP_ROW(#name, .inputs = "x: T, y: T", .outputs = "z: T",             \
+                 .attrs = types, .infer = eddy__infer_broadcast,               \
+                 .prepare = prepare_##of, .flags = more, .doc = text),
 #include "ops/math/binary.def"
 };
 

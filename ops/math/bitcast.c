@@ -72,11 +72,12 @@ static eddy_status infer_bitcast(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Bitcast", "input: T", "output: type",
-     "T: number, type: number", infer_bitcast, run_bitcast, NULL,
-     EDDY_OP_NOT_DIFFERENTIABLE,
-     "The same bytes in another dtype; one element may become several.",
-     "TensorFlow Bitcast", NULL},
+    EDDY__OP_ROW(
+        "Bitcast", .inputs = "input: T", .outputs = "output: type",
+        .attrs = "T: number, type: number", .infer = infer_bitcast,
+        .kernel = run_bitcast, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc =
+            "The same bytes in another dtype; one element may become several."),
 };
 
 const eddy__op_table eddy__bitcast_ops = {specs, NULL,

@@ -120,19 +120,21 @@ static eddy_status infer_bound(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, run, text)                                                   \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "sorted_inputs: T, values: T",             \
-            "output: out_type", "T: real, out_type: index = int32",            \
-            infer_bound, run, NULL, EDDY_OP_NOT_DIFFERENTIABLE, text,          \
-            "TensorFlow " name, NULL                                           \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("LowerBound", run_lower,
-        "Where in the sorted rows values belong, before equal elements."),
-    ROW("UpperBound", run_upper,
-        "Where in the sorted rows values belong, behind equal elements."),
+    EDDY__OP_ROW(
+        "LowerBound", .inputs = "sorted_inputs: T, values: T",
+        .outputs = "output: out_type",
+        .attrs = "T: real, out_type: index = int32", .infer = infer_bound,
+        .kernel = run_lower, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc =
+            "Where in the sorted rows values belong, before equal elements."),
+    EDDY__OP_ROW(
+        "UpperBound", .inputs = "sorted_inputs: T, values: T",
+        .outputs = "output: out_type",
+        .attrs = "T: real, out_type: index = int32", .infer = infer_bound,
+        .kernel = run_upper, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc =
+            "Where in the sorted rows values belong, behind equal elements."),
 };
 
 const eddy__op_table eddy__bound_ops = {specs, NULL,

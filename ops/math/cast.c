@@ -209,9 +209,10 @@ static eddy_status prepare(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Cast", "x: SrcT", "y: DstT",
-     "SrcT: type, DstT: type, Truncate: bool = false", eddy__infer_unchanged,
-     NULL, prepare, 0, "The same numbers in another dtype.", "TensorFlow Cast"},
+    EDDY__OP_ROW("Cast", .inputs = "x: SrcT", .outputs = "y: DstT",
+                 .attrs = "SrcT: type, DstT: type, Truncate: bool = false",
+                 .infer = eddy__infer_unchanged, .prepare = prepare,
+                 .doc = "The same numbers in another dtype."),
 };
 
 const eddy__op_table eddy__cast_ops = {

@@ -528,21 +528,14 @@ static eddy_status prepare_chain(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {
-        .size = sizeof(eddy_op_spec),
-        .name = EDDY__CHAIN,
-        .inputs = "inputs: L",
-        .outputs = "result: T",
+    EDDY__OP_ROW_OF(
+        EDDY__CHAIN, "eddy", .inputs = "inputs: L", .outputs = "result: T",
         .attrs = "ops: list(string) >= 1, types: list(type) >= 1, "
                  "wires: list(int) >= 1, L: list(type) >= 1, T: type",
-        .infer = infer_chain,
-        .kernel = run_chain,
-        .prepare = prepare_chain,
+        .infer = infer_chain, .kernel = run_chain, .prepare = prepare_chain,
         .flags = EDDY_OP_NOT_DIFFERENTIABLE,
         .doc = "Elementwise ops one after another, as a plan joins them: wire "
-               "i >= 0 is an input, -i what member i - 1 gave. Plans make it.",
-        .source = "eddy",
-    },
+               "i >= 0 is an input, -i what member i - 1 gave. Plans make it."),
 };
 
 const eddy__op_table eddy__chain_ops = {

@@ -117,10 +117,11 @@ static eddy_status prepare_clip(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "ClipByValue",
-     "t: T, clip_value_min: T, clip_value_max: T", "output: T", "T: number",
-     infer_clip, NULL, prepare_clip, 0,
-     "The elements, brought between two bounds.", "TensorFlow ClipByValue"},
+    EDDY__OP_ROW("ClipByValue",
+                 .inputs = "t: T, clip_value_min: T, clip_value_max: T",
+                 .outputs = "output: T", .attrs = "T: number",
+                 .infer = infer_clip, .prepare = prepare_clip,
+                 .doc = "The elements, brought between two bounds."),
 };
 
 const eddy__op_table eddy__clip_ops = {

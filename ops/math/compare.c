@@ -242,36 +242,32 @@ static eddy_status prepare_approximate_equal(eddy_infer *infer)
 
 /* ---- definitions ---- */
 
-#define ROW(name, inputs, attrs, infer, kernel, prepare, doc)                  \
-    {sizeof(eddy_op_spec),                                                     \
-     #name,                                                                    \
-     inputs,                                                                   \
-     "z: bool",                                                                \
-     attrs,                                                                    \
-     infer,                                                                    \
-     kernel,                                                                   \
-     prepare,                                                                  \
-     EDDY_OP_NOT_DIFFERENTIABLE,                                               \
-     doc,                                                                      \
-     "TensorFlow " #name},
-
 static const eddy_op_spec specs[] = {
 #define COMPARE(name, e)                                                       \
-    ROW(name, "x: T, y: T", "T: real", eddy__infer_broadcast, NULL,            \
-        prepare_##name, "Is " #e "?")
+    EDDY__OP_ROW(#name, .inputs = "x: T, y: T", .outputs = "z: bool",          \
+                 .attrs = "T: real", .infer = eddy__infer_broadcast,           \
+                 .prepare = prepare_##name,                                    \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = "Is " #e "?"),
 #define EQUAL(name, e, answer)                                                 \
-    ROW(name, "x: T, y: T", "T: type, incompatible_shape_error: bool = true",  \
-        infer_equal, NULL, prepare_##name, "Is " #e "?")
+    EDDY__OP_ROW(#name, .inputs = "x: T, y: T", .outputs = "z: bool",          \
+                 .attrs = "T: type, incompatible_shape_error: bool = true",    \
+                 .infer = infer_equal, .prepare = prepare_##name,              \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = "Is " #e "?"),
 #define LOGICAL(name, e)                                                       \
-    ROW(name, "x: bool, y: bool", "", eddy__infer_broadcast, run_##name##_B,   \
-        NULL, #e)
+    EDDY__OP_ROW(#name, .inputs = "x: bool, y: bool", .outputs = "z: bool",    \
+                 .infer = eddy__infer_broadcast, .kernel = run_##name##_B,     \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = #e),
 #include "ops/math/compare.def"
 #undef COMPARE
 #undef EQUAL
 #undef LOGICAL
-    ROW(ApproximateEqual, "x: T, y: T", "T: number, tolerance: float = 1e-5",
-        infer_approximate_equal, NULL, prepare_approximate_equal,
-        "Is |x - y| below the tolerance?")};
+    EDDY__OP_ROW(
+        "ApproximateEqual", .inputs = "x: T, y: T", .outputs = "z: bool",
+        .attrs = "T: number, tolerance: float = 1e-5",
+        .infer = infer_approximate_equal, .prepare = prepare_approximate_equal,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Is |x - y| below the tolerance?"),
+};
 
 const eddy__op_table eddy__compare_ops = {
     .specs = specs,

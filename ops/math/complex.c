@@ -110,33 +110,28 @@ static eddy_status prepare_Complex(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define PART_ROW(name, input, output, doc)                                     \
-    {sizeof(eddy_op_spec),                                                     \
-     #name,                                                                    \
-     input ": T",                                                              \
-     output ": Tout",                                                          \
-     "T: complex = complex64, Tout: {float32, float64} = float32",             \
-     eddy__infer_unchanged,                                                    \
-     NULL,                                                                     \
-     prepare_##name,                                                           \
-     0,                                                                        \
-     doc,                                                                      \
-     "TensorFlow " #name},
+#define PART_ROW(name, input, output, text)                                    \
+    EDDY__OP_ROW(                                                              \
+        #name, .inputs = input ": T", .outputs = output ": Tout",              \
+        .attrs = "T: complex = complex64, Tout: {float32, float64} = float32", \
+        .infer = eddy__infer_unchanged, .prepare = prepare_##name,             \
+        .doc = text)
 
 static const eddy_op_spec specs[] = {
-    PART_ROW(Angle, "input", "output", "The angle of a complex number.")
-        PART_ROW(ComplexAbs, "x", "y", "The magnitude of a complex number.")
-            PART_ROW(Imag, "input", "output", "The imaginary part.")
-                PART_ROW(Real, "input", "output", "The real part."){
-                    sizeof(eddy_op_spec), "Complex", "real: T, imag: T",
-                    "out: Tout",
-                    "T: {float32, float64} = float32, Tout: complex = "
-                    "complex64",
-                    eddy__infer_broadcast, NULL, prepare_Complex, 0,
-                    "The complex number of those parts.", "TensorFlow Complex"},
-    {sizeof(eddy_op_spec), "Conj", "input: T", "output: T",
-     "T: {complex, variant} = complex64", eddy__infer_unchanged, NULL,
-     prepare_conj, 0, "The complex conjugate.", "TensorFlow Conj"},
+    PART_ROW(Angle, "input", "output", "The angle of a complex number."),
+    PART_ROW(ComplexAbs, "x", "y", "The magnitude of a complex number."),
+    PART_ROW(Imag, "input", "output", "The imaginary part."),
+    PART_ROW(Real, "input", "output", "The real part."),
+    EDDY__OP_ROW("Complex", .inputs = "real: T, imag: T",
+                 .outputs = "out: Tout",
+                 .attrs = "T: {float32, float64} = float32, "
+                          "Tout: complex = complex64",
+                 .infer = eddy__infer_broadcast, .prepare = prepare_Complex,
+                 .doc = "The complex number of those parts."),
+    EDDY__OP_ROW("Conj", .inputs = "input: T", .outputs = "output: T",
+                 .attrs = "T: {complex, variant} = complex64",
+                 .infer = eddy__infer_unchanged, .prepare = prepare_conj,
+                 .doc = "The complex conjugate."),
 };
 
 const eddy__op_table eddy__complex_ops = {

@@ -92,10 +92,10 @@ static eddy_status infer_cross(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Cross", "a: T, b: T", "product: T", "T: real",
-     infer_cross, run_cross, NULL, 0,
-     "The cross products of the vectors of 3 in the last dimension.",
-     "TensorFlow Cross"},
+    EDDY__OP_ROW(
+        "Cross", .inputs = "a: T, b: T", .outputs = "product: T",
+        .attrs = "T: real", .infer = infer_cross, .kernel = run_cross,
+        .doc = "The cross products of the vectors of 3 in the last dimension."),
 };
 
 const eddy__op_table eddy__cross_ops = {specs, NULL,

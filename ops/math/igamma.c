@@ -117,29 +117,33 @@ static eddy_status infer_betainc(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, dtypes, doc)                                             \
-    {                                                                          \
-        sizeof(eddy_op_spec), #name, in, "z: T", "T: " dtypes,                 \
-            eddy__infer_broadcast, NULL, prepare_##name, EDDY_OP_HEAVY, doc,   \
-            "TensorFlow " #name, NULL                                          \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW(Igamma, "a: T, x: T", "{float32, float64}",
-        "The lower regularised incomplete gamma function P(a, x)."),
-    ROW(Igammac, "a: T, x: T", "{float32, float64}",
-        "The upper regularised incomplete gamma function 1 - P(a, x)."),
-    ROW(IgammaGradA, "a: T, x: T", "{float32, float64}",
-        "The derivative of P(a, x) by a."),
-    {sizeof(eddy_op_spec), "RandomGammaGrad", "alpha: T, sample: T",
-     "output: T", "T: {float32, float64}", eddy__infer_broadcast, NULL,
-     prepare_RandomGammaGrad, EDDY_OP_HEAVY,
-     "How a sample of a gamma distribution moves with its shape alpha.",
-     "TensorFlow RandomGammaGrad", NULL},
-    {sizeof(eddy_op_spec), "Betainc", "a: T, b: T, x: T", "z: T",
-     "T: {float32, float64}", infer_betainc, run_betainc, NULL, EDDY_OP_HEAVY,
-     "The regularised incomplete beta function I_x(a, b).",
-     "TensorFlow Betainc", NULL},
+    EDDY__OP_ROW(
+        "Igamma", .inputs = "a: T, x: T", .outputs = "z: T",
+        .attrs = "T: {float32, float64}", .infer = eddy__infer_broadcast,
+        .prepare = prepare_Igamma, .flags = EDDY_OP_HEAVY,
+        .doc = "The lower regularised incomplete gamma function P(a, x)."),
+    EDDY__OP_ROW(
+        "Igammac", .inputs = "a: T, x: T", .outputs = "z: T",
+        .attrs = "T: {float32, float64}", .infer = eddy__infer_broadcast,
+        .prepare = prepare_Igammac, .flags = EDDY_OP_HEAVY,
+        .doc = "The upper regularised incomplete gamma function 1 - P(a, x)."),
+    EDDY__OP_ROW("IgammaGradA", .inputs = "a: T, x: T", .outputs = "z: T",
+                 .attrs = "T: {float32, float64}",
+                 .infer = eddy__infer_broadcast, .prepare = prepare_IgammaGradA,
+                 .flags = EDDY_OP_HEAVY,
+                 .doc = "The derivative of P(a, x) by a."),
+    EDDY__OP_ROW(
+        "RandomGammaGrad", .inputs = "alpha: T, sample: T",
+        .outputs = "output: T", .attrs = "T: {float32, float64}",
+        .infer = eddy__infer_broadcast, .prepare = prepare_RandomGammaGrad,
+        .flags = EDDY_OP_HEAVY,
+        .doc =
+            "How a sample of a gamma distribution moves with its shape alpha."),
+    EDDY__OP_ROW("Betainc", .inputs = "a: T, b: T, x: T", .outputs = "z: T",
+                 .attrs = "T: {float32, float64}", .infer = infer_betainc,
+                 .kernel = run_betainc, .flags = EDDY_OP_HEAVY,
+                 .doc = "The regularised incomplete beta function I_x(a, b)."),
 };
 
 const eddy__op_table eddy__igamma_ops = {specs, NULL,

@@ -123,15 +123,16 @@ static eddy_status prepare(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "LeakyRelu", "features: T", "activations: T",
-     "alpha: float = 0.2, T: float", eddy__infer_unchanged, run_leaky, prepare,
-     0, "the feature, times alpha unless it is above 0",
-     "TensorFlow LeakyRelu"},
-    {sizeof(eddy_op_spec), "LeakyReluGrad", "gradients: T, features: T",
-     "backprops: T", "alpha: float = 0.2, T: float", infer_gradient,
-     run_gradient, prepare, 0,
-     "the gradient, times alpha unless the feature is above 0",
-     "TensorFlow LeakyReluGrad"},
+    EDDY__OP_ROW(
+        "LeakyRelu", .inputs = "features: T", .outputs = "activations: T",
+        .attrs = "alpha: float = 0.2, T: float", .infer = eddy__infer_unchanged,
+        .kernel = run_leaky, .prepare = prepare,
+        .doc = "the feature, times alpha unless it is above 0"),
+    EDDY__OP_ROW(
+        "LeakyReluGrad", .inputs = "gradients: T, features: T",
+        .outputs = "backprops: T", .attrs = "alpha: float = 0.2, T: float",
+        .infer = infer_gradient, .kernel = run_gradient, .prepare = prepare,
+        .doc = "the gradient, times alpha unless the feature is above 0"),
 };
 
 const eddy__op_table eddy__leaky_relu_ops = {

@@ -202,28 +202,34 @@ const eddy__strip_table eddy__unary_strips = {
 #define SIGNED_REAL "T: {float, int8, int16, int32, int64}"
 #define SIGNED_NUMBER "T: {float, int8, int16, int32, int64, complex}"
 
-#define ROW(name, input, output, types, kernel, prepare, flags, doc)           \
-    {sizeof(eddy_op_spec),  #name,  input,   output, types,                    \
-     eddy__infer_unchanged, kernel, prepare, flags,  doc,                      \
-     "TensorFlow " #name},
-
 static const eddy_op_spec specs[] = {
-#define UNARY(name, types, kernels, flags, doc)                                \
-    ROW(name, "x: T", "y: T", types, NULL, prepare_##name, flags, doc)
-#define ACTIVATION(name, types, kernels, flags, doc)                           \
-    ROW(name, "features: T", "activations: T", types, NULL, prepare_##name,    \
-        flags, doc)
-#define ALIAS(name, of, types, flags, doc)                                     \
-    ROW(name, "x: T", "y: T", types, NULL, prepare_##of, flags, doc)
-#define TEST(name, e, doc)                                                     \
-    ROW(name, "x: T", "y: bool", FLOAT, NULL, prepare_##name,                  \
-        EDDY_OP_NOT_DIFFERENTIABLE, doc)
+#define UNARY(name, types, kernels, more, text)                                \
+    EDDY__OP_ROW(#name, .inputs = "x: T", .outputs = "y: T", .attrs = types,   \
+                 .infer = eddy__infer_unchanged, .prepare = prepare_##name,    \
+                 .flags = more, .doc = text),
+#define ACTIVATION(name, types, kernels, more, text)                           \
+    EDDY__OP_ROW(#name, .inputs = "features: T", .outputs = "activations: T",  \
+                 .attrs = types, .infer = eddy__infer_unchanged,               \
+                 .prepare = prepare_##name, .flags = more, .doc = text),
+#define ALIAS(name, of, types, more, text)                                     \
+    EDDY__OP_ROW(#name, .inputs = "x: T", .outputs = "y: T", .attrs = types,   \
+                 .infer = eddy__infer_unchanged, .prepare = prepare_##of,      \
+                 .flags = more, .doc = text),
+#define TEST(name, e, text)                                                    \
+    EDDY__OP_ROW(#name, .inputs = "x: T", .outputs = "y: bool",                \
+                 .attrs = FLOAT, .infer = eddy__infer_unchanged,               \
+                 .prepare = prepare_##name,                                    \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = text),
 #include "ops/math/unary.def"
-    ROW(LogicalNot, "x: bool", "y: bool", "", run_LogicalNot_B, NULL,
-        EDDY_OP_NOT_DIFFERENTIABLE, "not x")
-        ROW(PopulationCount, "x: T", "y: uint8", INTEGER, NULL,
-            prepare_PopulationCount, EDDY_OP_NOT_DIFFERENTIABLE,
-            "how many bits of x are set")};
+    EDDY__OP_ROW("LogicalNot", .inputs = "x: bool", .outputs = "y: bool",
+                 .infer = eddy__infer_unchanged, .kernel = run_LogicalNot_B,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = "not x"),
+    EDDY__OP_ROW("PopulationCount", .inputs = "x: T", .outputs = "y: uint8",
+                 .attrs = INTEGER, .infer = eddy__infer_unchanged,
+                 .prepare = prepare_PopulationCount,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "how many bits of x are set"),
+};
 
 const eddy__op_table eddy__unary_ops = {
     .specs = specs,

@@ -149,30 +149,15 @@ static eddy_status infer_same(eddy_infer *infer)
 #define REAL "T: real"
 
 static const eddy_op_spec specs[] = {
-#define OF_RESULT(name, kernels, doc)                                          \
-    {sizeof(eddy_op_spec),                                                     \
-     #name,                                                                    \
-     "y: T, dy: T",                                                            \
-     "z: T",                                                                   \
-     "T: {float, complex}",                                                    \
-     eddy__infer_unchanged,                                                    \
-     NULL,                                                                     \
-     prepare_##name,                                                           \
-     0,                                                                        \
-     doc,                                                                      \
-     "TensorFlow " #name},
-#define OF(name, input, types, kernels, doc)                                   \
-    {sizeof(eddy_op_spec),                                                     \
-     #name,                                                                    \
-     "gradients: T, " #input ": T",                                            \
-     "backprops: T",                                                           \
-     types,                                                                    \
-     infer_same,                                                               \
-     NULL,                                                                     \
-     prepare_##name,                                                           \
-     0,                                                                        \
-     doc,                                                                      \
-     "TensorFlow " #name},
+#define OF_RESULT(name, kernels, text)                                         \
+    EDDY__OP_ROW(#name, .inputs = "y: T, dy: T", .outputs = "z: T",            \
+                 .attrs = "T: {float, complex}",                               \
+                 .infer = eddy__infer_unchanged, .prepare = prepare_##name,    \
+                 .doc = text),
+#define OF(name, input, types, kernels, text)                                  \
+    EDDY__OP_ROW(#name, .inputs = "gradients: T, " #input ": T",               \
+                 .outputs = "backprops: T", .attrs = types,                    \
+                 .infer = infer_same, .prepare = prepare_##name, .doc = text),
 #include "ops/math/unary_grad.def"
 };
 

@@ -116,12 +116,14 @@ KERNELS(Polygamma, polygamma)
 /* NOLINTEND(readability-function-size) */
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "Zeta", "x: T, q: T", "z: T",
-     "T: {float32, float64}", eddy__infer_broadcast, NULL, prepare_Zeta, 0,
-     "The sum of (q + n)^-x over n = 0, 1, ...", "TensorFlow Zeta", NULL},
-    {sizeof(eddy_op_spec), "Polygamma", "a: T, x: T", "z: T",
-     "T: {float32, float64}", eddy__infer_broadcast, NULL, prepare_Polygamma, 0,
-     "Derivative number a of Digamma.", "TensorFlow Polygamma", NULL},
+    EDDY__OP_ROW("Zeta", .inputs = "x: T, q: T", .outputs = "z: T",
+                 .attrs = "T: {float32, float64}",
+                 .infer = eddy__infer_broadcast, .prepare = prepare_Zeta,
+                 .doc = "The sum of (q + n)^-x over n = 0, 1, ..."),
+    EDDY__OP_ROW("Polygamma", .inputs = "a: T, x: T", .outputs = "z: T",
+                 .attrs = "T: {float32, float64}",
+                 .infer = eddy__infer_broadcast, .prepare = prepare_Polygamma,
+                 .doc = "Derivative number a of Digamma."),
 };
 
 const eddy__op_table eddy__zeta_ops = {specs, NULL,

@@ -246,15 +246,15 @@ static eddy_status prepare(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "AsString", "input: T", "output: string",
-     "T: {float32, float64, int32, uint8, int16, int8, int64, uint16, "
-     "float16, bfloat16, uint32, uint64, complex, bool, string}, precision: "
-     "int = -1, "
-     "scientific: bool = false, shortest: bool = false, width: int = -1, "
-     "fill: string = ''",
-     eddy__infer_unchanged, run, prepare, EDDY_OP_NOT_DIFFERENTIABLE,
-     "The text of each element, as printf writes it.", "TensorFlow AsString",
-     NULL},
+    EDDY__OP_ROW(
+        "AsString", .inputs = "input: T", .outputs = "output: string",
+        .attrs = "T: {float32, float64, int32, uint8, int16, int8, int64, "
+                 "uint16, float16, bfloat16, uint32, uint64, complex, bool, "
+                 "string}, precision: int = -1, scientific: bool = false, "
+                 "shortest: bool = false, width: int = -1, fill: string = ''",
+        .infer = eddy__infer_unchanged, .kernel = run, .prepare = prepare,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "The text of each element, as printf writes it."),
 };
 
 const eddy__op_table eddy__as_string_ops = {specs, NULL,

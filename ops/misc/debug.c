@@ -159,29 +159,30 @@ static eddy_status prepare_abort(eddy_infer *infer)
     return prepare_string(infer, "error_msg");
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name                                     \
-    }
 #define EFFECT (EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
-    ROW("Assert", "condition: bool, data: T", "",
-        "T: list(type) >= 1, summarize: int = 3", NULL, run_assert,
-        prepare_assert, EFFECT | EDDY_OP_CHEAP,
-        "Fails the run, with the data, unless the condition is true."),
-    ROW("Print", "input: T, data: U", "output: T",
-        "T: type, U: list(type) >= 0, message: string = '', "
-        "first_n: int = -1, summarize: int = 3",
-        eddy__infer_unchanged, run_print, prepare_print, EDDY_OP_STATEFUL,
-        "Its input; logs the data as it passes."),
-    ROW("PrintV2", "input: string", "",
-        "output_stream: string = 'stderr', end: string = '\n'", NULL,
-        run_print_v2, prepare_print_v2, EFFECT, "Logs a text."),
-    ROW("Abort", "", "",
-        "error_msg: string = '', exit_without_error: bool = false", NULL,
-        run_abort, prepare_abort, EFFECT, "Ends the run with an error."),
+    EDDY__OP_ROW(
+        "Assert", .inputs = "condition: bool, data: T",
+        .attrs = "T: list(type) >= 1, summarize: int = 3", .kernel = run_assert,
+        .prepare = prepare_assert, .flags = EFFECT | EDDY_OP_CHEAP,
+        .doc = "Fails the run, with the data, unless the condition is true."),
+    EDDY__OP_ROW("Print", .inputs = "input: T, data: U", .outputs = "output: T",
+                 .attrs = "T: type, U: list(type) >= 0, message: string = '', "
+                          "first_n: int = -1, summarize: int = 3",
+                 .infer = eddy__infer_unchanged, .kernel = run_print,
+                 .prepare = prepare_print, .flags = EDDY_OP_STATEFUL,
+                 .doc = "Its input; logs the data as it passes."),
+    EDDY__OP_ROW("PrintV2", .inputs = "input: string",
+                 .attrs =
+                     "output_stream: string = 'stderr', end: string = '\n'",
+                 .kernel = run_print_v2, .prepare = prepare_print_v2,
+                 .flags = EFFECT, .doc = "Logs a text."),
+    EDDY__OP_ROW("Abort",
+                 .attrs =
+                     "error_msg: string = '', exit_without_error: bool = false",
+                 .kernel = run_abort, .prepare = prepare_abort, .flags = EFFECT,
+                 .doc = "Ends the run with an error."),
 };
 
 const eddy__op_table eddy__debug_ops = {specs, NULL,

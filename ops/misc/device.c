@@ -32,11 +32,13 @@ static eddy_status run_index(eddy_kernel *k)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "DeviceIndex", "", "index: int32",
-     "device_names: list(string)", eddy__infer_scalar, run_index, prepare_index,
-     EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
-     "Where among the names 'CPU' is; how many there are if it is not.",
-     "TensorFlow DeviceIndex", NULL},
+    EDDY__OP_ROW(
+        "DeviceIndex", .outputs = "index: int32",
+        .attrs = "device_names: list(string)", .infer = eddy__infer_scalar,
+        .kernel = run_index, .prepare = prepare_index,
+        .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc =
+            "Where among the names 'CPU' is; how many there are if it is not."),
 };
 
 const eddy__op_table eddy__device_ops = {specs, NULL,

@@ -8,6 +8,7 @@
 #include "core/graph/host.h"
 #include "core/base/status.h"
 #include "core/graph/infer.h"
+#include "core/graph/op_row.h"
 #include "core/kernel.h"
 
 #include <inttypes.h>
@@ -113,12 +114,12 @@ static eddy_status run_selector(eddy_kernel *k)
     (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE |           \
      EDDY__OP_ORDERED | EDDY__OP_HOST)
 
-#define HOST(name, output, run, prepare, doc)                                  \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "inputs: T", output,                       \
-            "T: list(type) >= 0, callback: int >= 0", eddy__infer_scalar, run, \
-            prepare, FLAGS, doc, "eddy; as TensorFlow PyFunc"                  \
-    }
+#define HOST(name, output, run, ready, text)                                   \
+    EDDY__OP_ROW_OF(name, "eddy; as TensorFlow PyFunc", .inputs = "inputs: T", \
+                    .outputs = output,                                         \
+                    .attrs = "T: list(type) >= 0, callback: int >= 0",         \
+                    .infer = eddy__infer_scalar, .kernel = run,                \
+                    .prepare = ready, .flags = FLAGS, .doc = text)
 
 static const eddy_op_spec specs[] = {
     HOST(EDDY__HOST_PREDICATE_OP, "value: bool", run_predicate,

@@ -250,12 +250,14 @@ static eddy_status prepare(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "StringFormat", "inputs: T", "output: string",
-     "T: list(type) >= 0, template: string = '%s', placeholder: string = "
-     "'%s', summarize: int = 3",
-     eddy__infer_scalar, run, prepare, EDDY_OP_NOT_DIFFERENTIABLE,
-     "The template with the text of an input in place of each placeholder.",
-     "TensorFlow StringFormat", NULL},
+    EDDY__OP_ROW("StringFormat", .inputs = "inputs: T",
+                 .outputs = "output: string",
+                 .attrs = "T: list(type) >= 0, template: string = '%s', "
+                          "placeholder: string = '%s', summarize: int = 3",
+                 .infer = eddy__infer_scalar, .kernel = run, .prepare = prepare,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The template with the text of an input in place of "
+                        "each placeholder."),
 };
 
 const eddy__op_table eddy__string_format_ops = {specs, NULL,

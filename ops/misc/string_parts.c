@@ -399,24 +399,27 @@ static eddy_status infer_split(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_NOT_DIFFERENTIABLE, doc, "TensorFlow " name, NULL          \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Substr", "input: string, pos: T, len: T", "output: string",
-        "T: index, unit: string = 'BYTE'", infer_substr, run_substr,
-        prepare_substr, "Parts of texts, by position and length."),
-    ROW("StringToNumber", "string_tensor: string", "output: out_type",
-        "out_type: {float32, float64, int32, int64, uint32, uint64} = float32",
-        eddy__infer_unchanged, run_number, NULL,
-        "The number that each text is."),
-    ROW("StringSplitV2", "input: string, sep: string",
-        "indices: int64, values: string, shape: int64", "maxsplit: int = -1",
-        infer_split, run_split, prepare_split,
-        "The parts of texts between separators, as a sparse matrix."),
+    EDDY__OP_ROW("Substr", .inputs = "input: string, pos: T, len: T",
+                 .outputs = "output: string",
+                 .attrs = "T: index, unit: string = 'BYTE'",
+                 .infer = infer_substr, .kernel = run_substr,
+                 .prepare = prepare_substr, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "Parts of texts, by position and length."),
+    EDDY__OP_ROW("StringToNumber", .inputs = "string_tensor: string",
+                 .outputs = "output: out_type",
+                 .attrs = "out_type: {float32, float64, int32, int64, uint32, "
+                          "uint64} = float32",
+                 .infer = eddy__infer_unchanged, .kernel = run_number,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The number that each text is."),
+    EDDY__OP_ROW(
+        "StringSplitV2", .inputs = "input: string, sep: string",
+        .outputs = "indices: int64, values: string, shape: int64",
+        .attrs = "maxsplit: int = -1", .infer = infer_split,
+        .kernel = run_split, .prepare = prepare_split,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "The parts of texts between separators, as a sparse matrix."),
 };
 
 const eddy__op_table eddy__string_parts_ops = {specs, NULL,

@@ -383,33 +383,40 @@ static eddy_status run_strip(eddy_kernel *k)
     return EDDY_OK;
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_NOT_DIFFERENTIABLE, doc, "TensorFlow " name, NULL          \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("StringJoin", "inputs: N * string", "output: string",
-        "N: int >= 0, separator: string = ''", infer_join, run_join,
-        prepare_join, "The texts of all inputs one behind the other."),
-    ROW("ReduceJoin", "inputs: string, reduction_indices: int32",
-        "output: string", "keep_dims: bool = false, separator: string = ''",
-        infer_reduce, run_reduce, prepare_reduce,
-        "The texts along some dimensions one behind the other, those of the "
-        "first dimension that is named first."),
-    ROW("StringLength", "input: string", "output: int32",
-        "unit: string = 'BYTE'", eddy__infer_unchanged, run_length,
-        prepare_length, "How many bytes or characters each text has."),
-    ROW("StringUpper", "input: string", "output: string",
-        "encoding: string = ''", eddy__infer_unchanged, run_upper, prepare_case,
-        "The texts in capital letters of ASCII."),
-    ROW("StringLower", "input: string", "output: string",
-        "encoding: string = ''", eddy__infer_unchanged, run_lower, prepare_case,
-        "The texts in small letters of ASCII."),
-    ROW("StringStrip", "input: string", "output: string", "",
-        eddy__infer_unchanged, run_strip, NULL,
-        "The texts without white space at their ends."),
+    EDDY__OP_ROW("StringJoin", .inputs = "inputs: N * string",
+                 .outputs = "output: string",
+                 .attrs = "N: int >= 0, separator: string = ''",
+                 .infer = infer_join, .kernel = run_join,
+                 .prepare = prepare_join, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The texts of all inputs one behind the other."),
+    EDDY__OP_ROW("ReduceJoin",
+                 .inputs = "inputs: string, reduction_indices: int32",
+                 .outputs = "output: string",
+                 .attrs = "keep_dims: bool = false, separator: string = ''",
+                 .infer = infer_reduce, .kernel = run_reduce,
+                 .prepare = prepare_reduce, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The texts along some dimensions one behind the other, "
+                        "those of the first dimension that is named first."),
+    EDDY__OP_ROW("StringLength", .inputs = "input: string",
+                 .outputs = "output: int32", .attrs = "unit: string = 'BYTE'",
+                 .infer = eddy__infer_unchanged, .kernel = run_length,
+                 .prepare = prepare_length, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "How many bytes or characters each text has."),
+    EDDY__OP_ROW("StringUpper", .inputs = "input: string",
+                 .outputs = "output: string", .attrs = "encoding: string = ''",
+                 .infer = eddy__infer_unchanged, .kernel = run_upper,
+                 .prepare = prepare_case, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The texts in capital letters of ASCII."),
+    EDDY__OP_ROW("StringLower", .inputs = "input: string",
+                 .outputs = "output: string", .attrs = "encoding: string = ''",
+                 .infer = eddy__infer_unchanged, .kernel = run_lower,
+                 .prepare = prepare_case, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The texts in small letters of ASCII."),
+    EDDY__OP_ROW("StringStrip", .inputs = "input: string",
+                 .outputs = "output: string", .infer = eddy__infer_unchanged,
+                 .kernel = run_strip, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The texts without white space at their ends."),
 };
 
 const eddy__op_table eddy__strings_ops = {specs, NULL,

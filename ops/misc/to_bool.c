@@ -71,11 +71,13 @@ static eddy_status prepare_to_bool(eddy_infer *infer)
 }
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "ToBool", "input: T", "output: bool",
-     "T: {number, bool, string}", eddy__infer_scalar, run_to_bool,
-     prepare_to_bool, EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
-     "Whether a scalar is neither zero nor empty, or a tensor has elements.",
-     "TensorFlow ToBool"},
+    EDDY__OP_ROW("ToBool", .inputs = "input: T", .outputs = "output: bool",
+                 .attrs = "T: {number, bool, string}",
+                 .infer = eddy__infer_scalar, .kernel = run_to_bool,
+                 .prepare = prepare_to_bool,
+                 .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "Whether a scalar is neither zero nor empty, or a "
+                        "tensor has elements."),
 };
 
 const eddy__op_table eddy__to_bool_ops = {

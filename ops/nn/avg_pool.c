@@ -143,20 +143,19 @@ static eddy_status infer_gradient(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, infer, run, doc)                                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T",                           \
-            "ksize: list(int) >= 4, strides: list(int) >= 4, "                 \
-            "padding: string, data_format: string = 'NHWC', T: float",         \
-            infer, run, eddy__pool_prepare, EDDY_OP_HEAVY, doc,                \
-            "TensorFlow " name, NULL                                           \
-    }
+#define AVG_POOL(name, in, shapes, run, text)                                  \
+    EDDY__OP_ROW(                                                              \
+        name, .inputs = in, .outputs = "output: T",                            \
+        .attrs = "ksize: list(int) >= 4, strides: list(int) >= 4, padding: "   \
+                 "string, data_format: string = 'NHWC', T: float",             \
+        .infer = shapes, .kernel = run, .prepare = eddy__pool_prepare,         \
+        .flags = EDDY_OP_HEAVY, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("AvgPool", "value: T", eddy__pool_infer, run_average,
-        "The mean of what each window over images has inside them."),
-    ROW("AvgPoolGrad", "orig_input_shape: int32, grad: T", infer_gradient,
-        run_gradient, "The gradient of AvgPool by its images."),
+    AVG_POOL("AvgPool", "value: T", eddy__pool_infer, run_average,
+             "The mean of what each window over images has inside them."),
+    AVG_POOL("AvgPoolGrad", "orig_input_shape: int32, grad: T", infer_gradient,
+             run_gradient, "The gradient of AvgPool by its images."),
 };
 
 const eddy__op_table eddy__avg_pool_ops = {

@@ -465,34 +465,41 @@ static eddy_status infer_gradient(eddy_infer *infer)
 #define GRAD_OUT(T, U, a, b)                                                   \
     "x_backprop: " T ", scale_backprop: " U ", offset_backprop: " U ", "       \
     "reserve_space_" a ": " U ", reserve_space_" b ": " U
-#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, 0,    \
-            doc, "TensorFlow " name, NULL                                      \
-    }
 #define NORM "Each channel with mean 0 and variance 1, scaled and moved."
 #define GRADIENT_OF "The gradient of FusedBatchNorm by x, scale and offset."
 
 static const eddy_op_spec specs[] = {
-    ROW("FusedBatchNorm", IN("T", "T"), OUT("T", "T"),
-        "T: {float32}, " EPSILON FACTOR FORMAT, infer_norm, run_norm,
-        prepare_norm, NORM),
-    ROW("FusedBatchNormV2", IN("T", "U"), OUT("T", "U"),
-        HALVES EPSILON FACTOR FORMAT, infer_norm, run_norm, prepare_norm, NORM),
-    ROW("FusedBatchNormV3", IN("T", "U"), OUT("T", "U") ", reserve_space_3: U",
-        HALVES EPSILON FACTOR FORMAT, infer_norm, run_norm, prepare_norm, NORM),
-    ROW("FusedBatchNormGrad", GRAD_IN("T", "T", "T"),
-        GRAD_OUT("T", "T", "3", "4"), "T: {float32}, " EPSILON FORMAT,
-        infer_gradient, run_gradient, prepare_norm, GRADIENT_OF),
-    ROW("FusedBatchNormGradV2", GRAD_IN("T", "U", "float32"),
-        GRAD_OUT("T", "U", "3", "4"), HALVES EPSILON FORMAT, infer_gradient,
-        run_gradient, prepare_norm, GRADIENT_OF),
-    ROW("FusedBatchNormGradV3",
-        GRAD_IN("T", "U", "float32") ", reserve_space_3: U",
-        GRAD_OUT("T", "U", "4", "5"), HALVES EPSILON FORMAT, infer_gradient,
-        run_gradient, prepare_norm, GRADIENT_OF),
-    ROW("L2Loss", "t: T", "output: T", "T: float", eddy__infer_scalar,
-        run_l2_loss, NULL, "Half the sum of squares."),
+    EDDY__OP_ROW(
+        "FusedBatchNorm", .inputs = IN("T", "T"), .outputs = OUT("T", "T"),
+        .attrs = "T: {float32}, " EPSILON FACTOR FORMAT, .infer = infer_norm,
+        .kernel = run_norm, .prepare = prepare_norm, .doc = NORM),
+    EDDY__OP_ROW("FusedBatchNormV2", .inputs = IN("T", "U"),
+                 .outputs = OUT("T", "U"),
+                 .attrs = HALVES EPSILON FACTOR FORMAT, .infer = infer_norm,
+                 .kernel = run_norm, .prepare = prepare_norm, .doc = NORM),
+    EDDY__OP_ROW("FusedBatchNormV3", .inputs = IN("T", "U"),
+                 .outputs = OUT("T", "U") ", reserve_space_3: U",
+                 .attrs = HALVES EPSILON FACTOR FORMAT, .infer = infer_norm,
+                 .kernel = run_norm, .prepare = prepare_norm, .doc = NORM),
+    EDDY__OP_ROW("FusedBatchNormGrad", .inputs = GRAD_IN("T", "T", "T"),
+                 .outputs = GRAD_OUT("T", "T", "3", "4"),
+                 .attrs = "T: {float32}, " EPSILON FORMAT,
+                 .infer = infer_gradient, .kernel = run_gradient,
+                 .prepare = prepare_norm, .doc = GRADIENT_OF),
+    EDDY__OP_ROW("FusedBatchNormGradV2", .inputs = GRAD_IN("T", "U", "float32"),
+                 .outputs = GRAD_OUT("T", "U", "3", "4"),
+                 .attrs = HALVES EPSILON FORMAT, .infer = infer_gradient,
+                 .kernel = run_gradient, .prepare = prepare_norm,
+                 .doc = GRADIENT_OF),
+    EDDY__OP_ROW("FusedBatchNormGradV3",
+                 .inputs = GRAD_IN("T", "U", "float32") ", reserve_space_3: U",
+                 .outputs = GRAD_OUT("T", "U", "4", "5"),
+                 .attrs = HALVES EPSILON FORMAT, .infer = infer_gradient,
+                 .kernel = run_gradient, .prepare = prepare_norm,
+                 .doc = GRADIENT_OF),
+    EDDY__OP_ROW("L2Loss", .inputs = "t: T", .outputs = "output: T",
+                 .attrs = "T: float", .infer = eddy__infer_scalar,
+                 .kernel = run_l2_loss, .doc = "Half the sum of squares."),
 };
 
 const eddy__op_table eddy__batch_norm_ops = {

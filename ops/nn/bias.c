@@ -203,20 +203,23 @@ static eddy_status infer_gradient(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, attrs, infer, run, doc)                                  \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T", "T: number" attrs, infer, \
-            run, prepare_format, 0, doc, "TensorFlow " name, NULL              \
-    }
 #define FORMAT ", data_format: string = 'NHWC'"
 
 static const eddy_op_spec specs[] = {
-    ROW("BiasAdd", "value: T, bias: T", FORMAT, infer_add, run_add,
-        "Value plus the bias of each channel."),
-    ROW("BiasAddV1", "value: T, bias: T", "", infer_add, run_add,
-        "Value plus the bias of each entry of the last dimension."),
-    ROW("BiasAddGrad", "out_backprop: T", FORMAT, infer_gradient, run_gradient,
-        "The sum of each channel."),
+    EDDY__OP_ROW("BiasAdd", .inputs = "value: T, bias: T",
+                 .outputs = "output: T", .attrs = "T: number" FORMAT,
+                 .infer = infer_add, .kernel = run_add,
+                 .prepare = prepare_format,
+                 .doc = "Value plus the bias of each channel."),
+    EDDY__OP_ROW(
+        "BiasAddV1", .inputs = "value: T, bias: T", .outputs = "output: T",
+        .attrs = "T: number", .infer = infer_add, .kernel = run_add,
+        .prepare = prepare_format,
+        .doc = "Value plus the bias of each entry of the last dimension."),
+    EDDY__OP_ROW("BiasAddGrad", .inputs = "out_backprop: T",
+                 .outputs = "output: T", .attrs = "T: number" FORMAT,
+                 .infer = infer_gradient, .kernel = run_gradient,
+                 .prepare = prepare_format, .doc = "The sum of each channel."),
 };
 
 const eddy__op_table eddy__bias_ops = {

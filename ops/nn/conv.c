@@ -583,28 +583,29 @@ static eddy_status infer_filter_gradient(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, in, dtypes, infer, run, doc)                                 \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T",                           \
-            "T: " dtypes ", strides: list(int), "                              \
-            "use_cudnn_on_gpu: bool = true, padding: string, "                 \
-            "explicit_paddings: list(int) = [], "                              \
-            "data_format: string = 'NHWC', "                                   \
-            "dilations: list(int) = [1, 1, 1, 1]",                             \
-            infer, run, prepare_windows, EDDY_OP_HEAVY, doc,                   \
-            "TensorFlow " name, NULL                                           \
-    }
+#define CONVOLUTION(name, in, dtypes, shapes, run, text)                       \
+    EDDY__OP_ROW(                                                              \
+        name, .inputs = in, .outputs = "output: T",                            \
+        .attrs =                                                               \
+            "T: " dtypes                                                       \
+            ", strides: list(int), use_cudnn_on_gpu: bool = true, padding: "   \
+            "string, explicit_paddings: list(int) = [], data_format: string "  \
+            "= 'NHWC', dilations: list(int) = [1, 1, 1, 1]",                   \
+        .infer = shapes, .kernel = run, .prepare = prepare_windows,            \
+        .flags = EDDY_OP_HEAVY, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("Conv2D", "input: T, filter: T", "{float, int32}", infer_conv, run_conv,
+    CONVOLUTION(
+        "Conv2D", "input: T, filter: T", "{float, int32}", infer_conv, run_conv,
         "The correlation of images with a filter, for each of its outputs."),
-    ROW("Conv2DBackpropInput", "input_sizes: int32, filter: T, out_backprop: T",
-        "{float, int32}", infer_input_gradient, run_input_gradient,
-        "The gradient of Conv2D by its images."),
-    ROW("Conv2DBackpropFilter",
-        "input: T, filter_sizes: int32, out_backprop: T", "float",
-        infer_filter_gradient, run_filter_gradient,
-        "The gradient of Conv2D by its filter."),
+    CONVOLUTION("Conv2DBackpropInput",
+                "input_sizes: int32, filter: T, out_backprop: T",
+                "{float, int32}", infer_input_gradient, run_input_gradient,
+                "The gradient of Conv2D by its images."),
+    CONVOLUTION("Conv2DBackpropFilter",
+                "input: T, filter_sizes: int32, out_backprop: T", "float",
+                infer_filter_gradient, run_filter_gradient,
+                "The gradient of Conv2D by its filter."),
 };
 
 const eddy__op_table eddy__conv_ops = {

@@ -287,22 +287,21 @@ static eddy_status infer_sparse(eddy_infer *infer)
                            eddy__shape_print(labels).text);
 }
 
-#define ROW(name, labels, attrs, infer, run, doc)                              \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "features: T, labels: " labels,            \
-            "loss: T, backprop: T", attrs, infer, run, NULL, EDDY_OP_HEAVY,    \
-            doc, "TensorFlow " name, NULL                                      \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("SoftmaxCrossEntropyWithLogits", "T", "T: float", infer_dense,
-        run_dense,
-        "The cross entropy of softmax and labels of each row, and its gradient "
-        "by the logits."),
-    ROW("SparseSoftmaxCrossEntropyWithLogits", "Tlabels",
-        "T: float, Tlabels: index = int64", infer_sparse, run_sparse,
-        "-log of the softmax of each row at its label, and its gradient by "
-        "the logits."),
+    EDDY__OP_ROW(
+        "SoftmaxCrossEntropyWithLogits", .inputs = "features: T, labels: T",
+        .outputs = "loss: T, backprop: T", .attrs = "T: float",
+        .infer = infer_dense, .kernel = run_dense, .flags = EDDY_OP_HEAVY,
+        .doc = "The cross entropy of softmax and labels of each row, and its "
+               "gradient by the logits."),
+    EDDY__OP_ROW("SparseSoftmaxCrossEntropyWithLogits",
+                 .inputs = "features: T, labels: Tlabels",
+                 .outputs = "loss: T, backprop: T",
+                 .attrs = "T: float, Tlabels: index = int64",
+                 .infer = infer_sparse, .kernel = run_sparse,
+                 .flags = EDDY_OP_HEAVY,
+                 .doc = "-log of the softmax of each row at its label, and its "
+                        "gradient by the logits."),
 };
 
 const eddy__op_table eddy__cross_entropy_ops = {

@@ -337,29 +337,28 @@ static eddy_status infer_filter_gradient(eddy_infer *infer)
     return infer_sizes(infer, FILTER);
 }
 
-#define ROW(name, in, infer, run, doc)                                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T",                           \
-            "T: float, strides: list(int), padding: string, "                  \
-            "explicit_paddings: list(int) = [], "                              \
-            "data_format: string = 'NHWC', "                                   \
-            "dilations: list(int) = [1, 1, 1, 1]",                             \
-            infer, run, prepare_windows, EDDY_OP_HEAVY, doc,                   \
-            "TensorFlow " name, NULL                                           \
-    }
+#define DEPTHWISE(name, in, shapes, run, text)                                 \
+    EDDY__OP_ROW(name, .inputs = in, .outputs = "output: T",                   \
+                 .attrs =                                                      \
+                     "T: float, strides: list(int), padding: string, "         \
+                     "explicit_paddings: list(int) = [], data_format: string " \
+                     "= 'NHWC', dilations: list(int) = [1, 1, 1, 1]",          \
+                 .infer = shapes, .kernel = run, .prepare = prepare_windows,   \
+                 .flags = EDDY_OP_HEAVY, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("DepthwiseConv2dNative", "input: T, filter: T", infer_output,
+    DEPTHWISE(
+        "DepthwiseConv2dNative", "input: T, filter: T", infer_output,
         run_output,
         "The correlation of each channel of images with its own filters."),
-    ROW("DepthwiseConv2dNativeBackpropInput",
-        "input_sizes: int32, filter: T, out_backprop: T", infer_input_gradient,
-        run_input_gradient,
-        "The gradient of DepthwiseConv2dNative by its images."),
-    ROW("DepthwiseConv2dNativeBackpropFilter",
-        "input: T, filter_sizes: int32, out_backprop: T", infer_filter_gradient,
-        run_filter_gradient,
-        "The gradient of DepthwiseConv2dNative by its filter."),
+    DEPTHWISE("DepthwiseConv2dNativeBackpropInput",
+              "input_sizes: int32, filter: T, out_backprop: T",
+              infer_input_gradient, run_input_gradient,
+              "The gradient of DepthwiseConv2dNative by its images."),
+    DEPTHWISE("DepthwiseConv2dNativeBackpropFilter",
+              "input: T, filter_sizes: int32, out_backprop: T",
+              infer_filter_gradient, run_filter_gradient,
+              "The gradient of DepthwiseConv2dNative by its filter."),
 };
 
 const eddy__op_table eddy__depthwise_ops = {

@@ -247,15 +247,16 @@ static eddy_status infer_gradient(eddy_infer *infer)
 #define WEIGHTS "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "GRUBlockCell", WEIGHTS, "r: T, u: T, c: T, h: T",
-     "T: {float32}", infer_cell, run_cell, NULL, EDDY_OP_HEAVY,
-     "One step of a GRU.", "TensorFlow GRUBlockCell", NULL},
-    {sizeof(eddy_op_spec), "GRUBlockCellGrad",
-     WEIGHTS ", r: T, u: T, c: T, d_h: T",
-     "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T", "T: {float32}",
-     infer_gradient, run_gradient, NULL, EDDY_OP_HEAVY,
-     "The gradient of GRUBlockCell by its inputs and gates.",
-     "TensorFlow GRUBlockCellGrad", NULL},
+    EDDY__OP_ROW("GRUBlockCell", .inputs = WEIGHTS,
+                 .outputs = "r: T, u: T, c: T, h: T", .attrs = "T: {float32}",
+                 .infer = infer_cell, .kernel = run_cell,
+                 .flags = EDDY_OP_HEAVY, .doc = "One step of a GRU."),
+    EDDY__OP_ROW(
+        "GRUBlockCellGrad", .inputs = WEIGHTS ", r: T, u: T, c: T, d_h: T",
+        .outputs = "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T",
+        .attrs = "T: {float32}", .infer = infer_gradient,
+        .kernel = run_gradient, .flags = EDDY_OP_HEAVY,
+        .doc = "The gradient of GRUBlockCell by its inputs and gates."),
 };
 
 const eddy__op_table eddy__gru_ops = {specs, NULL,

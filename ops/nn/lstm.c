@@ -668,36 +668,45 @@ static eddy_status infer_sequence_gradient(eddy_infer *infer)
 #define CLIPPED(clip) "cell_clip: float = " clip ", "
 #define PEEPHOLE "use_peephole: bool = false, "
 #define T "T: {float16, float32}"
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs T, infer, run, prepare,     \
-            EDDY_OP_HEAVY | (flags), doc, "TensorFlow " name, NULL             \
-    }
-#define SEQUENCE_GRADIENT(name, prepare)                                       \
-    ROW(name,                                                                  \
-        "seq_len_max: int64, " WEIGHTS ", " GATES                              \
-        ", h: T, cs_grad: T, h_grad: T",                                       \
-        "x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, "              \
-        "wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T",                    \
-        "use_peephole: bool, ", infer_sequence_gradient,                       \
-        run_sequence_gradient, prepare, 0,                                     \
-        "The gradient of the fused LSTM by its cells and outputs.")
+#define SEQUENCE_GRADIENT(name, ready)                                         \
+    EDDY__OP_ROW(                                                              \
+        name,                                                                  \
+        .inputs = "seq_len_max: int64, " WEIGHTS ", " GATES                    \
+                  ", h: T, cs_grad: T, h_grad: T",                             \
+        .outputs = "x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, "   \
+                   "wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T",         \
+        .attrs = "use_peephole: bool, " T, .infer = infer_sequence_gradient,   \
+        .kernel = run_sequence_gradient, .prepare = ready,                     \
+        .flags = EDDY_OP_HEAVY,                                                \
+        .doc = "The gradient of the fused LSTM by its cells and outputs.")
 
 static const eddy_op_spec specs[] = {
-    ROW("LSTMBlockCell", WEIGHTS, GATES ", h: T",
-        "forget_bias: float = 1.0, " CLIPPED("3.0") PEEPHOLE, infer_cell,
-        run_cell, prepare_cell, 0, "One step of an LSTM."),
-    ROW("LSTMBlockCellGrad", WEIGHTS ", " GATES ", cs_grad: T, h_grad: T",
-        "cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T",
-        "use_peephole: bool, ", infer_cell_gradient, run_cell_gradient,
-        prepare_cell, 0, "The gradient of LSTMBlockCell by its gates."),
-    ROW("BlockLSTM", "seq_len_max: int64, " WEIGHTS, GATES ", h: T",
-        "forget_bias: float = 1.0, " CLIPPED("3.0") PEEPHOLE, infer_sequence,
-        run_sequence, prepare_sequence, 0,
-        "An LSTM over a sequence; zeros behind seq_len_max."),
-    ROW("BlockLSTMV2", "seq_len_max: int64, " WEIGHTS, GATES ", h: T",
-        CLIPPED("0.0") PEEPHOLE, infer_sequence, run_sequence, prepare_second,
-        0, "BlockLSTM, with the gates in another order."),
+    EDDY__OP_ROW(
+        "LSTMBlockCell", .inputs = WEIGHTS, .outputs = GATES ", h: T",
+        .attrs = "forget_bias: float = 1.0, " CLIPPED("3.0") PEEPHOLE T,
+        .infer = infer_cell, .kernel = run_cell, .prepare = prepare_cell,
+        .flags = EDDY_OP_HEAVY, .doc = "One step of an LSTM."),
+    EDDY__OP_ROW(
+        "LSTMBlockCellGrad",
+        .inputs = WEIGHTS ", " GATES ", cs_grad: T, h_grad: T",
+        .outputs =
+            "cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T",
+        .attrs = "use_peephole: bool, " T, .infer = infer_cell_gradient,
+        .kernel = run_cell_gradient, .prepare = prepare_cell,
+        .flags = EDDY_OP_HEAVY,
+        .doc = "The gradient of LSTMBlockCell by its gates."),
+    EDDY__OP_ROW("BlockLSTM", .inputs = "seq_len_max: int64, " WEIGHTS,
+                 .outputs = GATES ", h: T",
+                 .attrs =
+                     "forget_bias: float = 1.0, " CLIPPED("3.0") PEEPHOLE T,
+                 .infer = infer_sequence, .kernel = run_sequence,
+                 .prepare = prepare_sequence, .flags = EDDY_OP_HEAVY,
+                 .doc = "An LSTM over a sequence; zeros behind seq_len_max."),
+    EDDY__OP_ROW("BlockLSTMV2", .inputs = "seq_len_max: int64, " WEIGHTS,
+                 .outputs = GATES ", h: T", .attrs = CLIPPED("0.0") PEEPHOLE T,
+                 .infer = infer_sequence, .kernel = run_sequence,
+                 .prepare = prepare_second, .flags = EDDY_OP_HEAVY,
+                 .doc = "BlockLSTM, with the gates in another order."),
     SEQUENCE_GRADIENT("BlockLSTMGrad", prepare_sequence),
     SEQUENCE_GRADIENT("BlockLSTMGradV2", prepare_second),
 };

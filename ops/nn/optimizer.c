@@ -286,19 +286,18 @@ static eddy_status run_adam(eddy_kernel *k)
 
 #define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
-#define ROW(name, in, out, attrs, run, doc)                                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, NULL, run, prepare, FLAGS, \
-            doc, "TensorFlow " name                                            \
-    }
-
 #define LOCKS "T: number, use_locking: bool = false"
 #define NESTEROV LOCKS ", use_nesterov: bool = false"
 
 /* The op on a handle, then the op on a reference. */
-#define OPTIMIZER(name, variables, references, in, attrs, run, doc)            \
-    ROW("ResourceApply" name, variables ", " in, NULL, attrs, run, doc),       \
-        ROW("Apply" name, references ", " in, "out: ref T", attrs, run, doc)
+#define OPTIMIZER(name, variables, references, in, attributes, run, text)      \
+    EDDY__OP_ROW("ResourceApply" name, .inputs = variables ", " in,            \
+                 .attrs = attributes, .kernel = run, .prepare = prepare,       \
+                 .flags = FLAGS, .doc = text),                                 \
+        EDDY__OP_ROW("Apply" name, .inputs = references ", " in,               \
+                     .outputs = "out: ref T", .attrs = attributes,             \
+                     .kernel = run, .prepare = prepare, .flags = FLAGS,        \
+                     .doc = text)
 
 static const eddy_op_spec specs[] = {
     OPTIMIZER("GradientDescent", "var: resource", "var: ref T",

@@ -431,25 +431,24 @@ static eddy_status infer_bilinear_back(eddy_infer *infer)
 #define MODES "align_corners: bool = false, half_pixel_centers: bool = false"
 #define SMALL "int8, uint8, int16, uint16, int32, int64, float"
 
-#define ROW(name, in, out, dtypes, infer, run, doc)                            \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, "T: {" dtypes "}, " MODES, infer, \
-            run, prepare, 0, doc, "TensorFlow " name, NULL                     \
-    }
+#define RESIZE(name, in, out, dtypes, shapes, run, text)                       \
+    EDDY__OP_ROW(name, .inputs = in, .outputs = out,                           \
+                 .attrs = "T: {" dtypes "}, " MODES, .infer = shapes,          \
+                 .kernel = run, .prepare = prepare, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("ResizeNearestNeighbor", "images: T, size: int32", "resized_images: T",
-        SMALL, infer_resized, run_nearest,
-        "Images of another size, each element the nearest one."),
-    ROW("ResizeNearestNeighborGrad", "grads: T, size: int32", "output: T",
-        "uint8, int8, int32, float", infer_resized, run_nearest_back,
-        "The gradient of ResizeNearestNeighbor by its images."),
-    ROW("ResizeBilinear", "images: T, size: int32", "resized_images: float32",
-        SMALL, infer_resized, run_bilinear,
-        "Images of another size, each element between the four nearest."),
-    ROW("ResizeBilinearGrad", "grads: float32, original_image: T", "output: T",
-        "float", infer_bilinear_back, run_bilinear_back,
-        "The gradient of ResizeBilinear by its images."),
+    RESIZE("ResizeNearestNeighbor", "images: T, size: int32",
+           "resized_images: T", SMALL, infer_resized, run_nearest,
+           "Images of another size, each element the nearest one."),
+    RESIZE("ResizeNearestNeighborGrad", "grads: T, size: int32", "output: T",
+           "uint8, int8, int32, float", infer_resized, run_nearest_back,
+           "The gradient of ResizeNearestNeighbor by its images."),
+    RESIZE("ResizeBilinear", "images: T, size: int32",
+           "resized_images: float32", SMALL, infer_resized, run_bilinear,
+           "Images of another size, each element between the four nearest."),
+    RESIZE("ResizeBilinearGrad", "grads: float32, original_image: T",
+           "output: T", "float", infer_bilinear_back, run_bilinear_back,
+           "The gradient of ResizeBilinear by its images."),
 };
 
 const eddy__op_table eddy__resize_ops = {specs, NULL,

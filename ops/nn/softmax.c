@@ -243,18 +243,16 @@ static eddy_status infer_rows(eddy_infer *infer)
     return eddy__infer_unchanged(infer);
 }
 
-#define ROW(name, out, run, doc)                                               \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "logits: T", out ": T", "T: float",        \
-            infer_rows, run, NULL, EDDY_OP_HEAVY, doc, "TensorFlow " name,     \
-            NULL                                                               \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("Softmax", "softmax", run_softmax,
-        "exp(logits) over their sum along the last dimension."),
-    ROW("LogSoftmax", "logsoftmax", run_log_softmax,
-        "The logarithm of Softmax, without the loss of small terms."),
+    EDDY__OP_ROW("Softmax", .inputs = "logits: T", .outputs = "softmax: T",
+                 .attrs = "T: float", .infer = infer_rows,
+                 .kernel = run_softmax, .flags = EDDY_OP_HEAVY,
+                 .doc = "exp(logits) over their sum along the last dimension."),
+    EDDY__OP_ROW(
+        "LogSoftmax", .inputs = "logits: T", .outputs = "logsoftmax: T",
+        .attrs = "T: float", .infer = infer_rows, .kernel = run_log_softmax,
+        .flags = EDDY_OP_HEAVY,
+        .doc = "The logarithm of Softmax, without the loss of small terms."),
 };
 
 const eddy__op_table eddy__softmax_ops = {

@@ -300,24 +300,31 @@ DEFINE_PREPARES(truncated, EDDY__TRUNCATED_NORMAL)
 DEFINE_PREPARES(int, EDDY__UNIFORM_INT)
 DEFINE_PREPARE(full, EDDY__FULL_INT)
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_NOT_DIFFERENTIABLE | (flags), doc, "TensorFlow " name      \
-    }
-#define STATEFUL(name, in, type, dtypes, run, prepare, doc)                    \
-    ROW(name, "shape: T" in, "output: " type,                                  \
-        "seed: int = 0, seed2: int = 0, " type ": " dtypes ", T: index",       \
-        infer_random, run, prepare, EDDY_OP_STATEFUL | EDDY__OP_ORDERED, doc)
-#define SEEDED(name, in, attrs, seeds, run, prepare, doc)                      \
-    ROW(name, "shape: T, seed: Tseed" in, "output: dtype",                     \
-        "dtype: " attrs ", Tseed: " seeds " = int64", infer_random, run,       \
-        prepare, 0, doc " that a seed determines.")
-#define COUNTED(name, in, dtypes, run, prepare, doc)                           \
-    ROW(name, "shape: Tshape, key: uint64, counter: uint64, alg: int32" in,    \
-        "output: dtype", "dtype: " dtypes ", Tshape: index = int32",           \
-        infer_random, run, prepare, 0,                                         \
-        doc " that a key and a counter determine.")
+#define STATEFUL(name, in, type, dtypes, run, ready, text)                     \
+    EDDY__OP_ROW(name, .inputs = "shape: T" in, .outputs = "output: " type,    \
+                 .attrs = "seed: int = 0, seed2: int = 0, " type ": " dtypes   \
+                          ", T: index",                                        \
+                 .infer = infer_random, .kernel = run, .prepare = ready,       \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_STATEFUL |      \
+                          EDDY__OP_ORDERED,                                    \
+                 .doc = text)
+#define SEEDED(name, in, attributes, seeds, run, ready, text)                  \
+    EDDY__OP_ROW(name, .inputs = "shape: T, seed: Tseed" in,                   \
+                 .outputs = "output: dtype",                                   \
+                 .attrs = "dtype: " attributes ", Tseed: " seeds " = int64",   \
+                 .infer = infer_random, .kernel = run, .prepare = ready,       \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,                          \
+                 .doc = text " that a seed determines.")
+#define COUNTED(name, in, dtypes, run, ready, text)                            \
+    EDDY__OP_ROW(                                                              \
+        name,                                                                  \
+        .inputs =                                                              \
+            "shape: Tshape, key: uint64, counter: uint64, alg: int32" in,      \
+        .outputs = "output: dtype",                                            \
+        .attrs = "dtype: " dtypes ", Tshape: index = int32",                   \
+        .infer = infer_random, .kernel = run, .prepare = ready,                \
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,                                   \
+        .doc = text " that a key and a counter determine.")
 
 #define UNIFORM "Numbers evenly from [0, 1)"
 #define NORMAL "Numbers of the standard normal distribution"
@@ -358,16 +365,22 @@ static const eddy_op_spec specs[] = {
             UNSIGNED, run_counted_int, prepare_stateless_int, INT),
     COUNTED("StatelessRandomUniformFullIntV2", "", UNSIGNED " = uint64",
             run_counted, prepare_stateless_full, FULL),
-    ROW("StatelessRandomGetKeyCounter", "seed: Tseed",
-        "key: uint64, counter: uint64", "Tseed: index = int64", infer_key,
-        run_key, NULL, 0, "The key and the counter that a seed stands for."),
-    ROW("StatelessRandomGetKeyCounterAlg", "seed: Tseed",
-        "key: uint64, counter: uint64, alg: int32", "Tseed: index = int64",
-        infer_key, run_key, NULL, 0,
-        "The key, the counter and the algorithm that a seed stands for."),
-    ROW("StatelessRandomGetAlg", "", "alg: int32", "", eddy__infer_scalar,
-        run_algorithm, NULL, EDDY_OP_CHEAP,
-        "The algorithm of the random ops: 1, Philox."),
+    EDDY__OP_ROW("StatelessRandomGetKeyCounter", .inputs = "seed: Tseed",
+                 .outputs = "key: uint64, counter: uint64",
+                 .attrs = "Tseed: index = int64", .infer = infer_key,
+                 .kernel = run_key, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The key and the counter that a seed stands for."),
+    EDDY__OP_ROW(
+        "StatelessRandomGetKeyCounterAlg", .inputs = "seed: Tseed",
+        .outputs = "key: uint64, counter: uint64, alg: int32",
+        .attrs = "Tseed: index = int64", .infer = infer_key, .kernel = run_key,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc =
+            "The key, the counter and the algorithm that a seed stands for."),
+    EDDY__OP_ROW("StatelessRandomGetAlg", .outputs = "alg: int32",
+                 .infer = eddy__infer_scalar, .kernel = run_algorithm,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_CHEAP,
+                 .doc = "The algorithm of the random ops: 1, Philox."),
 };
 
 const eddy__op_table eddy__random_ops = {specs, NULL,

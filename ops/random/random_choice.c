@@ -280,27 +280,31 @@ static eddy_status prepare_shuffle(eddy_infer *infer)
     return prepare_seeds(infer);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_NOT_DIFFERENTIABLE | (flags), doc, "TensorFlow " name      \
-    }
 #define STATEFUL (EDDY_OP_STATEFUL | EDDY__OP_ORDERED)
 #define SEEDS "seed: int = 0, seed2: int = 0"
 
 static const eddy_op_spec specs[] = {
-    ROW("Multinomial", "logits: T, num_samples: int32", "output: output_dtype",
-        SEEDS ", T: float, output_dtype: index = int64", infer_multinomial,
-        run_multinomial, prepare_seeds, STATEFUL,
-        "Draws of classes, by the logarithms of how likely they are."),
-    ROW("StatelessMultinomial", "logits: T, num_samples: int32, seed: Tseed",
-        "output: output_dtype",
-        "T: float, Tseed: index = int64, output_dtype: index = int64",
-        infer_multinomial, run_stateless_multinomial, NULL, 0,
-        "Draws of classes that a seed determines."),
-    ROW("RandomShuffle", "value: T", "output: T", SEEDS ", T: type",
-        eddy__infer_unchanged, run_shuffle, prepare_shuffle, STATEFUL,
-        "The slices along the first axis in a random order."),
+    EDDY__OP_ROW(
+        "Multinomial", .inputs = "logits: T, num_samples: int32",
+        .outputs = "output: output_dtype",
+        .attrs = SEEDS ", T: float, output_dtype: index = int64",
+        .infer = infer_multinomial, .kernel = run_multinomial,
+        .prepare = prepare_seeds,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE | STATEFUL,
+        .doc = "Draws of classes, by the logarithms of how likely they are."),
+    EDDY__OP_ROW(
+        "StatelessMultinomial",
+        .inputs = "logits: T, num_samples: int32, seed: Tseed",
+        .outputs = "output: output_dtype",
+        .attrs = "T: float, Tseed: index = int64, output_dtype: index = int64",
+        .infer = infer_multinomial, .kernel = run_stateless_multinomial,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Draws of classes that a seed determines."),
+    EDDY__OP_ROW("RandomShuffle", .inputs = "value: T", .outputs = "output: T",
+                 .attrs = SEEDS ", T: type", .infer = eddy__infer_unchanged,
+                 .kernel = run_shuffle, .prepare = prepare_shuffle,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE | STATEFUL,
+                 .doc = "The slices along the first axis in a random order."),
 };
 
 const eddy__op_table eddy__random_choice_ops = {specs, NULL,

@@ -315,21 +315,20 @@ static eddy_status infer_search(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define ROW(name, index, output, run, doc)                                     \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "input: T, dimension: Tidx",               \
-            "output: output_type",                                             \
-            "T: {real, bool}, Tidx: {" index "int32, int64} = int32, "         \
-            "output_type: {" output "int32, int64} = int64",                   \
-            infer_search, run, NULL, EDDY_OP_NOT_DIFFERENTIABLE, doc,          \
-            "TensorFlow " name                                                 \
-    }
+#define ARG_OP(name, index, output, run, text)                                 \
+    EDDY__OP_ROW(name, .inputs = "input: T, dimension: Tidx",                  \
+                 .outputs = "output: output_type",                             \
+                 .attrs = "T: {real, bool}, Tidx: {" index                     \
+                          "int32, int64} = int32, output_type: {" output       \
+                          "int32, int64} = int64",                             \
+                 .infer = infer_search, .kernel = run,                         \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = text)
 
 static const eddy_op_spec specs[] = {
-    ROW("ArgMax", "int16, ", "int16, uint16, ", run_argmax,
-        "Where along an axis the largest element is, the first of equals."),
-    ROW("ArgMin", "", "", run_argmin,
-        "Where along an axis the least element is, the first of equals."),
+    ARG_OP("ArgMax", "int16, ", "int16, uint16, ", run_argmax,
+           "Where along an axis the largest element is, the first of equals."),
+    ARG_OP("ArgMin", "", "", run_argmin,
+           "Where along an axis the least element is, the first of equals."),
 };
 
 const eddy__op_table eddy__argmax_ops = {

@@ -323,23 +323,21 @@ const eddy__reducer *eddy__sum_reducer(eddy_dtype dtype)
 
 #define REAL "T: real, "
 #define NUMBER "T: number, "
-#define ROW(name, doc, type, attrs, flags)                                     \
-    {sizeof(eddy_op_spec),                                                     \
-     #name,                                                                    \
-     "input: " type ", reduction_indices: Tidx",                               \
-     "output: " type,                                                          \
-     attrs "Tidx: index = int32, keep_dims: bool = false",                     \
-     eddy__reduction_infer,                                                    \
-     NULL,                                                                     \
-     prepare_##name,                                                           \
-     flags,                                                                    \
-     doc,                                                                      \
-     "TensorFlow " #name},
 
 static const eddy_op_spec specs[] = {
-#define REDUCE(name, doc, types, reducers) ROW(name, doc, "T", types, 0)
-#define LOGICAL(name, doc, start, fold)                                        \
-    ROW(name, doc, "bool", "", EDDY_OP_NOT_DIFFERENTIABLE)
+#define REDUCE(name, text, types, reducers)                                    \
+    EDDY__OP_ROW(#name, .inputs = "input: T, reduction_indices: Tidx",         \
+                 .outputs = "output: T",                                       \
+                 .attrs =                                                      \
+                     types "Tidx: index = int32, keep_dims: bool = false",     \
+                 .infer = eddy__reduction_infer, .prepare = prepare_##name,    \
+                 .doc = text),
+#define LOGICAL(name, text, start, fold)                                       \
+    EDDY__OP_ROW(#name, .inputs = "input: bool, reduction_indices: Tidx",      \
+                 .outputs = "output: bool",                                    \
+                 .attrs = "Tidx: index = int32, keep_dims: bool = false",      \
+                 .infer = eddy__reduction_infer, .prepare = prepare_##name,    \
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE, .doc = text),
 #include "ops/reduce/reduce.def"
 #undef REDUCE
 #undef LOGICAL

@@ -385,27 +385,28 @@ static eddy_status run_sequence(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, doc)                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare, 0,    \
-            doc, "TensorFlow " name                                            \
-    }
-#define SCAN(name, dtypes, run, doc)                                           \
-    ROW(name, "x: T, axis: Tidx", "out: T",                                    \
-        "exclusive: bool = false, reverse: bool = false, T: " dtypes ", "      \
-        "Tidx: index = int32",                                                 \
-        eddy__infer_unchanged, run, prepare_scan, doc)
+#define SCAN(name, dtypes, run, text)                                          \
+    EDDY__OP_ROW(                                                              \
+        name, .inputs = "x: T, axis: Tidx", .outputs = "out: T",               \
+        .attrs = "exclusive: bool = false, reverse: bool = false, T: " dtypes  \
+                 ", Tidx: index = int32",                                      \
+        .infer = eddy__infer_unchanged, .kernel = run,                         \
+        .prepare = prepare_scan, .doc = text)
 
 static const eddy_op_spec specs[] = {
     SCAN("Cumprod", "number", run_cumprod, "Running products along an axis."),
     SCAN("Cumsum", "number", run_cumsum, "Running sums along an axis."),
     SCAN("CumulativeLogsumexp", "float", run_log_sum,
          "Logarithms of running sums of exponentials along an axis."),
-    ROW("ReverseSequence", "input: T, seq_lengths: Tlen", "output: T",
-        "seq_dim: int, batch_dim: int = 0, Tlen: index = int64, T: type",
-        eddy__infer_unchanged, run_sequence, prepare_sequence,
-        "Each slice along one axis, its first elements along another "
-        "reversed."),
+    EDDY__OP_ROW(
+        "ReverseSequence", .inputs = "input: T, seq_lengths: Tlen",
+        .outputs = "output: T",
+        .attrs =
+            "seq_dim: int, batch_dim: int = 0, Tlen: index = int64, T: type",
+        .infer = eddy__infer_unchanged, .kernel = run_sequence,
+        .prepare = prepare_sequence,
+        .doc = "Each slice along one axis, its first elements along another "
+               "reversed."),
 };
 
 const eddy__op_table eddy__scan_ops = {specs, NULL,

@@ -308,21 +308,21 @@ static eddy_status infer_sorted(eddy_infer *infer)
     return EDDY_OK;
 }
 
-#define SORTED(name, dtypes, run, doc)                                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, "data: T, segment_ids: Tindices",          \
-            "output: T", "T: " dtypes ", Tindices: index", infer_sorted, run,  \
-            NULL, 0, doc, "TensorFlow " name, NULL                             \
-    }
-#define UNSORTED(name, dtypes, run, doc)                                       \
-    {                                                                          \
-        sizeof(eddy_op_spec), name,                                            \
+#define SORTED(name, dtypes, run, text)                                        \
+    EDDY__OP_ROW(name, .inputs = "data: T, segment_ids: Tindices",             \
+                 .outputs = "output: T",                                       \
+                 .attrs = "T: " dtypes ", Tindices: index",                    \
+                 .infer = infer_sorted, .kernel = run, .doc = text)
+#define UNSORTED(name, dtypes, run, text)                                      \
+    EDDY__OP_ROW(                                                              \
+        name,                                                                  \
+        .inputs =                                                              \
             "data: T, segment_ids: Tindices, num_segments: Tnumsegments",      \
-            "output: T",                                                       \
-            "T: " dtypes ", Tindices: {int16, int32, int64}, "                 \
-            "Tnumsegments: index = int32",                                     \
-            infer_unsorted, run, NULL, 0, doc, "TensorFlow " name, NULL        \
-    }
+        .outputs = "output: T",                                                \
+        .attrs =                                                               \
+            "T: " dtypes                                                       \
+            ", Tindices: {int16, int32, int64}, Tnumsegments: index = int32",  \
+        .infer = infer_unsorted, .kernel = run, .doc = text)
 
 static const eddy_op_spec specs[] = {
     SORTED("SegmentSum", "number", run_sum, "The sum of the rows of each id."),

@@ -339,21 +339,22 @@ static eddy_status infer_rows(eddy_infer *infer)
 #define NUMBER ", num_segments: Tnumsegments"
 #define SPARSE "sparse_gradient: bool = false"
 
-#define ROW(name, in, attrs, run, doc)                                         \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, "output: T", attrs, infer_rows, run,   \
-            NULL, 0, doc, "TensorFlow " name, NULL                             \
-    }
-#define ROWS(name, dtypes, run, doc)                                           \
-    ROW(name, PICKED, "T: " dtypes ", " IDS ", " SPARSE, run, doc),            \
-        ROW(name "WithNumSegments", PICKED NUMBER,                             \
-            "T: " dtypes ", " IDS ", Tnumsegments: index = int32, " SPARSE,    \
-            run, name " with a given number of segments.")
-#define BACK(name, run, doc)                                                   \
-    ROW(name,                                                                  \
-        "grad: T, indices: Tidx, segment_ids: Tsegmentids, "                   \
-        "output_dim0: int32",                                                  \
-        "T: float, " IDS, run, doc)
+#define ROWS(name, dtypes, run, text)                                          \
+    EDDY__OP_ROW(name, .inputs = PICKED, .outputs = "output: T",               \
+                 .attrs = "T: " dtypes ", " IDS ", " SPARSE,                   \
+                 .infer = infer_rows, .kernel = run, .doc = text),             \
+        EDDY__OP_ROW(name "WithNumSegments", .inputs = PICKED NUMBER,          \
+                     .outputs = "output: T",                                   \
+                     .attrs = "T: " dtypes ", " IDS                            \
+                              ", Tnumsegments: index = int32, " SPARSE,        \
+                     .infer = infer_rows, .kernel = run,                       \
+                     .doc = name " with a given number of segments.")
+#define BACK(name, run, text)                                                  \
+    EDDY__OP_ROW(name,                                                         \
+                 .inputs = "grad: T, indices: Tidx, segment_ids: "             \
+                           "Tsegmentids, output_dim0: int32",                  \
+                 .outputs = "output: T", .attrs = "T: float, " IDS,            \
+                 .infer = infer_rows, .kernel = run, .doc = text)
 
 static const eddy_op_spec specs[] = {
     ROWS("SparseSegmentSum", "real", run_sum,

@@ -781,12 +781,6 @@ static eddy_status prepare_creation(eddy_infer *infer)
     return read_components(infer, c);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, more, doc)              \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | (more), doc,       \
-            "TensorFlow " name, NULL                                           \
-    }
 #define MAKE                                                                   \
     "component_types: list(type) >= 1, shapes: list(shape) = [], "             \
     "capacity: int = -1, container: string = '', shared_name: string = ''"
@@ -797,42 +791,73 @@ static eddy_status prepare_creation(eddy_infer *infer)
 
 /* Each op has a form for handles, with V2, and one for references. */
 #define BOTH(handle, v)                                                        \
-    ROW("QueueEnqueue" v, handle ", components: Tcomponents", "", PUT, NULL,   \
-        run_enqueue, NULL, ASYNC, "Puts an element in, once there is room."),  \
-        ROW("QueueEnqueueMany" v, handle ", components: Tcomponents", "", PUT, \
-            NULL, run_enqueue_many, NULL, ASYNC,                               \
-            "Puts the rows of the components in, once there is room."),        \
-        ROW("QueueDequeue" v, handle, "components: component_types", TAKE,     \
-            NULL, run_dequeue, NULL, ASYNC,                                    \
-            "Takes an element out, once there is one."),                       \
-        ROW("QueueDequeueMany" v, handle ", n: int32",                         \
-            "components: component_types", TAKE, NULL, run_dequeue_many, NULL, \
-            ASYNC, "Takes n elements out, as the rows of tensors."),           \
-        ROW("QueueDequeueUpTo" v, handle ", n: int32",                         \
-            "components: component_types", TAKE, NULL, run_dequeue_up_to,      \
-            NULL, ASYNC,                                                       \
-            "The same, or as many as there are when the queue is closed."),    \
-        ROW("QueueSize" v, handle, "size: int32", "", eddy__infer_scalar,      \
-            run_size, NULL, CHEAP, "How many elements there are."),            \
-        ROW("QueueClose" v, handle, "",                                        \
-            "cancel_pending_enqueues: bool = false", NULL, run_close,          \
-            prepare_close, CHEAP, "Lets nothing more in.")
+    EDDY__OP_ROW(                                                              \
+        "QueueEnqueue" v, .inputs = handle ", components: Tcomponents",        \
+        .attrs = PUT, .kernel = run_enqueue,                                   \
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | ASYNC,        \
+        .doc = "Puts an element in, once there is room."),                     \
+        EDDY__OP_ROW(                                                          \
+            "QueueEnqueueMany" v,                                              \
+            .inputs = handle ", components: Tcomponents", .attrs = PUT,        \
+            .kernel = run_enqueue_many,                                        \
+            .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | ASYNC,    \
+            .doc = "Puts the rows of the components in, once there is room."), \
+        EDDY__OP_ROW("QueueDequeue" v, .inputs = handle,                       \
+                     .outputs = "components: component_types", .attrs = TAKE,  \
+                     .kernel = run_dequeue,                                    \
+                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
+                              ASYNC,                                           \
+                     .doc = "Takes an element out, once there is one."),       \
+        EDDY__OP_ROW("QueueDequeueMany" v, .inputs = handle ", n: int32",      \
+                     .outputs = "components: component_types", .attrs = TAKE,  \
+                     .kernel = run_dequeue_many,                               \
+                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
+                              ASYNC,                                           \
+                     .doc = "Takes n elements out, as the rows of tensors."),  \
+        EDDY__OP_ROW("QueueDequeueUpTo" v, .inputs = handle ", n: int32",      \
+                     .outputs = "components: component_types", .attrs = TAKE,  \
+                     .kernel = run_dequeue_up_to,                              \
+                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
+                              ASYNC,                                           \
+                     .doc = "The same, or as many as there are when the "      \
+                            "queue is closed."),                               \
+        EDDY__OP_ROW(                                                          \
+            "QueueSize" v, .inputs = handle, .outputs = "size: int32",         \
+            .infer = eddy__infer_scalar, .kernel = run_size,                   \
+            .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,    \
+            .doc = "How many elements there are."),                            \
+        EDDY__OP_ROW("QueueClose" v, .inputs = handle,                         \
+                     .attrs = "cancel_pending_enqueues: bool = false",         \
+                     .kernel = run_close, .prepare = prepare_close,            \
+                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
+                              CHEAP,                                           \
+                     .doc = "Lets nothing more in.")
 
 static const eddy_op_spec specs[] = {
-    ROW("FIFOQueueV2", "", "handle: resource", MAKE, eddy__infer_scalar,
-        run_create, prepare_creation, CHEAP,
-        "A queue of the session, or of the run if it has none."),
-    ROW("FIFOQueue", "", "handle: ref string", MAKE, eddy__infer_scalar,
-        run_create, prepare_creation, CHEAP,
-        "A queue of the session, or of the run if it has none."),
+    EDDY__OP_ROW("FIFOQueueV2", .outputs = "handle: resource", .attrs = MAKE,
+                 .infer = eddy__infer_scalar, .kernel = run_create,
+                 .prepare = prepare_creation,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .doc =
+                     "A queue of the session, or of the run if it has none."),
+    EDDY__OP_ROW("FIFOQueue", .outputs = "handle: ref string", .attrs = MAKE,
+                 .infer = eddy__infer_scalar, .kernel = run_create,
+                 .prepare = prepare_creation,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .doc =
+                     "A queue of the session, or of the run if it has none."),
     BOTH("handle: resource", "V2"),
     BOTH("handle: ref string", ""),
-    ROW("QueueIsClosedV2", "handle: resource", "is_closed: bool", "",
-        eddy__infer_scalar, run_is_closed, NULL, CHEAP,
-        "Does the queue let nothing more in?"),
-    ROW("QueueIsClosed", "handle: ref string", "is_closed: bool", "",
-        eddy__infer_scalar, run_is_closed, NULL, CHEAP,
-        "Does the queue let nothing more in?"),
+    EDDY__OP_ROW("QueueIsClosedV2", .inputs = "handle: resource",
+                 .outputs = "is_closed: bool", .infer = eddy__infer_scalar,
+                 .kernel = run_is_closed,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .doc = "Does the queue let nothing more in?"),
+    EDDY__OP_ROW("QueueIsClosed", .inputs = "handle: ref string",
+                 .outputs = "is_closed: bool", .infer = eddy__infer_scalar,
+                 .kernel = run_is_closed,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .doc = "Does the queue let nothing more in?"),
 };
 
 const eddy__op_table eddy__queue_ops = {specs, NULL,

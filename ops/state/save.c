@@ -423,35 +423,40 @@ static eddy_status run_filename(eddy_kernel *k)
     return put_name(k, ending);
 }
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            EDDY_OP_NOT_DIFFERENTIABLE | (flags), doc, "TensorFlow " name,     \
-            NULL                                                               \
-    }
-
 static const eddy_op_spec specs[] = {
-    ROW("SaveV2",
-        "prefix: string, tensor_names: string, shape_and_slices: string, "
-        "tensors: dtypes",
-        "", "dtypes: list(type) >= 1", NULL, run_save, prepare_save,
-        EDDY_OP_STATEFUL, "Writes tensors to the files of a checkpoint."),
-    ROW("RestoreV2",
-        "prefix: string, tensor_names: string, shape_and_slices: string",
-        "tensors: dtypes", "dtypes: list(type) >= 1", NULL, run_restore,
-        prepare_restore, EDDY_OP_STATEFUL,
-        "Tensors from the files of a checkpoint."),
-    ROW("MergeV2Checkpoints",
-        "checkpoint_prefixes: string, destination_prefix: string", "",
-        "delete_old_dirs: bool = true, allow_missing_files: bool = false", NULL,
-        run_merge, prepare_merge, EDDY_OP_STATEFUL,
-        "Makes one checkpoint of several."),
-    ROW("ShardedFilename", "basename: string, shard: int32, num_shards: int32",
-        "filename: string", "", eddy__infer_scalar, run_filename, NULL, 0,
-        "The name of one of several files."),
-    ROW("ShardedFilespec", "basename: string, num_shards: int32",
-        "filename: string", "", eddy__infer_scalar, run_filename, NULL, 0,
-        "The pattern of the names of several files."),
+    EDDY__OP_ROW("SaveV2",
+                 .inputs = "prefix: string, tensor_names: string, "
+                           "shape_and_slices: string, tensors: dtypes",
+                 .attrs = "dtypes: list(type) >= 1", .kernel = run_save,
+                 .prepare = prepare_save,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_STATEFUL,
+                 .doc = "Writes tensors to the files of a checkpoint."),
+    EDDY__OP_ROW(
+        "RestoreV2",
+        .inputs =
+            "prefix: string, tensor_names: string, shape_and_slices: string",
+        .outputs = "tensors: dtypes", .attrs = "dtypes: list(type) >= 1",
+        .kernel = run_restore, .prepare = prepare_restore,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_STATEFUL,
+        .doc = "Tensors from the files of a checkpoint."),
+    EDDY__OP_ROW(
+        "MergeV2Checkpoints",
+        .inputs = "checkpoint_prefixes: string, destination_prefix: string",
+        .attrs =
+            "delete_old_dirs: bool = true, allow_missing_files: bool = false",
+        .kernel = run_merge, .prepare = prepare_merge,
+        .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_STATEFUL,
+        .doc = "Makes one checkpoint of several."),
+    EDDY__OP_ROW("ShardedFilename",
+                 .inputs = "basename: string, shard: int32, num_shards: int32",
+                 .outputs = "filename: string", .infer = eddy__infer_scalar,
+                 .kernel = run_filename, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The name of one of several files."),
+    EDDY__OP_ROW("ShardedFilespec",
+                 .inputs = "basename: string, num_shards: int32",
+                 .outputs = "filename: string", .infer = eddy__infer_scalar,
+                 .kernel = run_filename, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The pattern of the names of several files."),
 };
 
 const eddy__op_table eddy__save_ops = {specs, NULL,

@@ -105,15 +105,16 @@ static eddy_status run_destroy(eddy_kernel *k)
 #define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
 static const eddy_op_spec specs[] = {
-    {sizeof(eddy_op_spec), "TemporaryVariable", NULL, "ref: ref dtype",
-     "shape: shape, dtype: type, var_name: string = ''", NULL, run_temporary,
-     prepare_temporary, FLAGS,
-     "A reference to a new variable that only this reference knows.",
-     "TensorFlow TemporaryVariable", NULL},
-    {sizeof(eddy_op_spec), "DestroyTemporaryVariable", "ref: ref T", "value: T",
-     "T: type, var_name: string", NULL, run_destroy, prepare_destroy, FLAGS,
-     "The value of a temporary variable, whose name is given back.",
-     "TensorFlow DestroyTemporaryVariable", NULL},
+    EDDY__OP_ROW(
+        "TemporaryVariable", .outputs = "ref: ref dtype",
+        .attrs = "shape: shape, dtype: type, var_name: string = ''",
+        .kernel = run_temporary, .prepare = prepare_temporary, .flags = FLAGS,
+        .doc = "A reference to a new variable that only this reference knows."),
+    EDDY__OP_ROW(
+        "DestroyTemporaryVariable", .inputs = "ref: ref T",
+        .outputs = "value: T", .attrs = "T: type, var_name: string",
+        .kernel = run_destroy, .prepare = prepare_destroy, .flags = FLAGS,
+        .doc = "The value of a temporary variable, whose name is given back."),
 };
 
 const eddy__op_table eddy__temporary_ops = {specs, NULL,

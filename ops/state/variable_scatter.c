@@ -191,21 +191,20 @@ SCATTER(max, EDDY__COMBINE_MAX)
 
 #define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
-#define ROW(name, in, out, attrs, run, doc)                                    \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, NULL, run_##run,           \
-            prepare_##run, FLAGS, doc, "TensorFlow " name                      \
-    }
-
 /* The op on a handle, then the op on a reference. */
-#define SCATTERS(name, run, types, ref_types, locks, doc)                      \
-    ROW("ResourceScatter" name,                                                \
-        "resource: resource, indices: Tindices, updates: dtype", NULL,         \
-        "dtype: " types ", Tindices: index", run, doc),                        \
-        ROW("Scatter" name, "ref: ref T, indices: Tindices, updates: T",       \
-            "output_ref: ref T",                                               \
-            "T: " ref_types ", Tindices: index, use_locking: bool = " locks,   \
-            run, doc)
+#define SCATTERS(name, run, types, ref_types, locks, text)                     \
+    EDDY__OP_ROW(                                                              \
+        "ResourceScatter" name,                                                \
+        .inputs = "resource: resource, indices: Tindices, updates: dtype",     \
+        .attrs = "dtype: " types ", Tindices: index", .kernel = run_##run,     \
+        .prepare = prepare_##run, .flags = FLAGS, .doc = text),                \
+        EDDY__OP_ROW("Scatter" name,                                           \
+                     .inputs = "ref: ref T, indices: Tindices, updates: T",    \
+                     .outputs = "output_ref: ref T",                           \
+                     .attrs = "T: " ref_types                                  \
+                              ", Tindices: index, use_locking: bool = " locks, \
+                     .kernel = run_##run, .prepare = prepare_##run,            \
+                     .flags = FLAGS, .doc = text)
 
 #define FEW "{float, int32, int64}"
 

@@ -99,12 +99,6 @@ SCATTER(max, EDDY__COMBINE_MAX)
 
 /* ---- definitions ---- */
 
-#define ROW(name, in, out, attrs, infer, run, prepare, flags, doc)             \
-    {                                                                          \
-        sizeof(eddy_op_spec), name, in, out, attrs, infer, run, prepare,       \
-            flags, doc, "TensorFlow " name                                     \
-    }
-
 #define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
 
 #define SCATTER_ATTRS(types, locks)                                            \
@@ -112,14 +106,17 @@ SCATTER(max, EDDY__COMBINE_MAX)
     ", bad_indices_policy: string = ''"
 
 /* The op on a handle, then the op on a reference. */
-#define SCATTERS(name, run, types, locks, doc)                                 \
-    ROW("ResourceScatterNd" name,                                              \
-        "ref: resource, indices: Tindices, updates: T", NULL,                  \
-        SCATTER_ATTRS(types, "true"), NULL, run_##run, prepare_##run, FLAGS,   \
-        doc),                                                                  \
-        ROW("ScatterNd" name, "ref: ref T, indices: Tindices, updates: T",     \
-            "output_ref: ref T", SCATTER_ATTRS(types, locks), NULL, run_##run, \
-            prepare_##run, FLAGS, doc)
+#define SCATTERS(name, run, types, locks, text)                                \
+    EDDY__OP_ROW("ResourceScatterNd" name,                                     \
+                 .inputs = "ref: resource, indices: Tindices, updates: T",     \
+                 .attrs = SCATTER_ATTRS(types, "true"), .kernel = run_##run,   \
+                 .prepare = prepare_##run, .flags = FLAGS, .doc = text),       \
+        EDDY__OP_ROW("ScatterNd" name,                                         \
+                     .inputs = "ref: ref T, indices: Tindices, updates: T",    \
+                     .outputs = "output_ref: ref T",                           \
+                     .attrs = SCATTER_ATTRS(types, locks),                     \
+                     .kernel = run_##run, .prepare = prepare_##run,            \
+                     .flags = FLAGS, .doc = text)
 
 static const eddy_op_spec specs[] = {
     SCATTERS("Update", update, "type", "true",
