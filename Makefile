@@ -24,6 +24,7 @@
 #   make dist          build/eddy-VERSION.tar.gz of the last commit
 #   make abi           what programs see, against abi/libeddy.abi
 #   make reproducible  builds twice in two folders and compares the bytes
+#   make deb           Debian's packages, in build/deb
 #   make deps          what the build needs, through apt, if it is missing
 #   make deps-lint     what make lint needs, likewise
 #   make clean         removes build/
@@ -101,7 +102,12 @@ ONEDNN_LIBS := -ldnnl -lgomp
 # Linked into a library of its own, which is loaded when it is first wanted.
 ONEDNN_SRC := ops/linalg/onednn_provider.c
 endif
+# So is OpenBLAS, but libeddy.a holds what calls it: blas_linked.c, which is
+# for that archive alone, and the provider.
+BLAS_SRC := ops/linalg/blas_provider.c
+BLAS_LINKED := ops/linalg/blas_linked.c
 FLAGS_ops/linalg/onednn.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
+FLAGS_ops/linalg/blas.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 # Builds with sanitizers hold each value against what its plan assumed.
 ifneq ($(SAN),)
 DEFINES += -DEDDY_CHECKED
@@ -111,10 +117,13 @@ COMPILE = $(CC) $(EDDY_CFLAGS) $(CPPFLAGS) -MMD -MP
 LINK = $(CC) -pthread $(SAN) $(LDFLAGS)
 libs = $(shell $(PKG_CONFIG) --libs $(REQUIRES) $(1) 2>/dev/null) \
 	-ldl -lm
+# What loads OpenBLAS instead.
+lazy_libs = $(shell $(PKG_CONFIG) --libs $(filter-out openblas,$(REQUIRES)) \
+	$(1) 2>/dev/null) -ldl -lm
 
 # A layer of the library has folders at most two deep.
 LAYERS := core frames ops autodiff frontends interop runtime
-LIB_SRC := $(filter-out %_provider.c,$(sort $(foreach layer,$(LAYERS),\
+LIB_SRC := $(filter-out %_provider.c $(BLAS_LINKED),$(sort $(foreach layer,$(LAYERS),\
 	$(wildcard $(layer)/*.c $(layer)/*/*.c $(layer)/*/*/*.c))))
 PROTO := $(sort $(wildcard interop/*/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
@@ -155,14 +164,20 @@ CAMPAIGN_OBJ := $(call objects,$(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(CAMPAIGN_AID))
 OPS_TABLE := $(BUILD)/scripts/ops_table
 ONNX_TABLE := $(BUILD)/scripts/onnx_table
 ONEDNN_OBJ := $(call objects,$(ONEDNN_SRC))
-OBJ := $(LIB_OBJ) $(ONEDNN_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
+BLAS_OBJ := $(call objects,$(BLAS_SRC))
+# Given before the archive, it is taken in place of blas_linked.c.
+BLAS_LAZY := $(call objects,ops/linalg/blas.c)
+STATIC_OBJ := $(filter-out $(BLAS_LAZY),$(LIB_OBJ)) \
+	$(call objects,$(BLAS_LINKED)) $(BLAS_OBJ)
+OBJ := $(LIB_OBJ) $(STATIC_OBJ) $(ONEDNN_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
 	$(CAMPAIGN_OBJ) \
 	$(OPS_TABLE).o $(ONNX_TABLE).o
 
 STATIC := $(OUT)/libeddy.a
 SONAME := libeddy.so.$(SOVERSION)
 SHARED := $(OUT)/libeddy.so
-PROVIDERS := $(if $(ONEDNN_SRC),$(OUT)/libeddy-onednn.so.$(SOVERSION))
+PROVIDERS := $(OUT)/libeddy-openblas.so.$(SOVERSION) \
+	$(if $(ONEDNN_SRC),$(OUT)/libeddy-onednn.so.$(SOVERSION))
 COMMAND := $(if $(TOOL_SRC),$(OUT)/eddy)
 RUNNER := $(BUILD)/tests/run
 # The suite of graphs goes first.
@@ -188,7 +203,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 .PHONY: all demo test test-onnx asan tsan valgrind fuzz fuzz-programs fault \
 	stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs \
-	drawings format install uninstall wheel test-python dist abi abi-dump reproducible deps \
+	drawings format install uninstall wheel test-python deb dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
 	run-tests run-valgrind run-benches FORCE
 
@@ -211,7 +226,7 @@ $(BUILD)/flags: FORCE
 	$(call refresh,'$(COMPILE) $(WARN) $(INTERNAL)')
 
 $(BUILD)/members: FORCE
-	$(call refresh,$(LIB_OBJ) .)
+	$(call refresh,$(LIB_OBJ) $(STATIC_OBJ) .)
 
 $(BUILD)/gen/tests/suites.inc: FORCE
 	$(call refresh,$(patsubst %,'X(%)',$(SUITES)) '')
@@ -237,16 +252,16 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(PROTO_H)
 
 # --- products -------------------------------------------------------------
 
-$(STATIC): $(LIB_OBJ) $(BUILD)/members
+$(STATIC): $(STATIC_OBJ) $(BUILD)/members
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(call say,AR) $(AR) rcs $@ $(LIB_OBJ)
+	$(call say,AR) $(AR) rcs $@ $(STATIC_OBJ)
 
 $(OUT)/$(SONAME): $(LIB_OBJ) $(BUILD)/members scripts/eddy.map
 	@mkdir -p $(@D)
 	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
 	    -Wl,--version-script=scripts/eddy.map \
-	    $(LIB_OBJ) $(call libs) -o $@
+	    $(LIB_OBJ) $(call lazy_libs) -o $@
 
 $(SHARED): $(OUT)/$(SONAME)
 	@ln -sf $(SONAME) $@
@@ -254,18 +269,24 @@ $(SHARED): $(OUT)/$(SONAME)
 $(OUT)/libeddy-onednn.so.$(SOVERSION): $(ONEDNN_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ \
-	    $(ONEDNN_LIBS) -o $@
+	    $(ONEDNN_LIBS) -Wl,--no-as-needed -lc -o $@
+
+$(OUT)/libeddy-openblas.so.$(SOVERSION): $(BLAS_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ \
+	    $(shell $(PKG_CONFIG) --libs openblas) -Wl,--no-as-needed -lc -o $@
 
 # What is no product finds the providers of its build by this.
 HERE = -Wl,-rpath,$(CURDIR)/$(OUT)
 
-$(OUT)/eddy: $(TOOL_OBJ) $(STATIC) | $(PROVIDERS)
-	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
+$(OUT)/eddy: $(TOOL_OBJ) $(BLAS_LAZY) $(STATIC) | $(PROVIDERS)
+	$(call say,LINK) $(LINK) $^ $(call lazy_libs,$(TOOL_REQUIRES)) -o $@
 
 # The pieces of the command are tested as they are, without its main().
-$(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) $(STATIC) \
-		| $(PROVIDERS)
-	$(call say,LINK) $(LINK) $(HERE) $^ $(call libs,$(TEST_REQUIRES)) -o $@
+$(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) \
+		$(BLAS_LAZY) $(STATIC) | $(PROVIDERS)
+	$(call say,LINK) $(LINK) $(HERE) $^ $(call lazy_libs,$(TEST_REQUIRES)) \
+	    -o $@
 
 $(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC) \
 		| $(PROVIDERS)
@@ -497,6 +518,25 @@ abi: $(SHARED)
 
 abi-dump: $(SHARED)
 	@scripts/abi.sh dump $(OUT)/$(SONAME)
+
+# Debian's packages of what is built here, in build/deb.  From the archive of
+# `make dist`, dpkg-buildpackage builds them with Debian's flags.
+DEB := build/deb
+DEB_VERSION = $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
+
+deb: deps
+	@scripts/deps.sh deb
+	$(AGAIN) all
+	@case '$(DEB_VERSION)' in '$(VERSION)'-*) ;; *) echo \
+	    'eddy: debian/changelog has another version' >&2; exit 1 ;; esac
+	@rm -rf $(DEB) && mkdir -p $(DEB)/eddy && cp -R debian $(DEB)/eddy
+	$(call say,DEB,$(DEB)) cd $(DEB)/eddy && EDDY_TREE='$(CURDIR)' EDDY_DEB=1 \
+	    MAKEFLAGS= CC='$(CC)' DEB_BUILD_OPTIONS='nocheck noautodbgsym' \
+	    dpkg-buildpackage -b -us -uc >../log 2>&1 || \
+	    { tail -n 30 ../log >&2; exit 1; }
+	@rm -rf $(DEB)/eddy
+	@ls $(DEB)/*.deb
+
 
 reproducible:
 	@scripts/check_reproducible.sh

@@ -100,7 +100,7 @@ EDDY__OP_FAMILY_MAP(X)
 
 /*
  * Sets the number of threads of the BLAS library, which is global to the
- * process (ops/linalg/gemm.c).
+ * process, once it is loaded (ops/linalg/blas.c).
  */
 void eddy__gemm_set_threads(uint32_t n);
 

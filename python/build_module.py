@@ -2,7 +2,8 @@
 """Compiles eddy._eddy: all functions of the public headers, and python/glue.c.
 
 EDDY_INCLUDE is the folder of eddy.h and EDDY_LIBRARY that of libeddy.so; both
-are those of the tree by themselves.
+are those of the tree by themselves.  EDDY_SYSTEM: the library is found where the
+system has it, not beside the module.
 """
 import os
 import sys
@@ -46,7 +47,8 @@ ffibuilder.set_source(
     define_macros=[("Py_LIMITED_API", "0x030b0000"), ("_DEFAULT_SOURCE", "1")],
     py_limited_api=True,
     extra_compile_args=["-std=c11", "-O2", "-w"],
-    extra_link_args=["-Wl,-rpath,$ORIGIN"],
+    extra_link_args=[] if os.environ.get("EDDY_SYSTEM")
+    else ["-Wl,-rpath,$ORIGIN"],
 )
 
 if __name__ == "__main__":

@@ -22,10 +22,15 @@ with open(os.path.join(INCLUDE, "eddy", "version.h"), encoding="utf-8") as file:
 
 
 class BuildWithLibrary(build_py):
-    """Puts libeddy and its providers beside the module, which looks there."""
+    """Puts libeddy and its providers beside the module, which looks there.
+
+    With EDDY_SYSTEM, which packages of a distribution set, the system has them.
+    """
 
     def run(self):
         super().run()
+        if os.environ.get("EDDY_SYSTEM"):
+            return
         folder = os.path.join(self.build_lib, "eddy")
         for path in glob.glob(os.path.join(LIBRARY, "libeddy*.so.[0-9]*")):
             to = os.path.join(folder, os.path.basename(path))

@@ -20,6 +20,7 @@ fail()
 make -s --no-print-directory install DESTDIR="$scratch/stage" PREFIX=/usr \
     >/dev/null
 for file in bin/eddy lib/libeddy.a lib/libeddy.so lib/libeddy.so.0 \
+    lib/libeddy-openblas.so.0 \
     lib/pkgconfig/eddy.pc lib/cmake/eddy/eddy-config.cmake \
     share/man/man1/eddy.1 share/man/man1/eddy-run.1 \
     share/bash-completion/completions/eddy include/eddy.h \
@@ -86,6 +87,21 @@ if [ -e "$prefix/lib/libeddy-onednn.so.0" ]; then
     strings -a "$prefix/bin/eddy" | grep -qF "$prefix" &&
         fail "the command holds the name of its prefix"
 fi
+
+# Without the providers beside it the command still multiplies; what only
+# LAPACK can do fails, and says why.
+mkdir "$scratch/alone"
+cp "$prefix/bin/eddy" "$scratch/alone"
+"$scratch/alone/eddy" --version | grep -q '^BLAS *none' ||
+    fail "a command without libeddy-openblas.so.0 has a BLAS"
+case=tests/conformance/tf/kernels
+"$scratch/alone/eddy" verify $case/MatMul >/dev/null ||
+    fail "a command without libeddy-openblas.so.0 does not multiply"
+"$scratch/alone/eddy" verify tests/conformance/findings/ops_dtype_complex128 2>&1 |
+    grep -q 'libeddy-openblas is not beside' ||
+    fail "a command without libeddy-openblas.so.0 does not say so"
+"$prefix/bin/eddy" --version | grep -q '^BLAS *OpenBLAS' ||
+    fail "the command does not find libeddy-openblas.so.0"
 
 # C++ takes the headers, and the empty error record.
 cat >"$scratch/host.cc" <<'END'

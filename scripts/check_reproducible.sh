@@ -17,7 +17,8 @@ for folder in one another-one; do
 done
 
 bad=0
-for file in libeddy.a libeddy.so.0 libeddy-onednn.so.0 eddy; do
+for file in libeddy.a libeddy.so.0 libeddy-openblas.so.0 \
+    libeddy-onednn.so.0 eddy; do
     [ -e "$scratch/one/build/$file" ] || continue
     if cmp "$scratch/one/build/$file" "$scratch/another-one/build/$file"; then
         echo "reproducible: $file has the same bytes in both folders"

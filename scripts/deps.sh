@@ -6,6 +6,7 @@
 #   scripts/deps.sh                 the build and the tests
 #   scripts/deps.sh lint            the same, and what `make lint` calls
 #   scripts/deps.sh python          the same, and what the package is made of
+#   scripts/deps.sh deb             the same, and what packs and installs packages
 #   scripts/deps.sh valgrind        the same, and valgrind
 #   scripts/deps.sh fuzz            the same, and clang with libFuzzer
 #   scripts/deps.sh coverage        the same, and gcovr
@@ -32,8 +33,11 @@ for extra; do
     python) PACKAGES="$PACKAGES python3-dev python3-venv python3-cffi
         python3-numpy python3-pytest python3-setuptools python3-wheel" ;;
     fuzz) PACKAGES="$PACKAGES clang llvm libclang-rt-14-dev" ;;
+    deb) PACKAGES="$PACKAGES debhelper dh-python lintian mmdebstrap python3-dev
+        python3-cffi python3-numpy python3-setuptools python3-venv" ;;
     coverage) PACKAGES="$PACKAGES gcovr" ;;
-    *) die "unknown argument '$extra'; expected lint, python, valgrind," \
+    *) die "unknown argument '$extra'; expected lint, python, deb," \
+        "valgrind," \
         "fuzz or coverage" ;;
     esac
 done

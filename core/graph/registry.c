@@ -123,13 +123,14 @@ static void insert_name(eddy__registry *registry, const char *name)
     registry->sorted[place] = name;
 }
 
-/* A copy of a text that may be missing. */
-static bool copy_text(eddy__registry *registry, const char *text,
-                      const char **out_copy)
+/* A text that may be missing: a copy, or itself where it is eddy's own. */
+static bool take_text(eddy__registry *registry, const char *text,
+                      uint32_t flags, const char **out_text)
 {
-    *out_copy =
-        text ? eddy__arena_text(&registry->arena, text, strlen(text)) : NULL;
-    return !text || *out_copy;
+    *out_text = text && !(flags & EDDY__OP_BUILTIN)
+                    ? eddy__arena_text(&registry->arena, text, strlen(text))
+                    : text;
+    return !text || *out_text;
 }
 
 /* The type attributes of an op whose signature was parsed. */
@@ -158,13 +159,14 @@ static bool copy_info(eddy__registry *registry, const eddy_op_spec *spec,
 
     info->name = op->name;
     info->flags = op->flags & ~EDDY__OP_INTERNAL;
-    return copy_text(registry, spec->inputs ? spec->inputs : "",
+    return take_text(registry, spec->inputs ? spec->inputs : "", op->flags,
                      &info->inputs) &&
-           copy_text(registry, spec->outputs ? spec->outputs : "",
+           take_text(registry, spec->outputs ? spec->outputs : "", op->flags,
                      &info->outputs) &&
-           copy_text(registry, spec->attrs ? spec->attrs : "", &info->attrs) &&
-           copy_text(registry, spec->doc, &info->doc) &&
-           copy_text(registry, spec->source, &info->source) &&
+           take_text(registry, spec->attrs ? spec->attrs : "", op->flags,
+                     &info->attrs) &&
+           take_text(registry, spec->doc, op->flags, &info->doc) &&
+           take_text(registry, spec->source, op->flags, &info->source) &&
            list_types(registry, op, info);
 }
 
@@ -191,7 +193,7 @@ static eddy_status add(eddy__registry *registry, const eddy_op_spec *spec,
     op->prepare = spec->prepare;
     op->user = spec->user;
     op->gradient = spec->gradient;
-    if (!copy_text(registry, spec->name, &op->name))
+    if (!take_text(registry, spec->name, flags, &op->name))
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__signature_parse(&registry->arena, spec, op, err));
     op->has_references = has_references(op->inputs, op->n_inputs) ||

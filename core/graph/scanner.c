@@ -12,13 +12,19 @@ static bool is_digit(char c)
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    const unsigned char lower = (unsigned char)(c | 0x20);
+
+    return (lower >= 'a' && lower <= 'z') || c == '_';
 }
 
+/* Most words differ in their first letter: each op is read at every start. */
 bool eddy__word_is(eddy__word word, const char *text)
 {
-    return strlen(text) == word.length &&
-           memcmp(text, word.text, word.length) == 0;
+    size_t i = 0;
+
+    while (i < word.length && text[i] == word.text[i])
+        i++;
+    return i == word.length && text[i] == '\0';
 }
 
 /* To what is read next, which is where a failure will be said to be. */
@@ -46,11 +52,13 @@ bool eddy__scan_end(eddy__scanner *in)
 eddy__word eddy__scan_word(eddy__scanner *in)
 {
     eddy__word word = {.text = start(in)};
+    const char *at = word.text;
 
-    if (is_letter(*in->at))
-        while (is_letter(*in->at) || is_digit(*in->at))
-            in->at++;
-    word.length = (size_t)(in->at - word.text);
+    if (is_letter(*at))
+        while (is_letter(*at) || is_digit(*at))
+            at++;
+    in->at = at;
+    word.length = (size_t)(at - word.text);
     return word;
 }
 

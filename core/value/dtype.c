@@ -47,8 +47,9 @@ eddy_dtype eddy__dtype_from_tf(int32_t number)
 eddy_dtype eddy__dtype_from_name(const char *name, size_t length)
 {
     for (int d = EDDY_INVALID + 1; d < EDDY_DTYPE_COUNT; d++) {
-        if (strlen(facts[d].name) == length &&
-            memcmp(facts[d].name, name, length) == 0)
+        if (length > 0 && facts[d].name[0] == name[0] &&
+            strncmp(facts[d].name, name, length) == 0 &&
+            facts[d].name[length] == '\0')
             return (eddy_dtype)d;
     }
     return EDDY_INVALID;

@@ -58,7 +58,8 @@ size_t eddy_component_format(eddy_component component, char *text, size_t size)
 
     switch (component) {
     case EDDY_COMPONENT_BLAS:
-        eddy__gemm_name(name, sizeof name);
+        if (!eddy__gemm_name(name, sizeof name))
+            (void)snprintf(name, sizeof name, "none");
         put(&w, name);
         break;
     case EDDY_COMPONENT_ONEDNN:

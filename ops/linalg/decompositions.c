@@ -175,6 +175,7 @@ static eddy_status factor(eddy_kernel *k, const eddy__matrices *m,
     workspace memory;
     eddy_status status;
 
+    EDDY_TRY(eddy__lapack_check(k));
     eddy__lapack_qr_work(m->work, &qr, &work);
     EDDY_TRY(reserve(k, m->work, &work, counts, &memory));
     qr.a = memory.a->data;
@@ -404,6 +405,7 @@ static eddy_status run_singular(eddy_kernel *k, const eddy__matrices *m,
     eddy__lapack_work work;
     workspace memory;
 
+    EDDY_TRY(eddy__lapack_check(k));
     if (!eddy__lapack_svd_work(m->work, svd, &work))
         return fail_size(k);
     EDDY_TRY(reserve(k, m->work, &work, counts, &memory));

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/linalg/gemm.h"
 
-#include "ops/ops.h"
+#include "ops/linalg/blas.h"
 
-#include <cblas.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-void eddy__gemm_set_threads(uint32_t n)
-{
-    openblas_set_num_threads(n < INT_MAX ? (int)n : INT_MAX);
-}
 
 bool eddy__gemm_is_wide(void)
 {
     static const char *const cores[] = {"SkylakeX", "Cooperlake",
                                         "SapphireRapids"};
-    const char *name = openblas_get_corename();
+    const eddy__blas_provider *blas = eddy__blas_get();
+    const char *name = blas ? blas->get_core() : "";
 
     for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
         if (strcmp(name, cores[i]) == 0)
@@ -26,14 +21,18 @@ bool eddy__gemm_is_wide(void)
 }
 
 /* The configuration begins "OpenBLAS 0.3.21 " and goes on with options. */
-void eddy__gemm_name(char *text, size_t size)
+bool eddy__gemm_name(char *text, size_t size)
 {
-    const char *config = openblas_get_config();
+    const eddy__blas_provider *blas = eddy__blas_get();
+    const char *config = blas ? blas->get_config() : "";
     const size_t name = strcspn(config, " ");
     const size_t rest = config[name] ? strcspn(config + name + 1, " ") + 1 : 0;
 
+    if (blas == NULL)
+        return false;
     (void)snprintf(text, size, "%.*s (%s)", (int)(name + rest), config,
-                   openblas_get_corename());
+                   blas->get_core());
+    return true;
 }
 
 /* A product in BLAS's terms. */
@@ -84,46 +83,49 @@ static bool is_by_vector(const terms *t)
  * the output, which must not be a NaN.
  */
 #define PRODUCT(dtype, type, gemm, gemv)                                       \
-    static void by_vector_##dtype(const terms *t, const type *a,               \
+    static void by_vector_##dtype(const eddy__blas_provider *blas,             \
+                                  const terms *t, const type *a,               \
                                   const type *b, type beta, type *out)         \
     {                                                                          \
         if (beta == 0)                                                         \
             memset(out, 0, (size_t)(t->n == 1 ? t->m : t->n) * sizeof *out);   \
         if (t->n == 1)                                                         \
-            gemv(CblasRowMajor, t->a, t->a == CblasTrans ? t->k : t->m,        \
-                 t->row_a, 1, a, t->row_a, b, 1, beta, out, 1);                \
+            blas->gemv(CblasRowMajor, t->a, t->a == CblasTrans ? t->k : t->m,  \
+                       t->row_a, 1, a, t->row_a, b, 1, beta, out, 1);          \
         else                                                                   \
-            gemv(CblasRowMajor,                                                \
-                 t->b == CblasTrans ? CblasNoTrans : CblasTrans,               \
-                 t->b == CblasTrans ? t->n : t->k, t->row_b, 1, b, t->row_b,   \
-                 a, 1, beta, out, 1);                                          \
+            blas->gemv(CblasRowMajor,                                          \
+                       t->b == CblasTrans ? CblasNoTrans : CblasTrans,         \
+                       t->b == CblasTrans ? t->n : t->k, t->row_b, 1, b,       \
+                       t->row_b, a, 1, beta, out, 1);                          \
     }                                                                          \
     bool eddy__gemm_##dtype(const eddy__product *p)                            \
     {                                                                          \
+        const eddy__blas_provider *blas = eddy__blas_get();                    \
         const type beta = p->adds;                                             \
         terms t;                                                               \
                                                                                \
-        if (!to_terms(p, &t))                                                  \
+        if (blas == NULL || !to_terms(p, &t))                                  \
             return false;                                                      \
         if (is_by_vector(&t))                                                  \
-            by_vector_##dtype(&t, p->a, p->b, beta, p->out);                   \
+            by_vector_##dtype(blas, &t, p->a, p->b, beta, p->out);             \
         else                                                                   \
-            gemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, 1, p->a, t.row_a,     \
-                 p->b, t.row_b, beta, p->out, t.row_out);                      \
+            blas->gemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, 1, p->a,        \
+                       t.row_a, p->b, t.row_b, beta, p->out, t.row_out);       \
         return true;                                                           \
     }
 
-PRODUCT(float32, float, cblas_sgemm, cblas_sgemv)
-PRODUCT(float64, double, cblas_dgemm, cblas_dgemv)
+PRODUCT(float32, float, sgemm, sgemv)
+PRODUCT(float64, double, dgemm, dgemv)
 
 bool eddy__gemm_complex64(const eddy__product *p)
 {
     static const float one[2] = {1, 0}, zero[2] = {0, 0};
+    const eddy__blas_provider *blas = eddy__blas_get();
     terms t;
 
-    if (!to_terms(p, &t))
+    if (blas == NULL || !to_terms(p, &t))
         return false;
-    cblas_cgemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, one, p->a, t.row_a,
+    blas->cgemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, one, p->a, t.row_a,
                 p->b, t.row_b, p->adds ? one : zero, p->out, t.row_out);
     return true;
 }
@@ -131,11 +133,12 @@ bool eddy__gemm_complex64(const eddy__product *p)
 bool eddy__gemm_complex128(const eddy__product *p)
 {
     static const double one[2] = {1, 0}, zero[2] = {0, 0};
+    const eddy__blas_provider *blas = eddy__blas_get();
     terms t;
 
-    if (!to_terms(p, &t))
+    if (blas == NULL || !to_terms(p, &t))
         return false;
-    cblas_zgemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, one, p->a, t.row_a,
+    blas->zgemm(CblasRowMajor, t.a, t.b, t.m, t.n, t.k, one, p->a, t.row_a,
                 p->b, t.row_b, p->adds ? one : zero, p->out, t.row_out);
     return true;
 }

@@ -44,7 +44,7 @@ static inline int64_t eddy__product_row_out(const eddy__product *p)
     return p->row_out ? p->row_out : p->n;
 }
 
-/* False, and nothing is done, if BLAS cannot count that far. */
+/* False, and nothing is done, if BLAS cannot count that far or is not there. */
 bool eddy__gemm_float32(const eddy__product *product);
 bool eddy__gemm_float64(const eddy__product *product);
 bool eddy__gemm_complex64(const eddy__product *product);
@@ -53,7 +53,10 @@ bool eddy__gemm_complex128(const eddy__product *product);
 /* Has this BLAS kernels of 512 bits for the processor that it found? */
 bool eddy__gemm_is_wide(void);
 
-/* Writes the library's name, version and the processor that it found. */
-void eddy__gemm_name(char *text, size_t size);
+/*
+ * Writes the library's name, version and the processor that it found; false,
+ * and nothing is written, if it is not there.
+ */
+bool eddy__gemm_name(char *text, size_t size);
 
 #endif

@@ -4,83 +4,34 @@
 #include "core/base/status.h"
 #include "core/value/dtype.h"
 #include "ops/linalg/aside.h"
-#include "ops/math/numeric.h"
+#include "ops/linalg/blas.h"
 
-/*
- * Fortran passes everything by address; the lengths of strings follow the
- * arguments.  A work size of -1 asks for the size that is wanted.
- */
-typedef int32_t integer;
+/* A work size of -1 asks for the size that is wanted. */
+typedef eddy__fortran_integer integer;
 
-#define DECLARE(p, type)                                                       \
-    void p##getrf_(const integer *m, const integer *n, type *a,                \
-                   const integer *lda, integer *pivots, integer *info);        \
-    void p##getrs_(const char *trans, const integer *n,                        \
-                   const integer *n_right, const type *a, const integer *lda,  \
-                   const integer *pivots, type *b, const integer *ldb,         \
-                   integer *info, size_t);                                     \
-    void p##potrf_(const char *uplo, const integer *n, type *a,                \
-                   const integer *lda, integer *info, size_t);                 \
-    void p##trsm_(const char *side, const char *uplo, const char *trans,       \
-                  const char *diag, const integer *m, const integer *n,        \
-                  const type *alpha, const type *a, const integer *lda,        \
-                  type *b, const integer *ldb, size_t, size_t, size_t,         \
-                  size_t);                                                     \
-    void p##geqrf_(const integer *m, const integer *n, type *a,                \
-                   const integer *lda, type *tau, type *work,                  \
-                   const integer *lwork, integer *info);
-
-DECLARE(s, float)
-DECLARE(d, double)
-DECLARE(c, eddy__complex64)
-DECLARE(z, eddy__complex128)
-
-#define DECLARE_REAL(p, type)                                                  \
-    void p##orgqr_(const integer *m, const integer *n, const integer *k,       \
-                   type *a, const integer *lda, const type *tau, type *work,   \
-                   const integer *lwork, integer *info);                       \
-    void p##syevd_(const char *job, const char *uplo, const integer *n,        \
-                   type *a, const integer *lda, type *values, type *work,      \
-                   const integer *lwork, integer *iwork,                       \
-                   const integer *liwork, integer *info, size_t, size_t);      \
-    void p##gesdd_(const char *job, const integer *m, const integer *n,        \
-                   type *a, const integer *lda, type *values, type *u,         \
-                   const integer *ldu, type *vt, const integer *ldvt,          \
-                   type *work, const integer *lwork, integer *iwork,           \
-                   integer *info, size_t);
-
-DECLARE_REAL(s, float)
-DECLARE_REAL(d, double)
-
-#define DECLARE_COMPLEX(p, type, part)                                         \
-    void p##ungqr_(const integer *m, const integer *n, const integer *k,       \
-                   type *a, const integer *lda, const type *tau, type *work,   \
-                   const integer *lwork, integer *info);                       \
-    void p##heevd_(const char *job, const char *uplo, const integer *n,        \
-                   type *a, const integer *lda, part *values, type *work,      \
-                   const integer *lwork, part *rwork, const integer *lrwork,   \
-                   integer *iwork, const integer *liwork, integer *info,       \
-                   size_t, size_t);                                            \
-    void p##gesdd_(const char *job, const integer *m, const integer *n,        \
-                   type *a, const integer *lda, part *values, type *u,         \
-                   const integer *ldu, type *vt, const integer *ldvt,          \
-                   type *work, const integer *lwork, part *rwork,              \
-                   integer *iwork, integer *info, size_t);
-
-DECLARE_COMPLEX(c, eddy__complex64, float)
-DECLARE_COMPLEX(z, eddy__complex128, double)
-
+/* Whoever gets here has asked eddy__lapack_check() before. */
 #define BY_DTYPE(dtype, routine, ...)                                          \
     do {                                                                       \
+        const eddy__blas_provider *blas = eddy__blas_get();                    \
+                                                                               \
         if ((dtype) == EDDY_FLOAT32)                                           \
-            s##routine(__VA_ARGS__);                                           \
+            blas->s##routine(__VA_ARGS__);                                     \
         else if ((dtype) == EDDY_FLOAT64)                                      \
-            d##routine(__VA_ARGS__);                                           \
+            blas->d##routine(__VA_ARGS__);                                     \
         else if ((dtype) == EDDY_COMPLEX64)                                    \
-            c##routine(__VA_ARGS__);                                           \
+            blas->c##routine(__VA_ARGS__);                                     \
         else                                                                   \
-            z##routine(__VA_ARGS__);                                           \
+            blas->z##routine(__VA_ARGS__);                                     \
     } while (0)
+
+eddy_status eddy__lapack_check(eddy_kernel *k)
+{
+    if (eddy__blas_get() != NULL)
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_UNAVAILABLE, EDDY_E_IO,
+                       "LAPACK is not there: libeddy-openblas is not beside "
+                       "eddy, or OpenBLAS is not installed");
+}
 
 /* ---- calls that take long ---- */
 
@@ -121,6 +72,7 @@ static eddy_status make_call(eddy_kernel *k, double work, eddy__aside_fn fn,
 {
     void *arrays[EDDY__ASIDE_PARTS] = {NULL};
 
+    EDDY_TRY(eddy__lapack_check(k));
     if (k && work > LONG_WORK)
         return eddy__aside(k, fn, r, sizeof *r, parts, n);
     if (k && eddy__spent(k, (int64_t)work / 4 + 1000))
@@ -144,8 +96,7 @@ static void call_getrf(void *arg, void *const *arrays)
     const request *r = arg;
     integer info;
 
-    BY_DTYPE(r->dtype, getrf_, &r->n, &r->n, arrays[0], &r->n, arrays[1],
-             &info);
+    BY_DTYPE(r->dtype, getrf, &r->n, &r->n, arrays[0], &r->n, arrays[1], &info);
 }
 
 eddy_status eddy__lapack_lu_find(eddy_kernel *k, eddy_dtype dtype,
@@ -165,7 +116,7 @@ static void call_getrs(void *arg, void *const *arrays)
     const request *r = arg;
     integer info;
 
-    BY_DTYPE(r->dtype, getrs_, r->adjoint ? "C" : "N", &r->n, &r->columns,
+    BY_DTYPE(r->dtype, getrs, r->adjoint ? "C" : "N", &r->n, &r->columns,
              arrays[0], &r->n, arrays[1], arrays[2], &r->n, &info, 1);
 }
 
@@ -189,7 +140,7 @@ static void call_potrf(void *arg, void *const *arrays)
     request *r = arg;
     integer info;
 
-    BY_DTYPE(r->dtype, potrf_, "U", &r->n, arrays[0], &r->n, &info, 1);
+    BY_DTYPE(r->dtype, potrf, "U", &r->n, arrays[0], &r->n, &info, 1);
     r->found = info == 0;
 }
 
@@ -207,6 +158,7 @@ eddy_status eddy__lapack_cholesky(eddy_kernel *k, eddy_dtype dtype, int32_t n,
 
 static void call_trsm(void *arg, void *const *arrays)
 {
+    const eddy__blas_provider *blas = eddy__blas_get();
     const request *r = arg;
     const char *uplo = r->upper ? "U" : "L", *trans = r->adjoint ? "C" : "N";
     const double one_F64 = 1;
@@ -217,17 +169,17 @@ static void call_trsm(void *arg, void *const *arrays)
     void *b = arrays[1];
 
     if (r->dtype == EDDY_FLOAT32)
-        strsm_("R", uplo, trans, "N", &r->m, &r->n, &one_F32, a, &r->n, b,
-               &r->m, 1, 1, 1, 1);
+        blas->strsm("R", uplo, trans, "N", &r->m, &r->n, &one_F32, a, &r->n, b,
+                    &r->m, 1, 1, 1, 1);
     else if (r->dtype == EDDY_FLOAT64)
-        dtrsm_("R", uplo, trans, "N", &r->m, &r->n, &one_F64, a, &r->n, b,
-               &r->m, 1, 1, 1, 1);
+        blas->dtrsm("R", uplo, trans, "N", &r->m, &r->n, &one_F64, a, &r->n, b,
+                    &r->m, 1, 1, 1, 1);
     else if (r->dtype == EDDY_COMPLEX64)
-        ctrsm_("R", uplo, trans, "N", &r->m, &r->n, &one_C64, a, &r->n, b,
-               &r->m, 1, 1, 1, 1);
+        blas->ctrsm("R", uplo, trans, "N", &r->m, &r->n, &one_C64, a, &r->n, b,
+                    &r->m, 1, 1, 1, 1);
     else
-        ztrsm_("R", uplo, trans, "N", &r->m, &r->n, &one_C128, a, &r->n, b,
-               &r->m, 1, 1, 1, 1);
+        blas->ztrsm("R", uplo, trans, "N", &r->m, &r->n, &one_C128, a, &r->n, b,
+                    &r->m, 1, 1, 1, 1);
 }
 
 eddy_status eddy__lapack_triangular(eddy_kernel *k, eddy_dtype dtype,
@@ -290,28 +242,29 @@ static void find(eddy_dtype dtype, const eddy__lapack_qr *q, void *work,
 {
     integer info;
 
-    BY_DTYPE(dtype, geqrf_, &q->m, &q->n, q->a, &q->m, q->scales, work, &lwork,
+    BY_DTYPE(dtype, geqrf, &q->m, &q->n, q->a, &q->m, q->scales, work, &lwork,
              &info);
 }
 
 static void form(eddy_dtype dtype, const eddy__lapack_qr *q, void *work,
                  integer lwork)
 {
+    const eddy__blas_provider *blas = eddy__blas_get();
     const integer n = reflections(q);
     integer info;
 
     if (dtype == EDDY_FLOAT32)
-        sorgqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
-                &info);
+        blas->sorgqr(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work,
+                     &lwork, &info);
     else if (dtype == EDDY_FLOAT64)
-        dorgqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
-                &info);
+        blas->dorgqr(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work,
+                     &lwork, &info);
     else if (dtype == EDDY_COMPLEX64)
-        cungqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
-                &info);
+        blas->cungqr(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work,
+                     &lwork, &info);
     else
-        zungqr_(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work, &lwork,
-                &info);
+        blas->zungqr(&q->m, &q->columns, &n, q->a, &q->m, q->scales, work,
+                     &lwork, &info);
 }
 
 void eddy__lapack_qr_work(eddy_dtype dtype, const eddy__lapack_qr *qr,
@@ -395,6 +348,7 @@ bool eddy__lapack_eigen_work(eddy_dtype dtype, bool vectors, int32_t n,
 static bool eigen(eddy_dtype dtype, bool vectors, int32_t n, void *a,
                   void *values, const eddy__lapack_work *work)
 {
+    const eddy__blas_provider *blas = eddy__blas_get();
     const integer lwork = clamped(work->n_elements);
     const integer lrwork = clamped(work->n_reals);
     const integer liwork = clamped(work->n_integers);
@@ -402,17 +356,19 @@ static bool eigen(eddy_dtype dtype, bool vectors, int32_t n, void *a,
     integer info;
 
     if (dtype == EDDY_FLOAT32)
-        ssyevd_(job, "U", &n, a, &n, values, work->elements, &lwork,
-                work->integers, &liwork, &info, 1, 1);
+        blas->ssyevd(job, "U", &n, a, &n, values, work->elements, &lwork,
+                     work->integers, &liwork, &info, 1, 1);
     else if (dtype == EDDY_FLOAT64)
-        dsyevd_(job, "U", &n, a, &n, values, work->elements, &lwork,
-                work->integers, &liwork, &info, 1, 1);
+        blas->dsyevd(job, "U", &n, a, &n, values, work->elements, &lwork,
+                     work->integers, &liwork, &info, 1, 1);
     else if (dtype == EDDY_COMPLEX64)
-        cheevd_(job, "U", &n, a, &n, values, work->elements, &lwork,
-                work->reals, &lrwork, work->integers, &liwork, &info, 1, 1);
+        blas->cheevd(job, "U", &n, a, &n, values, work->elements, &lwork,
+                     work->reals, &lrwork, work->integers, &liwork, &info, 1,
+                     1);
     else
-        zheevd_(job, "U", &n, a, &n, values, work->elements, &lwork,
-                work->reals, &lrwork, work->integers, &liwork, &info, 1, 1);
+        blas->zheevd(job, "U", &n, a, &n, values, work->elements, &lwork,
+                     work->reals, &lrwork, work->integers, &liwork, &info, 1,
+                     1);
     return info == 0;
 }
 
@@ -468,25 +424,26 @@ static integer gesdd(eddy_dtype dtype, const eddy__lapack_svd *s,
                      void *elements, integer lwork, void *reals,
                      integer *integers)
 {
+    const eddy__blas_provider *blas = eddy__blas_get();
     const char *job = !s->vectors ? "N" : s->full ? "A" : "S";
     const integer least = s->m < s->n ? s->m : s->n;
     const integer rows = s->full ? s->n : least;
     integer info;
 
     if (dtype == EDDY_FLOAT32)
-        sgesdd_(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
-                s->v_adjoint, &rows, elements, &lwork, integers, &info, 1);
+        blas->sgesdd(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
+                     s->v_adjoint, &rows, elements, &lwork, integers, &info, 1);
     else if (dtype == EDDY_FLOAT64)
-        dgesdd_(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
-                s->v_adjoint, &rows, elements, &lwork, integers, &info, 1);
+        blas->dgesdd(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
+                     s->v_adjoint, &rows, elements, &lwork, integers, &info, 1);
     else if (dtype == EDDY_COMPLEX64)
-        cgesdd_(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
-                s->v_adjoint, &rows, elements, &lwork, reals, integers, &info,
-                1);
+        blas->cgesdd(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
+                     s->v_adjoint, &rows, elements, &lwork, reals, integers,
+                     &info, 1);
     else
-        zgesdd_(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
-                s->v_adjoint, &rows, elements, &lwork, reals, integers, &info,
-                1);
+        blas->zgesdd(job, &s->m, &s->n, s->a, &s->m, s->values, s->u, &s->m,
+                     s->v_adjoint, &rows, elements, &lwork, reals, integers,
+                     &info, 1);
     return info;
 }
 

@@ -16,6 +16,13 @@
 
 #include "eddy/op.h"
 
+/*
+ * Fails the kernel if LAPACK can't be loaded.  Functions that take a kernel ask
+ * by themselves; before eddy__lapack_qr_work() and eddy__lapack_svd_work() it
+ * is the caller's to ask.
+ */
+eddy_status eddy__lapack_check(eddy_kernel *k);
+
 /* An n by n matrix and memory for n pivots. */
 typedef struct eddy__lapack_lu {
     int32_t n;
