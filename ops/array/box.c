@@ -2,6 +2,7 @@
 #include "ops/array/box.h"
 
 #include "ops/math/elements.h"
+#include "ops/template.h"
 
 #include <string.h>
 
@@ -38,58 +39,21 @@ static int64_t at_most(int64_t a, int64_t b)
         for (int64_t i = 0; i < n; i++)                                        \
         memcpy(to + i * to_step, from + i * from_step, (size))
 
-/*
- * copy_rows_N copies items of N bytes row by row.  turn_N does it for a plane
- * that is transposed, dense along the source's rows and the target's columns:
- * block by block through a buffer, so that every cache line of both sides is
- * touched once however far apart they are.
- */
-#define DEFINE_COPY(size, edge)                                                \
-    static void copy_rows_##size(const plane *p, unsigned char *to_plane,      \
-                                 const unsigned char *from_plane)              \
-    {                                                                          \
-        int64_t n = p->columns;                                                \
-        int64_t to_step = p->to_column, from_step = p->from_column;            \
-                                                                               \
-        for (int64_t r = 0; r < p->rows; r++) {                                \
-            unsigned char *to = to_plane + r * p->to_row;                      \
-            const unsigned char *from = from_plane + r * p->from_row;          \
-                                                                               \
-            COPY_ROW(size);                                                    \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    static void turn_block_##size(const plane *p, int64_t rows,                \
-                                  int64_t columns, unsigned char *to,          \
-                                  const unsigned char *from)                   \
-    {                                                                          \
-        unsigned char block[edge][(edge) * (size)];                            \
-                                                                               \
-        for (int64_t c = 0; c < columns; c++)                                  \
-            memcpy(block[c], from + c * p->from_column,                        \
-                   (size_t)rows * (size));                                     \
-        for (int64_t r = 0; r < rows; r++)                                     \
-            for (int64_t c = 0; c < columns; c++)                              \
-                memcpy(to + r * p->to_row + c * (size), block[c] + r * (size), \
-                       (size));                                                \
-    }                                                                          \
-                                                                               \
-    static void turn_##size(const plane *p, unsigned char *to,                 \
-                            const unsigned char *from)                         \
-    {                                                                          \
-        for (int64_t r = 0; r < p->rows; r += (edge))                          \
-            for (int64_t c = 0; c < p->columns; c += (edge))                   \
-                turn_block_##size(p, at_most(edge, p->rows - r),               \
-                                  at_most(edge, p->columns - c),               \
-                                  to + (r * p->to_row + c * (size)),           \
-                                  from + (r * (size) + c * p->from_column));   \
-    }
-
-DEFINE_COPY(1, 64)
-DEFINE_COPY(2, 32)
-DEFINE_COPY(4, 16)
-DEFINE_COPY(8, 16)
-DEFINE_COPY(16, 8)
+#define D 1
+#define ACROSS 64
+#include "ops/array/box_copies.def"
+#define D 2
+#define ACROSS 32
+#include "ops/array/box_copies.def"
+#define D 4
+#define ACROSS 16
+#include "ops/array/box_copies.def"
+#define D 8
+#define ACROSS 16
+#include "ops/array/box_copies.def"
+#define D 16
+#define ACROSS 8
+#include "ops/array/box_copies.def"
 
 static void copy_rows_any(const plane *p, unsigned char *to,
                           const unsigned char *from)

@@ -3,6 +3,7 @@
 #include "ops/math/elements.h"
 #include "ops/ops.h"
 #include "ops/state/variable.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,51 +24,12 @@ typedef struct gather {
     for (int64_t i = 0; i < n; i++)                                            \
     memcpy(to + (size_t)i * (bytes), from + (size_t)index[i] * (bytes), (bytes))
 
-#define DEFINE_GATHER(type)                                                    \
-    static int64_t find_bad_##type(const void *indices, int64_t n,             \
-                                   int64_t limit)                              \
-    {                                                                          \
-        const type##_t *index = indices;                                       \
-                                                                               \
-        for (int64_t i = 0; i < n; i++)                                        \
-            if (index[i] < 0 || index[i] >= limit)                             \
-                return i;                                                      \
-        return -1;                                                             \
-    }                                                                          \
-                                                                               \
-    static void take_##type(const void *indices, const gather *g,              \
-                            unsigned char *to, const unsigned char *from)      \
-    {                                                                          \
-        const type##_t *index = indices;                                       \
-        int64_t n = g->n;                                                      \
-                                                                               \
-        switch (g->bytes) {                                                    \
-        case 0:                                                                \
-            break;                                                             \
-        case 1:                                                                \
-            TAKE(1);                                                           \
-            break;                                                             \
-        case 2:                                                                \
-            TAKE(2);                                                           \
-            break;                                                             \
-        case 4:                                                                \
-            TAKE(4);                                                           \
-            break;                                                             \
-        case 8:                                                                \
-            TAKE(8);                                                           \
-            break;                                                             \
-        case 16:                                                               \
-            TAKE(16);                                                          \
-            break;                                                             \
-        default:                                                               \
-            TAKE(g->bytes);                                                    \
-            break;                                                             \
-        }                                                                      \
-    }
-
-DEFINE_GATHER(int16)
-DEFINE_GATHER(int32)
-DEFINE_GATHER(int64)
+#define D int16
+#include "ops/array/gather_loops.def"
+#define D int32
+#include "ops/array/gather_loops.def"
+#define D int64
+#include "ops/array/gather_loops.def"
 
 static int64_t find_bad(const eddy_view *indices, int64_t limit)
 {

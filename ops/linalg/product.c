@@ -4,6 +4,7 @@
 #include "ops/linalg/onednn.h"
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
+#include "ops/template.h"
 
 #define TILE 64 /* columns of the output that are summed at a time */
 
@@ -30,65 +31,54 @@ static inline bool stop(const eddy__product *p, int64_t n)
     return p->kernel && eddy__spent(p->kernel, n * p->k);
 }
 
-/* Sums along k in order, whatever the shapes; integers wrap. */
-#define MULTIPLY(name, A, B, OUT, sum_type)                                    \
-    static inline sum_type factor_##name(eddy__stored_##B y)                   \
-    {                                                                          \
-        return (sum_type)eddy__load_##B(y);                                    \
-    }                                                                          \
-    static void add_row_##name(sum_type *sum, sum_type x,                      \
-                               const eddy__stored_##B *y, int64_t step,        \
-                               int64_t n)                                      \
-    {                                                                          \
-        if (step == 1)                                                         \
-            EDDY__FOR_EACH(i, n, sum[i] += x * factor_##name(y[i]));           \
-        else                                                                   \
-            for (int64_t i = 0; i < n; i++)                                    \
-                sum[i] += x * factor_##name(y[i * step]);                      \
-    }                                                                          \
-    static void multiply_##name(const eddy__product *p)                        \
-    {                                                                          \
-        const strides s = strides_of(p);                                       \
-        const eddy__stored_##A *a = p->a;                                      \
-        const eddy__stored_##B *b = p->b;                                      \
-        eddy__stored_##OUT *out = p->out;                                      \
-        sum_type sum[TILE];                                                    \
-                                                                               \
-        for (int64_t at = 0; at < p->m * p->n && !stop(p, TILE);) {            \
-            const int64_t row = at / p->n, first = at % p->n;                  \
-            const int64_t left = p->n - first;                                 \
-            const int64_t width = left < TILE ? left : TILE;                   \
-                                                                               \
-            for (int64_t j = 0; j < width; j++)                                \
-                sum[j] = 0;                                                    \
-            for (int64_t i = 0; i < p->k; i++)                                 \
-                add_row_##name(sum,                                            \
-                               (sum_type)eddy__load_##A(                       \
-                                   a[row * s.row_a + i * s.column_a]),         \
-                               b + i * s.row_b + first * s.column_b,           \
-                               s.column_b, width);                             \
-            for (int64_t j = 0; j < width; j++)                                \
-                out[row * eddy__product_row_out(p) + first + j] =              \
-                    EDDY__STORE_##OUT(sum[j]);                                 \
-            at += width;                                                       \
-        }                                                                      \
-    }
-
-MULTIPLY(F16, F16, F16, F16, float)
-MULTIPLY(BF16, BF16, BF16, BF16, float)
-MULTIPLY(F32, F32, F32, F32, float)
-MULTIPLY(F64, F64, F64, F64, double)
-MULTIPLY(I16, I16, I16, I16, uint32_t)
-MULTIPLY(I32, I32, I32, I32, uint32_t)
-MULTIPLY(I64, I64, I64, I64, uint64_t)
-MULTIPLY(U8, U8, U8, U8, uint32_t)
-MULTIPLY(U16, U16, U16, U16, uint32_t)
-MULTIPLY(U32, U32, U32, U32, uint32_t)
-MULTIPLY(U64, U64, U64, U64, uint64_t)
-MULTIPLY(I8_I8, I8, I8, I32, uint32_t)
-MULTIPLY(I8_U8, I8, U8, I32, uint32_t)
-MULTIPLY(U8_I8, U8, I8, I32, uint32_t)
-MULTIPLY(U8_U8, U8, U8, I32, uint32_t)
+#define EACH "ops/linalg/product_loops.def"
+#define A D
+#define B D
+#define OUT D
+#define SUM EDDY__COMPUTED
+#include "ops/each_float.def"
+#undef SUM
+#define SUM EDDY__WRAPPED
+#define D I16
+#include EACH
+#define D I32
+#include EACH
+#define D I64
+#include EACH
+#include "ops/each_unsigned.def"
+#undef SUM
+#undef OUT
+#undef B
+#undef A
+#define SUM uint32_t
+#define OUT I32
+#define D I8_I8
+#define A I8
+#define B I8
+#include EACH
+#undef B
+#undef A
+#define D I8_U8
+#define A I8
+#define B U8
+#include EACH
+#undef B
+#undef A
+#define D U8_I8
+#define A U8
+#define B I8
+#include EACH
+#undef B
+#undef A
+#define D U8_U8
+#define A U8
+#define B U8
+#include EACH
+#undef B
+#undef A
+#undef OUT
+#undef SUM
+#undef EACH
 
 #define MULTIPLY_COMPLEX(D, conj)                                              \
     static eddy__stored_##D conjugated_##D(eddy__stored_##D x, bool conjugate) \

@@ -41,6 +41,26 @@ typedef double _Complex eddy__complex128;
     X(U16, __VA_ARGS__) X(U32, __VA_ARGS__) X(U64, __VA_ARGS__)
 #define EDDY__EACH_COMPLEX(X, ...) X(C64, __VA_ARGS__) X(C128, __VA_ARGS__)
 
+/* The least and the greatest integer of a dtype. */
+#define EDDY__LEAST_I8 INT8_MIN
+#define EDDY__LEAST_I16 INT16_MIN
+#define EDDY__LEAST_I32 INT32_MIN
+#define EDDY__LEAST_I64 INT64_MIN
+#define EDDY__LEAST_U8 0
+#define EDDY__LEAST_U16 0
+#define EDDY__LEAST_U32 0
+#define EDDY__LEAST_U64 0
+#define EDDY__LEAST_B 0
+#define EDDY__MOST_I8 INT8_MAX
+#define EDDY__MOST_I16 INT16_MAX
+#define EDDY__MOST_I32 INT32_MAX
+#define EDDY__MOST_I64 INT64_MAX
+#define EDDY__MOST_U8 UINT8_MAX
+#define EDDY__MOST_U16 UINT16_MAX
+#define EDDY__MOST_U32 UINT32_MAX
+#define EDDY__MOST_U64 UINT64_MAX
+#define EDDY__MOST_B 1
+
 #define EDDY__DTYPE_F16 EDDY_FLOAT16
 #define EDDY__DTYPE_BF16 EDDY_BFLOAT16
 #define EDDY__DTYPE_F32 EDDY_FLOAT32

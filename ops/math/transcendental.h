@@ -139,6 +139,10 @@ static inline int64_t eddy__fill_lanes(double *block, int64_t n)
                                                                                \
         return after_##name##_##D(X, Y, apply(eddy__math_##function, u, v));   \
     }                                                                          \
+    EDDY__PAIR_VIA_LOOP(D, name, X, Y, function)
+
+/* The loop of EDDY__PAIR_VIA, which asks the function for a block at a time. */
+#define EDDY__PAIR_VIA_LOOP(D, name, X, Y, function)                           \
     static void block_##name##_##D(                                            \
         eddy__stored_##D *out, const eddy__stored_##D *a, int64_t step_a,      \
         const eddy__stored_##D *b, int64_t step_b, int64_t n)                  \

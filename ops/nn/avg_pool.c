@@ -6,6 +6,7 @@
 #include "ops/math/elementwise.h"
 #include "ops/nn/pool.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <string.h>
 
@@ -16,69 +17,9 @@ static int64_t places(const eddy__pool_window *w)
     return (w->end[0] - w->first[0]) * (w->end[1] - w->first[1]);
 }
 
-#define AVERAGE(D)                                                             \
-    static void add_##D(eddy__computed_##D *sum, const eddy__stored_##D *x,    \
-                        int64_t step, int64_t n)                               \
-    {                                                                          \
-        if (step == 1)                                                         \
-            EDDY__FOR_EACH(i, n, sum[i] += eddy__load_##D(x[i]));              \
-        else                                                                   \
-            for (int64_t i = 0; i < n; i++)                                    \
-                sum[i] += eddy__load_##D(x[i * step]);                         \
-    }                                                                          \
-    static void average_##D(const eddy__pool *p, const eddy__pool_window *w,   \
-                            const void *a, const void *b, void *to)            \
-    {                                                                          \
-        const eddy__stored_##D *x = (const eddy__stored_##D *)a + w->in;       \
-        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
-        const eddy__computed_##D count = (eddy__computed_##D)places(w);        \
-        eddy__computed_##D sum[TILE];                                          \
-                                                                               \
-        (void)b;                                                               \
-        for (int64_t c = 0; c < p->in.channels; c += TILE) {                   \
-            const int64_t left = p->in.channels - c;                           \
-            const int64_t n = left < TILE ? left : TILE;                       \
-                                                                               \
-            for (int64_t i = 0; i < n; i++)                                    \
-                sum[i] = 0;                                                    \
-            for (int64_t i = w->first[0]; i < w->end[0]; i++)                  \
-                for (int64_t j = w->first[1]; j < w->end[1]; j++)              \
-                    add_##D(sum,                                               \
-                            x + i * p->in.steps[0] + j * p->in.steps[1] +      \
-                                c * p->in.step_channel,                        \
-                            p->in.step_channel, n);                            \
-            for (int64_t i = 0; i < n; i++)                                    \
-                out[(c + i) * p->out.step_channel] =                           \
-                    EDDY__STORE_##D(sum[i] / count);                           \
-        }                                                                      \
-    }                                                                          \
-    static void share_##D(const eddy__pool *p, const eddy__pool_window *w,     \
-                          const void *a, const void *b, void *to)              \
-    {                                                                          \
-        const eddy__stored_##D *gradient =                                     \
-            (const eddy__stored_##D *)a + w->out;                              \
-        const eddy__computed_##D count = (eddy__computed_##D)places(w);        \
-        const int64_t step = p->in.step_channel;                               \
-                                                                               \
-        (void)b;                                                               \
-        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
-            for (int64_t j = w->first[1]; j < w->end[1]; j++) {                \
-                eddy__stored_##D *out = (eddy__stored_##D *)to + w->in +       \
-                                        i * p->in.steps[0] +                   \
-                                        j * p->in.steps[1];                    \
-                                                                               \
-                for (int64_t c = 0; c < p->in.channels; c++)                   \
-                    out[c * step] = EDDY__STORE_##D(                           \
-                        eddy__load_##D(out[c * step]) +                        \
-                        eddy__load_##D(gradient[c * p->out.step_channel]) /    \
-                            count);                                            \
-            }                                                                  \
-    }
-
-AVERAGE(F16)
-AVERAGE(BF16)
-AVERAGE(F32)
-AVERAGE(F64)
+#define EACH "ops/nn/avg_pool_loops.def"
+#include "ops/each_float.def"
+#undef EACH
 
 static const eddy__pool_fn averages[EDDY_DTYPE_COUNT] = {
     [EDDY_FLOAT16] = average_F16,

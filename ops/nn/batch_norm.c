@@ -10,6 +10,7 @@
 #include "ops/math/elementwise.h"
 #include "ops/nn/window.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -46,59 +47,12 @@ typedef struct batch {
                     statement;                                                 \
     } while (0)
 
-#define BATCH(D)                                                               \
-    static void measure_##D(const batch *b)                                    \
-    {                                                                          \
-        const eddy__stored_##D *x = b->x;                                      \
-                                                                               \
-        EACH(b, b->mean[c] += (double)eddy__load_##D(x[i]));                   \
-        for (int64_t c = 0; c < b->channels; c++)                              \
-            b->mean[c] /= b->count;                                            \
-        EACH(b, {                                                              \
-            const double d = (double)eddy__load_##D(x[i]) - b->mean[c];        \
-                                                                               \
-            b->variance[c] += d * d;                                           \
-        });                                                                    \
-        for (int64_t c = 0; c < b->channels; c++)                              \
-            b->variance[c] /= b->count;                                        \
-    }                                                                          \
-    /* `sum` is what to multiply with, `product` what to add. */               \
-    static void normalise_##D(const batch *b)                                  \
-    {                                                                          \
-        const eddy__stored_##D *x = b->x;                                      \
-        eddy__stored_##D *out = b->out;                                        \
-                                                                               \
-        EACH(b, out[i] = EDDY__STORE_##D(                                      \
-                    ((double)eddy__load_##D(x[i]) - b->mean[c]) * b->sum[c] +  \
-                    b->product[c]));                                           \
-    }                                                                          \
-    static void sum_##D(const batch *b)                                        \
-    {                                                                          \
-        const eddy__stored_##D *x = b->x, *gradient = b->gradient;             \
-                                                                               \
-        EACH(b, {                                                              \
-            const double g = (double)eddy__load_##D(gradient[i]);              \
-                                                                               \
-            b->sum[c] += g;                                                    \
-            b->product[c] += g * ((double)eddy__load_##D(x[i]) - b->mean[c]);  \
-        });                                                                    \
-    }                                                                          \
-    /* g * variance - sum - (x - mean) * product, all of them per channel. */  \
-    static void combine_##D(const batch *b)                                    \
-    {                                                                          \
-        const eddy__stored_##D *x = b->x, *gradient = b->gradient;             \
-        eddy__stored_##D *out = b->out;                                        \
-                                                                               \
-        EACH(b, out[i] = EDDY__STORE_##D(                                      \
-                    (double)eddy__load_##D(gradient[i]) * b->variance[c] -     \
-                    b->sum[c] -                                                \
-                    ((double)eddy__load_##D(x[i]) - b->mean[c]) *              \
-                        b->product[c]));                                       \
-    }
-
-BATCH(F16)
-BATCH(BF16)
-BATCH(F32)
+#define D F16
+#include "ops/nn/batch_norm_loops.def"
+#define D BF16
+#include "ops/nn/batch_norm_loops.def"
+#define D F32
+#include "ops/nn/batch_norm_loops.def"
 
 static const struct {
     void (*measure)(const batch *b), (*normalise)(const batch *b);

@@ -9,6 +9,7 @@
 #include "ops/nn/window.h"
 #include "ops/ops.h"
 #include "ops/reduce/reduction.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 
@@ -26,56 +27,19 @@ typedef struct channels {
 typedef void (*add_function)(void *out, const void *value, const void *bias,
                              const channels *c);
 
-#define ADD(D, wrapped)                                                        \
-    static inline eddy__stored_##D plus_##D(const eddy__computed_##D x,        \
-                                            const eddy__computed_##D y)        \
-    {                                                                          \
-        return EDDY__STORE_##D((wrapped)x + (wrapped)y);                       \
-    }                                                                          \
-    static void add_vector_##D(eddy__stored_##D *out,                          \
-                               const eddy__stored_##D *x,                      \
-                               const eddy__stored_##D *y, int64_t n)           \
-    {                                                                          \
-        EDDY__FOR_EACH(                                                        \
-            i, n,                                                              \
-            out[i] = plus_##D(eddy__load_##D(x[i]), eddy__load_##D(y[i])));    \
-    }                                                                          \
-    static void add_scalar_##D(eddy__stored_##D *out,                          \
-                               const eddy__stored_##D *x,                      \
-                               eddy__computed_##D y, int64_t n)                \
-    {                                                                          \
-        EDDY__FOR_EACH(i, n, out[i] = plus_##D(eddy__load_##D(x[i]), y));      \
-    }                                                                          \
-    static void add_##D(void *to, const void *value, const void *bias,         \
-                        const channels *c)                                     \
-    {                                                                          \
-        eddy__stored_##D *out = to;                                            \
-        const eddy__stored_##D *x = value, *y = bias;                          \
-                                                                               \
-        for (int64_t i = 0; i < c->outer && !eddy__gave_up(c->kernel); i++) {  \
-            if (c->inner == 1) {                                               \
-                (void)eddy__spent(c->kernel, c->channels);                     \
-                add_vector_##D(out, x, y, c->channels);                        \
-                out += c->channels;                                            \
-                x += c->channels;                                              \
-                continue;                                                      \
-            }                                                                  \
-            for (int64_t j = 0;                                                \
-                 j < c->channels && !eddy__spent(c->kernel, c->inner); j++) {  \
-                add_scalar_##D(out, x, eddy__load_##D(y[j]), c->inner);        \
-                out += c->inner;                                               \
-                x += c->inner;                                                 \
-            }                                                                  \
-        }                                                                      \
-    }
-
-#define ADD_COMPUTED(D, ...) ADD(D, eddy__computed_##D)
-#define ADD_WRAPPED(D, ...) ADD(D, eddy__wrapped_##D)
-
-EDDY__EACH_FLOAT(ADD_COMPUTED, )
-EDDY__EACH_SIGNED(ADD_WRAPPED, )
-EDDY__EACH_UNSIGNED(ADD_WRAPPED, )
-EDDY__EACH_COMPLEX(ADD_COMPUTED, )
+#define EACH "ops/nn/bias_loops.def"
+#define SUM EDDY__COMPUTED
+#include "ops/each_float.def"
+#define D C64
+#include EACH
+#define D C128
+#include EACH
+#undef SUM
+#define SUM EDDY__WRAPPED
+#include "ops/each_signed.def"
+#include "ops/each_unsigned.def"
+#undef SUM
+#undef EACH
 
 #define ENTRY(D, ...) [EDDY__DTYPE_##D] = add_##D,
 

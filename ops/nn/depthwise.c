@@ -7,6 +7,7 @@
 #include "ops/math/elementwise.h"
 #include "ops/nn/window.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,70 +33,9 @@ typedef struct tap {
 
 typedef void (*tap_fn)(const depthwise *d, const tap *t);
 
-#define TAPS(D)                                                                \
-    static void output_tap_##D(const depthwise *d, const tap *t)               \
-    {                                                                          \
-        const int64_t m = d->multiplier, step = d->in.step_channel;            \
-        const eddy__stored_##D *x =                                            \
-            (const eddy__stored_##D *)d->input + t->in;                        \
-        const eddy__stored_##D *f =                                            \
-            (const eddy__stored_##D *)d->filter + t->filter;                   \
-        eddy__computed_##D *out = (eddy__computed_##D *)d->to + t->out;        \
-                                                                               \
-        if (m == 1 && step == 1)                                               \
-            EDDY__FOR_EACH(c, d->in.channels,                                  \
-                           out[c] +=                                           \
-                           eddy__load_##D(x[c]) * eddy__load_##D(f[c]));       \
-        else                                                                   \
-            for (int64_t c = 0; c < d->in.channels; c++)                       \
-                for (int64_t i = c * m; i < (c + 1) * m; i++)                  \
-                    out[i * d->out.step_channel] +=                            \
-                        eddy__load_##D(x[c * step]) * eddy__load_##D(f[i]);    \
-    }                                                                          \
-    static void input_tap_##D(const depthwise *d, const tap *t)                \
-    {                                                                          \
-        const int64_t m = d->multiplier, step = d->in.step_channel;            \
-        const eddy__stored_##D *g =                                            \
-            (const eddy__stored_##D *)d->gradient + t->out;                    \
-        const eddy__stored_##D *f =                                            \
-            (const eddy__stored_##D *)d->filter + t->filter;                   \
-        eddy__computed_##D *to = (eddy__computed_##D *)d->to + t->in;          \
-                                                                               \
-        if (m == 1 && step == 1)                                               \
-            EDDY__FOR_EACH(c, d->in.channels,                                  \
-                           to[c] +=                                            \
-                           eddy__load_##D(g[c]) * eddy__load_##D(f[c]));       \
-        else                                                                   \
-            for (int64_t c = 0; c < d->in.channels; c++)                       \
-                for (int64_t i = c * m; i < (c + 1) * m; i++)                  \
-                    to[c * step] +=                                            \
-                        eddy__load_##D(g[i * d->out.step_channel]) *           \
-                        eddy__load_##D(f[i]);                                  \
-    }                                                                          \
-    static void filter_tap_##D(const depthwise *d, const tap *t)               \
-    {                                                                          \
-        const int64_t m = d->multiplier, step = d->in.step_channel;            \
-        const eddy__stored_##D *x =                                            \
-            (const eddy__stored_##D *)d->input + t->in;                        \
-        const eddy__stored_##D *g =                                            \
-            (const eddy__stored_##D *)d->gradient + t->out;                    \
-        eddy__computed_##D *to = (eddy__computed_##D *)d->to + t->filter;      \
-                                                                               \
-        if (m == 1 && step == 1)                                               \
-            EDDY__FOR_EACH(c, d->in.channels,                                  \
-                           to[c] +=                                            \
-                           eddy__load_##D(g[c]) * eddy__load_##D(x[c]));       \
-        else                                                                   \
-            for (int64_t c = 0; c < d->in.channels; c++)                       \
-                for (int64_t i = c * m; i < (c + 1) * m; i++)                  \
-                    to[i] += eddy__load_##D(g[i * d->out.step_channel]) *      \
-                             eddy__load_##D(x[c * step]);                      \
-    }
-
-TAPS(F16)
-TAPS(BF16)
-TAPS(F32)
-TAPS(F64)
+#define EACH "ops/nn/depthwise_taps.def"
+#include "ops/each_float.def"
+#undef EACH
 
 #define ENTRY(D, name) [EDDY__DTYPE_##D] = name##_tap_##D,
 

@@ -11,6 +11,7 @@
 #include "ops/math/float_math.h"
 #include "ops/nn/recurrent.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <string.h>
 
@@ -52,115 +53,10 @@ typedef struct back {
 #define SIGMOID(x) ((float)eddy__float_sigmoid(x))
 #define TANH(x) ((float)eddy__float_tanh(x))
 
-#define STEP(D)                                                                \
-    static void forward_##D(const cell *c, const void *before,                 \
-                            void *const out[N_OUT])                            \
-    {                                                                          \
-        const eddy__stored_##D *cs_prev = before, *b = c->b;                   \
-        const eddy__stored_##D *wci = c->wci, *wcf = c->wcf, *wco = c->wco;    \
-        const float clip = c->how->clip;                                       \
-        const int64_t n = c->units;                                            \
-                                                                               \
-        for (int64_t at = 0; at < c->batch * n; at++) {                        \
-            const int64_t j = at % n;                                          \
-            const eddy__stored_##D *gate =                                     \
-                (const eddy__stored_##D *)c->gates + at / n * 4 * n + j;       \
-            const int64_t new = c->how->new_gate *n;                           \
-            const int64_t forget = c->how->forget_gate * n;                    \
-            const float before_cs = eddy__load_##D(cs_prev[at]);               \
-            float i = eddy__load_##D(gate[0]) + eddy__load_##D(b[j]);          \
-            float f = eddy__load_##D(gate[forget]) +                           \
-                      eddy__load_##D(b[forget + j]) + c->how->forget_bias;     \
-            float o =                                                          \
-                eddy__load_##D(gate[3 * n]) + eddy__load_##D(b[3 * n + j]);    \
-            const float ci =                                                   \
-                TANH(eddy__load_##D(gate[new]) + eddy__load_##D(b[new + j]));  \
-            float cs;                                                          \
-                                                                               \
-            if (c->how->peephole) {                                            \
-                i += before_cs * eddy__load_##D(wci[j]);                       \
-                f += before_cs * eddy__load_##D(wcf[j]);                       \
-            }                                                                  \
-            i = SIGMOID(i);                                                    \
-            f = SIGMOID(f);                                                    \
-            cs = ci * i + before_cs * f;                                       \
-            if (clip > 0)                                                      \
-                cs = cs < -clip ? -clip : cs > clip ? clip : cs;               \
-            if (c->how->peephole)                                              \
-                o += cs * eddy__load_##D(wco[j]);                              \
-            o = SIGMOID(o);                                                    \
-            ((eddy__stored_##D *)out[OUT_I])[at] = EDDY__STORE_##D(i);         \
-            ((eddy__stored_##D *)out[OUT_CS])[at] = EDDY__STORE_##D(cs);       \
-            ((eddy__stored_##D *)out[OUT_F])[at] = EDDY__STORE_##D(f);         \
-            ((eddy__stored_##D *)out[OUT_O])[at] = EDDY__STORE_##D(o);         \
-            ((eddy__stored_##D *)out[OUT_CI])[at] = EDDY__STORE_##D(ci);       \
-            ((eddy__stored_##D *)out[OUT_CO])[at] = EDDY__STORE_##D(TANH(cs)); \
-            ((eddy__stored_##D *)out[OUT_H])[at] =                             \
-                EDDY__STORE_##D(TANH(cs) * o);                                 \
-        }                                                                      \
-    }                                                                          \
-    static void backward_##D(const cell *c, const back *r)                     \
-    {                                                                          \
-        const eddy__stored_##D *wci = c->wci, *wcf = c->wcf, *wco = c->wco;    \
-        const int64_t n = c->units;                                            \
-                                                                               \
-        for (int64_t at = 0; at < c->batch * n; at++) {                        \
-            const int64_t j = at % n;                                          \
-            eddy__stored_##D *gate =                                           \
-                (eddy__stored_##D *)c->gates + at / n * 4 * n + j;             \
-            const float cs_prev = OF(D, r->cs_prev),                           \
-                        cs = OF(D, r->out[OUT_CS]);                            \
-            const float i = OF(D, r->out[OUT_I]), f = OF(D, r->out[OUT_F]);    \
-            const float o = OF(D, r->out[OUT_O]), ci = OF(D, r->out[OUT_CI]);  \
-            const float co = OF(D, r->out[OUT_CO]), dh = OF(D, r->h_grad);     \
-            const float d_o = o * (1 - o) * dh * co;                           \
-            float dcs = (1 - co * co) * dh * o + OF(D, r->cs_grad);            \
-            float di, dci, df, before;                                         \
-                                                                               \
-            if (c->how->peephole)                                              \
-                dcs += d_o * eddy__load_##D(wco[j]);                           \
-            dci = (1 - ci * ci) * dcs * i;                                     \
-            df = f * (1 - f) * dcs * cs_prev;                                  \
-            di = i * (1 - i) * dcs * ci;                                       \
-            before = dcs * f;                                                  \
-            if (c->how->peephole) {                                            \
-                before +=                                                      \
-                    di * eddy__load_##D(wci[j]) + df * eddy__load_##D(wcf[j]); \
-                r->wci_grad[j] += di * cs_prev;                                \
-                r->wcf_grad[j] += df * cs_prev;                                \
-                r->wco_grad[j] += d_o * cs;                                    \
-            }                                                                  \
-            gate[0] = EDDY__STORE_##D(di);                                     \
-            gate[c->how->new_gate * n] = EDDY__STORE_##D(dci);                 \
-            gate[c->how->forget_gate * n] = EDDY__STORE_##D(df);               \
-            gate[3 * n] = EDDY__STORE_##D(d_o);                                \
-            ((eddy__stored_##D *)r->cs_prev_grad)[at] =                        \
-                EDDY__STORE_##D(before);                                       \
-        }                                                                      \
-    }                                                                          \
-    /* out = a + b of a step's rows. */                                        \
-    static void add_##D(const void *a, const void *b, int64_t n, void *out)    \
-    {                                                                          \
-        for (int64_t at = 0; at < n; at++)                                     \
-            ((eddy__stored_##D *)out)[at] =                                    \
-                EDDY__STORE_##D(OF(D, a) + OF(D, b));                          \
-    }                                                                          \
-    static void total_##D(const void *rows, int64_t n_rows, int64_t n,         \
-                          float *sums)                                         \
-    {                                                                          \
-        for (int64_t at = 0; at < n_rows * n; at++)                            \
-            sums[at % n] += OF(D, rows);                                       \
-    }                                                                          \
-    static void store_##D(const float *from, int64_t n, void *out)             \
-    {                                                                          \
-        for (int64_t at = 0; at < n; at++)                                     \
-            ((eddy__stored_##D *)out)[at] = EDDY__STORE_##D(from[at]);         \
-    }
-
-#define OF(D, array) eddy__load_##D(((const eddy__stored_##D *)(array))[at])
-
-STEP(F16)
-STEP(F32)
+#define D F16
+#include "ops/nn/lstm_steps.def"
+#define D F32
+#include "ops/nn/lstm_steps.def"
 
 typedef struct step_loops {
     void (*forward)(const cell *c, const void *cs_prev, void *const out[N_OUT]);

@@ -12,6 +12,7 @@
 #include "ops/math/elementwise.h"
 #include "ops/nn/pool.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -42,178 +43,22 @@ static void put_number(const places *to, int64_t i, int64_t number)
         ((int64_t *)to->indices)[i] = number;
 }
 
-#define LEAST_F16 (-65504.0f)
-#define LEAST_BF16 (-0x1.fep127f)
-#define LEAST_F32 (-FLT_MAX)
-#define LEAST_F64 (-DBL_MAX)
-#define LEAST_I8 INT8_MIN
-#define LEAST_I16 INT16_MIN
-#define LEAST_I32 INT32_MIN
-#define LEAST_I64 INT64_MIN
-#define LEAST_U8 0
-#define LEAST_U16 0
-#define LEAST_U32 0
-#define LEAST_U64 0
+#define EDDY__LEAST_F16 (-65504.0f)
+#define EDDY__LEAST_BF16 (-0x1.fep127f)
+#define EDDY__LEAST_F32 (-FLT_MAX)
+#define EDDY__LEAST_F64 (-DBL_MAX)
 
 #define PLACE(p, i, j) ((i) * (p)->in.steps[0] + (j) * (p)->in.steps[1])
 
-/* Maxima: of channels side by side, or of one after the other. */
-#define MAXIMUM(D)                                                             \
-    static void raise_##D(eddy__stored_##D *out, const eddy__stored_##D *x,    \
-                          int64_t n)                                           \
-    {                                                                          \
-        EDDY__FOR_EACH(i, n,                                                   \
-                       out[i] = eddy__load_##D(out[i]) < eddy__load_##D(x[i])  \
-                                    ? x[i]                                     \
-                                    : out[i]);                                 \
-    }                                                                          \
-    static void maxima_##D(const eddy__pool *p, const eddy__pool_window *w,    \
-                           const eddy__stored_##D *x, eddy__stored_##D *out)   \
-    {                                                                          \
-        for (int64_t c = 0; c < p->in.channels; c++)                           \
-            out[c] = EDDY__STORE_##D(LEAST_##D);                               \
-        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
-            for (int64_t j = w->first[1]; j < w->end[1]; j++)                  \
-                raise_##D(out, x + PLACE(p, i, j), p->in.channels);            \
-    }                                                                          \
-    static eddy__stored_##D maximum_##D(const eddy__pool *p,                   \
-                                        const eddy__pool_window *w,            \
-                                        const eddy__stored_##D *x)             \
-    {                                                                          \
-        eddy__stored_##D max = EDDY__STORE_##D(LEAST_##D);                     \
-                                                                               \
-        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
-            for (int64_t j = w->first[1]; j < w->end[1]; j++)                  \
-                for (int64_t c = 0; c < p->depth; c++) {                       \
-                    const eddy__stored_##D v =                                 \
-                        x[PLACE(p, i, j) + c * p->in.step_channel];            \
-                                                                               \
-                    if (eddy__load_##D(max) < eddy__load_##D(v))               \
-                        max = v;                                               \
-                }                                                              \
-        return max;                                                            \
-    }                                                                          \
-    static void max_##D(const eddy__pool *p, const eddy__pool_window *w,       \
-                        const void *a, const void *b, void *to)                \
-    {                                                                          \
-        const eddy__stored_##D *x = (const eddy__stored_##D *)a + w->in;       \
-        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
-                                                                               \
-        (void)b;                                                               \
-        if (p->in.step_channel == 1 && p->depth == 1) {                        \
-            maxima_##D(p, w, x, out);                                          \
-            return;                                                            \
-        }                                                                      \
-        for (int64_t c = 0; c < p->out.channels; c++)                          \
-            out[c * p->out.step_channel] =                                     \
-                maximum_##D(p, w, x + c * p->depth * p->in.step_channel);      \
-    }
-
-/*
- * The gradients, which need to know which place it is; -1 is none.  `b` of the
- * second order is two pointers, to the maxima and the gradient.
- */
-#define PLACES(D, wrapped)                                                     \
-    static int64_t place_##D(const eddy__pool *p, const eddy__pool_window *w,  \
-                             const eddy__stored_##D *x, int64_t c)             \
-    {                                                                          \
-        int64_t best = -1;                                                     \
-                                                                               \
-        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
-            for (int64_t j = w->first[1]; j < w->end[1]; j++) {                \
-                const int64_t at =                                             \
-                    w->in + PLACE(p, i, j) + c * p->in.step_channel;           \
-                                                                               \
-                if (best < 0 ||                                                \
-                    eddy__load_##D(x[best]) < eddy__load_##D(x[at]))           \
-                    best = at;                                                 \
-            }                                                                  \
-        return best;                                                           \
-    }                                                                          \
-    static inline void increase_##D(eddy__stored_##D *to, eddy__stored_##D by) \
-    {                                                                          \
-        *to = EDDY__STORE_##D((wrapped)eddy__load_##D(*to) +                   \
-                              (wrapped)eddy__load_##D(by));                    \
-    }                                                                          \
-    static void first_order_##D(const eddy__pool *p,                           \
-                                const eddy__pool_window *w, const void *a,     \
-                                const void *b, void *to)                       \
-    {                                                                          \
-        const eddy__stored_##D *gradient =                                     \
-            (const eddy__stored_##D *)b + w->out;                              \
-                                                                               \
-        for (int64_t c = 0; c < p->in.channels; c++) {                         \
-            const int64_t at = place_##D(p, w, a, c);                          \
-                                                                               \
-            if (at >= 0)                                                       \
-                increase_##D((eddy__stored_##D *)to + at,                      \
-                             gradient[c * p->out.step_channel]);               \
-        }                                                                      \
-    }                                                                          \
-    static void with_places_##D(const eddy__pool *p,                           \
-                                const eddy__pool_window *w, const void *a,     \
-                                const void *b, void *to)                       \
-    {                                                                          \
-        const eddy__stored_##D *x = a;                                         \
-        const places *indices = b;                                             \
-        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
-                                                                               \
-        for (int64_t c = 0; c < p->in.channels; c++) {                         \
-            const int64_t at = place_##D(p, w, a, c);                          \
-                                                                               \
-            out[c] = x[at];                                                    \
-            put_number(indices, w->out + c,                                    \
-                       number_of(w, at, indices->counts_batch));               \
-        }                                                                      \
-    }                                                                          \
-    static void by_places_##D(void *to, const void *from, int64_t i,           \
-                              int64_t at)                                      \
-    {                                                                          \
-        increase_##D((eddy__stored_##D *)to + at,                              \
-                     ((const eddy__stored_##D *)from)[i]);                     \
-    }                                                                          \
-    static eddy__stored_##D at_first_##D(                                      \
-        const eddy__pool *p, const eddy__pool_window *w, int64_t c,            \
-        const eddy__stored_##D *x, eddy__computed_##D max,                     \
-        const eddy__stored_##D *gradient)                                      \
-    {                                                                          \
-        for (int64_t i = w->first[0]; i < w->end[0]; i++)                      \
-            for (int64_t j = w->first[1]; j < w->end[1]; j++) {                \
-                const int64_t at =                                             \
-                    w->in + PLACE(p, i, j) + c * p->in.step_channel;           \
-                                                                               \
-                if (eddy__load_##D(x[at]) == max)                              \
-                    return gradient[at];                                       \
-            }                                                                  \
-        return 0;                                                              \
-    }                                                                          \
-    static void second_order_##D(const eddy__pool *p,                          \
-                                 const eddy__pool_window *w, const void *a,    \
-                                 const void *b, void *to)                      \
-    {                                                                          \
-        const void *const *from = b;                                           \
-        const eddy__stored_##D *maxima =                                       \
-            (const eddy__stored_##D *)from[0] + w->out;                        \
-        eddy__stored_##D *out = (eddy__stored_##D *)to + w->out;               \
-                                                                               \
-        for (int64_t c = 0; c < p->in.channels; c++) {                         \
-            const int64_t at = c * p->out.step_channel;                        \
-                                                                               \
-            out[at] =                                                          \
-                at_first_##D(p, w, c, a, eddy__load_##D(maxima[at]), from[1]); \
-        }                                                                      \
-    }
-
-#define FLOAT_PLACES(D, ...) PLACES(D, eddy__computed_##D)
-#define INTEGER_PLACES(D, ...) PLACES(D, eddy__wrapped_##D)
-#define EACH_MAXIMUM(D, ...) MAXIMUM(D)
-
-EDDY__EACH_FLOAT(EACH_MAXIMUM, )
-EDDY__EACH_SIGNED(EACH_MAXIMUM, )
-EDDY__EACH_UNSIGNED(EACH_MAXIMUM, )
-EDDY__EACH_FLOAT(FLOAT_PLACES, )
-EDDY__EACH_SIGNED(INTEGER_PLACES, )
-EDDY__EACH_UNSIGNED(INTEGER_PLACES, )
+#define EACH "ops/nn/max_pool_loops.def"
+#define SUM EDDY__COMPUTED
+#include "ops/each_float.def"
+#undef SUM
+#define SUM EDDY__WRAPPED
+#include "ops/each_signed.def"
+#include "ops/each_unsigned.def"
+#undef SUM
+#undef EACH
 
 /* Adds element `i` of a gradient at a place. */
 typedef void (*add_fn)(void *to, const void *from, int64_t i, int64_t at);

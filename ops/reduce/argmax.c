@@ -8,6 +8,7 @@
 #include "ops/math/elementwise.h"
 #include "ops/math/numeric.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,120 +27,6 @@ enum { INPUT, DIMENSION };
 typedef void (*search_loop)(const void *in, int64_t n, int64_t stride,
                             int64_t width, int64_t *out_index);
 
-/* ---- columns: in blocks of rows, whose numbers are as wide as elements ----
- */
-
-#define SEARCH_COLUMNS(target, way, D, name, compare, start)                   \
-    /* Compares row `number` of a block. */                                    \
-    target static void step_##way##_##name##_##D(                              \
-        const eddy__stored_##D *x, eddy__index_##D number, int64_t width,      \
-        eddy__computed_##D *best, eddy__index_##D *at)                         \
-    {                                                                          \
-        EDDY__FOR_EACH(i, width,                                               \
-                       const eddy__computed_##D a = eddy__load_##D(x[i]);      \
-                       const bool is_better = a compare best[i];               \
-                       best[i] = is_better ? a : best[i];                      \
-                       at[i] = is_better ? number : at[i]);                    \
-    }                                                                          \
-    target static void columns_##way##_##name##_##D(                           \
-        const eddy__stored_##D *in, int64_t n, int64_t stride, int64_t width,  \
-        int64_t *out_index)                                                    \
-    {                                                                          \
-        eddy__computed_##D best[TILE];                                         \
-        eddy__index_##D at[TILE];                                              \
-                                                                               \
-        for (int64_t i = 0; i < width; i++) {                                  \
-            best[i] = (eddy__computed_##D)(start);                             \
-            out_index[i] = 0;                                                  \
-        }                                                                      \
-        for (int64_t from = 0; from < n; from += BLOCK) {                      \
-            const int64_t end = n - from < BLOCK ? n - from : BLOCK;           \
-                                                                               \
-            for (int64_t i = 0; i < width; i++)                                \
-                at[i] = BLOCK;                                                 \
-            for (int64_t row = 0; row < end; row++)                            \
-                step_##way##_##name##_##D(in + (from + row) * stride,          \
-                                          (eddy__index_##D)row, width, best,   \
-                                          at);                                 \
-            for (int64_t i = 0; i < width; i++)                                \
-                if (at[i] < BLOCK)                                             \
-                    out_index[i] = from + (int64_t)at[i];                      \
-        }                                                                      \
-    }
-
-/* ---- a row of neighbours: the best value first, and then where it is ---- */
-
-#define SEARCH_ROW(target, way, D, name, compare, start)                       \
-    target static int64_t find_##way##_##name##_##D(                           \
-        const eddy__stored_##D *in, eddy__computed_##D value)                  \
-    {                                                                          \
-        for (int64_t at = 0;; at++)                                            \
-            if (eddy__load_##D(in[at]) == value)                               \
-                return at;                                                     \
-    }                                                                          \
-    /* Passes over strips without `value`, which is in `in`. */                \
-    target static int64_t skip_##way##_##name##_##D(                           \
-        const eddy__stored_##D *in, int64_t n, eddy__computed_##D value)       \
-    {                                                                          \
-        int64_t at = 0;                                                        \
-                                                                               \
-        for (; n - at >= LANES; at += LANES) {                                 \
-            eddy__index_##D hits = 0;                                          \
-                                                                               \
-            for (int64_t i = 0; i < LANES; i++)                                \
-                hits |=                                                        \
-                    (eddy__index_##D)(eddy__load_##D(in[at + i]) == value);    \
-            if (hits)                                                          \
-                break;                                                         \
-        }                                                                      \
-        return at;                                                             \
-    }                                                                          \
-    target static int64_t row_##way##_##name##_##D(const eddy__stored_##D *in, \
-                                                   int64_t n)                  \
-    {                                                                          \
-        eddy__computed_##D best[LANES], top = (eddy__computed_##D)(start);     \
-        int64_t at = 0;                                                        \
-                                                                               \
-        for (int64_t i = 0; i < LANES; i++)                                    \
-            best[i] = top;                                                     \
-        for (; n - at >= LANES; at += LANES) {                                 \
-            EDDY__INDEPENDENT                                                  \
-            for (int64_t i = 0; i < LANES; i++) {                              \
-                const eddy__computed_##D x = eddy__load_##D(in[at + i]);       \
-                                                                               \
-                best[i] = x compare best[i] ? x : best[i];                     \
-            }                                                                  \
-        }                                                                      \
-        for (int64_t i = 0; i < LANES; i++)                                    \
-            top = best[i] compare top ? best[i] : top;                         \
-        for (; at < n; at++)                                                   \
-            if (eddy__load_##D(in[at]) compare top)                            \
-                top = eddy__load_##D(in[at]);                                  \
-        if (!(top compare(eddy__computed_##D)(start)))                         \
-            return 0;                                                          \
-        at = skip_##way##_##name##_##D(in, n, top);                            \
-        return at + find_##way##_##name##_##D(in + at, top);                   \
-    }
-
-#define SEARCH_LOOP(way, D, name)                                              \
-    static void way##_##name##_##D(const void *from, int64_t n,                \
-                                   int64_t stride, int64_t width,              \
-                                   int64_t *out_index)                         \
-    {                                                                          \
-        if (stride == 1)                                                       \
-            *out_index = row_##way##_##name##_##D(from, n);                    \
-        else                                                                   \
-            columns_##way##_##name##_##D(from, n, stride, width, out_index);   \
-    }
-
-#define SEARCH(D, name, compare, start)                                        \
-    SEARCH_COLUMNS(, plain, D, name, compare, start)                           \
-    SEARCH_COLUMNS(EDDY__WIDE, wide, D, name, compare, start)                  \
-    SEARCH_ROW(, plain, D, name, compare, start)                               \
-    SEARCH_ROW(EDDY__WIDE, wide, D, name, compare, start)                      \
-    SEARCH_LOOP(plain, D, name)                                                \
-    SEARCH_LOOP(wide, D, name)
-
 /* As wide as what is compared. */
 typedef uint8_t eddy__index_I8, eddy__index_U8, eddy__index_B;
 typedef uint16_t eddy__index_I16, eddy__index_U16;
@@ -147,22 +34,34 @@ typedef uint32_t eddy__index_I32, eddy__index_U32, eddy__index_F32;
 typedef uint32_t eddy__index_F16, eddy__index_BF16;
 typedef uint64_t eddy__index_I64, eddy__index_U64, eddy__index_F64;
 
-#define SEARCHES(name, compare, float_start, bound)                            \
-    EDDY__EACH_FLOAT(SEARCH, name, compare, float_start)                       \
-    SEARCH(I8, name, compare, INT8_##bound)                                    \
-    SEARCH(I16, name, compare, INT16_##bound)                                  \
-    SEARCH(I32, name, compare, INT32_##bound)                                  \
-    SEARCH(I64, name, compare, INT64_##bound)
-
-SEARCHES(largest, >, -INFINITY, MIN)
-SEARCHES(least, <, INFINITY, MAX)
-EDDY__EACH_UNSIGNED(SEARCH, largest, >, 0)
-SEARCH(B, largest, >, 0)
-SEARCH(U8, least, <, UINT8_MAX)
-SEARCH(U16, least, <, UINT16_MAX)
-SEARCH(U32, least, <, UINT32_MAX)
-SEARCH(U64, least, <, UINT64_MAX)
-SEARCH(B, least, <, 1)
+#define EACH "ops/reduce/argmax_loops.def"
+#define OP _largest_
+#define BEATS >
+#define START -INFINITY
+#include "ops/each_float.def"
+#undef START
+#define START EDDY__JOIN(EDDY__LEAST_, D)
+#include "ops/each_signed.def"
+#include "ops/each_unsigned.def"
+#define D B
+#include EACH
+#undef START
+#undef BEATS
+#undef OP
+#define OP _least_
+#define BEATS <
+#define START INFINITY
+#include "ops/each_float.def"
+#undef START
+#define START EDDY__JOIN(EDDY__MOST_, D)
+#include "ops/each_signed.def"
+#include "ops/each_unsigned.def"
+#define D B
+#include EACH
+#undef START
+#undef BEATS
+#undef OP
+#undef EACH
 
 #define ENTRY(D, name)                                                         \
     [EDDY__DTYPE_##D] = {plain_##name##_##D, wide_##name##_##D},

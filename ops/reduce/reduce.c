@@ -140,6 +140,10 @@ static inline eddy__complex128 root_C128(const eddy__complex128 a)
             total = FOLD_ONE(D, name, FROM, total, in[at]);                    \
         return total;                                                          \
     }                                                                          \
+    REDUCER_RUNS(target, way, D, name, sum, FROM)
+
+/* Those of REDUCER_LOOPS over several runs, and over rows. */
+#define REDUCER_RUNS(target, way, D, name, sum, FROM)                          \
     target static void runs_##way##_##name##_##D(                              \
         void *accumulators, int64_t n_runs, const void *from, int64_t n)       \
     {                                                                          \
@@ -240,25 +244,8 @@ static inline eddy__complex128 root_C128(const eddy__complex128 a)
     REDUCER(D, name, false, eddy__wrapped_##D, square_##D, eddy__wrapped_##D,  \
             int64_t, 0, a + x, root_##D(a))
 
-#define LEAST_I8 INT8_MIN
-#define LEAST_I16 INT16_MIN
-#define LEAST_I32 INT32_MIN
-#define LEAST_I64 INT64_MIN
-#define LEAST_U8 0
-#define LEAST_U16 0
-#define LEAST_U32 0
-#define LEAST_U64 0
-#define MOST_I8 INT8_MAX
-#define MOST_I16 INT16_MAX
-#define MOST_I32 INT32_MAX
-#define MOST_I64 INT64_MAX
-#define MOST_U8 UINT8_MAX
-#define MOST_U16 UINT16_MAX
-#define MOST_U32 UINT32_MAX
-#define MOST_U64 UINT64_MAX
-
 #define AS_ORDERED(D, name, start, fold, finish)                               \
-    AS_COMPUTED(D, name, start##_##D, fold, finish)
+    AS_COMPUTED(D, name, EDDY__##start##_##D, fold, finish)
 
 #define REDUCE(name, doc, types, reducers) reducers
 #define FLOATS(name, ...) EDDY__EACH_FLOAT(AS_COMPUTED, name, __VA_ARGS__)

@@ -7,6 +7,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,81 +28,6 @@ typedef struct rows {
 
 /* Blocks that are run through side by side, since none waits for another. */
 #define ABREAST 4
-
-/*
- * Rows of one element are run through with the sum at hand; else row i is row i
- * - 1 and one row of the input, element by element.
- */
-#define DEFINE_SCAN(name, type, one, combine)                                  \
-    static void run_##name(const rows *r, type *restrict y,                    \
-                           const type *restrict x)                             \
-    {                                                                          \
-        const int64_t ahead = r->exclusive ? 0 : r->step;                      \
-        type a = r->exclusive ? (one) : combine((one), x[0]);                  \
-                                                                               \
-        y[0] = a;                                                              \
-        for (int64_t i = 1, at = 0; i < r->n && !eddy__spent_at(r->kernel, i); \
-             i++, at += r->step) {                                             \
-            a = combine(a, x[at + ahead]);                                     \
-            y[at + r->step] = a;                                               \
-        }                                                                      \
-    }                                                                          \
-    static void abreast_##name(const rows *r, type *restrict y,                \
-                               const type *restrict x)                         \
-    {                                                                          \
-        const int64_t ahead = r->exclusive ? 0 : r->step;                      \
-        const int64_t n = r->block, n2 = 2 * n, n3 = 3 * n;                    \
-        type a = r->exclusive ? (one) : combine((one), x[0]);                  \
-        type b = r->exclusive ? (one) : combine((one), x[n]);                  \
-        type c = r->exclusive ? (one) : combine((one), x[n2]);                 \
-        type d = r->exclusive ? (one) : combine((one), x[n3]);                 \
-                                                                               \
-        y[0] = a, y[n] = b, y[n2] = c, y[n3] = d;                              \
-        for (int64_t i = 1, at = 0; i < r->n && !eddy__spent_at(r->kernel, i); \
-             i++, at += r->step) {                                             \
-            const type *in = x + at + ahead;                                   \
-            type *out = y + at + r->step;                                      \
-                                                                               \
-            a = combine(a, in[0]);                                             \
-            b = combine(b, in[n]);                                             \
-            c = combine(c, in[n2]);                                            \
-            d = combine(d, in[n3]);                                            \
-            out[0] = a, out[n] = b, out[n2] = c, out[n3] = d;                  \
-        }                                                                      \
-    }                                                                          \
-    static void row_##name(type *to, const type *a, const type *b, int64_t n)  \
-    {                                                                          \
-        EDDY__FOR_EACH(j, n, to[j] = combine(a[j], b[j]));                     \
-    }                                                                          \
-    static void rows_##name(const rows *r, type *y, const type *x)             \
-    {                                                                          \
-        const int64_t ahead = r->exclusive ? 0 : r->step;                      \
-                                                                               \
-        for (int64_t j = 0; j < r->row; j++)                                   \
-            y[j] = r->exclusive ? (one) : combine((one), x[j]);                \
-        for (int64_t i = 1, at = 0;                                            \
-             i < r->n && !eddy__spent(r->kernel, r->row * 4);                  \
-             i++, at += r->step)                                               \
-            row_##name(y + at + r->step, y + at, x + at + ahead, r->row);      \
-    }                                                                          \
-    static void scan_##name(const rows *r, void *to, const void *from)         \
-    {                                                                          \
-        const type *x = (const type *)from + r->first;                         \
-        type *y = (type *)to + r->first;                                       \
-        int64_t k = 0;                                                         \
-                                                                               \
-        if (r->row == 1)                                                       \
-            for (; r->n_blocks - k >= ABREAST &&                               \
-                   !eddy__spent(r->kernel, r->n * ABREAST);                    \
-                 k += ABREAST)                                                 \
-                abreast_##name(r, y + k * r->block, x + k * r->block);         \
-        for (; k < r->n_blocks && !eddy__spent(r->kernel, r->n); k++) {        \
-            if (r->row == 1)                                                   \
-                run_##name(r, y + k * r->block, x + k * r->block);             \
-            else                                                               \
-                rows_##name(r, y + k * r->block, x + k * r->block);            \
-        }                                                                      \
-    }
 
 #define ADD(a, b) ((a) + (b))
 #define ADD8(a, b) ((uint8_t)((a) + (b)))
@@ -179,30 +105,56 @@ static const volatile float float_one = 1;
 static const volatile double double_one = 1;
 
 /* Signed integers go as unsigned ones, which wrap. */
-DEFINE_SCAN(sum_u8, uint8_t, 0, ADD8)
-DEFINE_SCAN(sum_u16, uint16_t, 0, ADD16)
-DEFINE_SCAN(sum_u32, uint32_t, 0, ADD)
-DEFINE_SCAN(sum_u64, uint64_t, 0, ADD)
-DEFINE_SCAN(sum_f16, uint16_t, ZERO_HALF, add_half)
-DEFINE_SCAN(sum_bf16, uint16_t, ZERO_HALF, add_bfloat)
-DEFINE_SCAN(sum_f32, float, 0, ADD)
-DEFINE_SCAN(sum_f64, double, 0, ADD)
-DEFINE_SCAN(sum_c64, eddy__complex64, complex_zero, ADD)
-DEFINE_SCAN(sum_c128, eddy__complex128, long_zero, ADD)
-DEFINE_SCAN(product_u8, uint8_t, 1, MULTIPLY8)
-DEFINE_SCAN(product_u16, uint16_t, 1, MULTIPLY16)
-DEFINE_SCAN(product_u32, uint32_t, 1, MULTIPLY)
-DEFINE_SCAN(product_u64, uint64_t, 1, MULTIPLY)
-DEFINE_SCAN(product_f16, uint16_t, ONE_HALF, multiply_half)
-DEFINE_SCAN(product_bf16, uint16_t, ONE_BFLOAT, multiply_bfloat)
-DEFINE_SCAN(product_f32, float, float_one, MULTIPLY)
-DEFINE_SCAN(product_f64, double, double_one, MULTIPLY)
-DEFINE_SCAN(product_c64, eddy__complex64, complex_one, eddy__complex_mul_C64)
-DEFINE_SCAN(product_c128, eddy__complex128, long_one, eddy__complex_mul_C128)
-DEFINE_SCAN(log_f16, uint16_t, LEAST_HALF, log_add_half)
-DEFINE_SCAN(log_bf16, uint16_t, LEAST_BFLOAT, log_add_bfloat)
-DEFINE_SCAN(log_f32, float, -INFINITY, log_add_float)
-DEFINE_SCAN(log_f64, double, (double)-INFINITY, log_add_double)
+#define EACH "ops/reduce/scan_loops.def"
+#define SCAN sum_u8, uint8_t, 0, ADD8
+#include EACH
+#define SCAN sum_u16, uint16_t, 0, ADD16
+#include EACH
+#define SCAN sum_u32, uint32_t, 0, ADD
+#include EACH
+#define SCAN sum_u64, uint64_t, 0, ADD
+#include EACH
+#define SCAN sum_f16, uint16_t, ZERO_HALF, add_half
+#include EACH
+#define SCAN sum_bf16, uint16_t, ZERO_HALF, add_bfloat
+#include EACH
+#define SCAN sum_f32, float, 0, ADD
+#include EACH
+#define SCAN sum_f64, double, 0, ADD
+#include EACH
+#define SCAN sum_c64, eddy__complex64, complex_zero, ADD
+#include EACH
+#define SCAN sum_c128, eddy__complex128, long_zero, ADD
+#include EACH
+#define SCAN product_u8, uint8_t, 1, MULTIPLY8
+#include EACH
+#define SCAN product_u16, uint16_t, 1, MULTIPLY16
+#include EACH
+#define SCAN product_u32, uint32_t, 1, MULTIPLY
+#include EACH
+#define SCAN product_u64, uint64_t, 1, MULTIPLY
+#include EACH
+#define SCAN product_f16, uint16_t, ONE_HALF, multiply_half
+#include EACH
+#define SCAN product_bf16, uint16_t, ONE_BFLOAT, multiply_bfloat
+#include EACH
+#define SCAN product_f32, float, float_one, MULTIPLY
+#include EACH
+#define SCAN product_f64, double, double_one, MULTIPLY
+#include EACH
+#define SCAN product_c64, eddy__complex64, complex_one, eddy__complex_mul_C64
+#include EACH
+#define SCAN product_c128, eddy__complex128, long_one, eddy__complex_mul_C128
+#include EACH
+#define SCAN log_f16, uint16_t, LEAST_HALF, log_add_half
+#include EACH
+#define SCAN log_bf16, uint16_t, LEAST_BFLOAT, log_add_bfloat
+#include EACH
+#define SCAN log_f32, float, -INFINITY, log_add_float
+#include EACH
+#define SCAN log_f64, double, (double)-INFINITY, log_add_double
+#include EACH
+#undef EACH
 
 typedef void (*scan)(const rows *r, void *to, const void *from);
 

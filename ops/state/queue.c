@@ -786,77 +786,63 @@ static eddy_status prepare_creation(eddy_infer *infer)
     "capacity: int = -1, container: string = '', shared_name: string = ''"
 #define PUT "Tcomponents: list(type) >= 1, timeout_ms: int = -1"
 #define TAKE "component_types: list(type) >= 1, timeout_ms: int = -1"
+#define QUEUE EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE
 #define ASYNC EDDY_OP_ASYNC
 #define CHEAP EDDY_OP_CHEAP
 
 /* Each op has a form for handles, with V2, and one for references. */
 #define BOTH(handle, v)                                                        \
-    EDDY__OP_ROW(                                                              \
-        "QueueEnqueue" v, .inputs = handle ", components: Tcomponents",        \
-        .attrs = PUT, .kernel = run_enqueue,                                   \
-        .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | ASYNC,        \
-        .doc = "Puts an element in, once there is room."),                     \
+    EDDY__OP_ROW("QueueEnqueue" v,                                             \
+                 .inputs = handle ", components: Tcomponents", .attrs = PUT,   \
+                 .kernel = run_enqueue, .flags = QUEUE | ASYNC,                \
+                 .doc = "Puts an element in, once there is room."),            \
         EDDY__OP_ROW(                                                          \
             "QueueEnqueueMany" v,                                              \
             .inputs = handle ", components: Tcomponents", .attrs = PUT,        \
-            .kernel = run_enqueue_many,                                        \
-            .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | ASYNC,    \
+            .kernel = run_enqueue_many, .flags = QUEUE | ASYNC,                \
             .doc = "Puts the rows of the components in, once there is room."), \
         EDDY__OP_ROW("QueueDequeue" v, .inputs = handle,                       \
                      .outputs = "components: component_types", .attrs = TAKE,  \
-                     .kernel = run_dequeue,                                    \
-                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
-                              ASYNC,                                           \
+                     .kernel = run_dequeue, .flags = QUEUE | ASYNC,            \
                      .doc = "Takes an element out, once there is one."),       \
         EDDY__OP_ROW("QueueDequeueMany" v, .inputs = handle ", n: int32",      \
                      .outputs = "components: component_types", .attrs = TAKE,  \
-                     .kernel = run_dequeue_many,                               \
-                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
-                              ASYNC,                                           \
+                     .kernel = run_dequeue_many, .flags = QUEUE | ASYNC,       \
                      .doc = "Takes n elements out, as the rows of tensors."),  \
         EDDY__OP_ROW("QueueDequeueUpTo" v, .inputs = handle ", n: int32",      \
                      .outputs = "components: component_types", .attrs = TAKE,  \
-                     .kernel = run_dequeue_up_to,                              \
-                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
-                              ASYNC,                                           \
+                     .kernel = run_dequeue_up_to, .flags = QUEUE | ASYNC,      \
                      .doc = "The same, or as many as there are when the "      \
                             "queue is closed."),                               \
-        EDDY__OP_ROW(                                                          \
-            "QueueSize" v, .inputs = handle, .outputs = "size: int32",         \
-            .infer = eddy__infer_scalar, .kernel = run_size,                   \
-            .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,    \
-            .doc = "How many elements there are."),                            \
+        EDDY__OP_ROW("QueueSize" v, .inputs = handle,                          \
+                     .outputs = "size: int32", .infer = eddy__infer_scalar,    \
+                     .kernel = run_size, .flags = QUEUE | CHEAP,               \
+                     .doc = "How many elements there are."),                   \
         EDDY__OP_ROW("QueueClose" v, .inputs = handle,                         \
                      .attrs = "cancel_pending_enqueues: bool = false",         \
                      .kernel = run_close, .prepare = prepare_close,            \
-                     .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE |  \
-                              CHEAP,                                           \
-                     .doc = "Lets nothing more in.")
+                     .flags = QUEUE | CHEAP, .doc = "Lets nothing more in.")
 
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW("FIFOQueueV2", .outputs = "handle: resource", .attrs = MAKE,
                  .infer = eddy__infer_scalar, .kernel = run_create,
-                 .prepare = prepare_creation,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .prepare = prepare_creation, .flags = QUEUE | CHEAP,
                  .doc =
                      "A queue of the session, or of the run if it has none."),
     EDDY__OP_ROW("FIFOQueue", .outputs = "handle: ref string", .attrs = MAKE,
                  .infer = eddy__infer_scalar, .kernel = run_create,
-                 .prepare = prepare_creation,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .prepare = prepare_creation, .flags = QUEUE | CHEAP,
                  .doc =
                      "A queue of the session, or of the run if it has none."),
     BOTH("handle: resource", "V2"),
     BOTH("handle: ref string", ""),
     EDDY__OP_ROW("QueueIsClosedV2", .inputs = "handle: resource",
                  .outputs = "is_closed: bool", .infer = eddy__infer_scalar,
-                 .kernel = run_is_closed,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .kernel = run_is_closed, .flags = QUEUE | CHEAP,
                  .doc = "Does the queue let nothing more in?"),
     EDDY__OP_ROW("QueueIsClosed", .inputs = "handle: ref string",
                  .outputs = "is_closed: bool", .infer = eddy__infer_scalar,
-                 .kernel = run_is_closed,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE | CHEAP,
+                 .kernel = run_is_closed, .flags = QUEUE | CHEAP,
                  .doc = "Does the queue let nothing more in?"),
 };
 
