@@ -11,11 +11,15 @@
  * The queue is a heap ordered by sweep, then by place in the topological order:
  * a change runs down a loop once and comes back over its back edge in the next
  * sweep, so that a node with many inputs is not visited for each of them.
+ *
+ * Nodes that read a stack or a TensorArray wait for those that put something
+ * into it (stores.h) as for an input, of which, as with a Merge, one is enough.
  */
 #include "frames/analysis/infer.h"
 
 #include "core/base/status.h"
 #include "frames/analysis/flow.h"
+#include "frames/analysis/stores.h"
 
 #include <assert.h>
 #include <string.h>
@@ -39,6 +43,7 @@ typedef struct inference {
     const eddy_shape *feed_shapes;
     eddy__shapes *result;
     eddy__flow flow;
+    eddy__stores stores;
     uint32_t *place;  /* of a node in the order */
     eddy_node *order; /* n_selected of them */
     uint8_t *state, *visits;
@@ -116,6 +121,19 @@ static void enqueue_readers(inference *f, eddy_node node)
     for (size_t e = flow->first_out[node]; e < flow->first_out[node + 1]; e++)
         if (flow->edge[e].input != EDDY__CONTROL)
             enqueue(f, flow->edge[e].to);
+}
+
+/* What a node puts into its store; those that read it are like it. */
+static void put(inference *f, eddy_node id, const eddy_shape *inputs)
+{
+    eddy__store *store = eddy__store_of(&f->stores, id);
+    const eddy__node *node = eddy__flow_node(&f->flow, id);
+
+    if (!store || !eddy__store_put(store, node, inputs))
+        return;
+    for (eddy_node v = store->first_reader; v != EDDY_NO_NODE;
+         v = f->stores.next_reader[v])
+        enqueue(f, v);
 }
 
 /* ---- what a node sees ---- */
@@ -276,6 +294,26 @@ static eddy_status call_function(inference *f, const eddy__node *node,
     return node->op->infer ? node->op->infer(&infer) : EDDY_OK;
 }
 
+/* Has nothing been put into the store that the node reads? */
+static bool is_too_early(const inference *f, const eddy__node *node,
+                         eddy_node id)
+{
+    const eddy__store *store = eddy__store_of(&f->stores, id);
+
+    return store && eddy__store_is_read(node) && !store->has_shape;
+}
+
+/* What comes out of a store is like what has been put in. */
+static void see_store(inference *f, const eddy__node *node, eddy_node id)
+{
+    const eddy__store *store = eddy__store_of(&f->stores, id);
+    eddy_shape merged;
+
+    if (store && eddy__store_is_read(node) &&
+        eddy__shape_merge(&f->outputs[0], &store->shape, &merged))
+        f->outputs[0] = merged;
+}
+
 /*
  * Visits a node.  One that fails and is not certain to run keeps its outputs
  * without shapes until its inputs change, or until nothing else is left to do.
@@ -288,12 +326,18 @@ static eddy_status visit(inference *f, eddy_node id)
 
     f->here = f->place[id];
     f->state[id] &= (uint8_t)~IS_QUEUED;
-    if (f->visits[id] == MOST_VISITS || !see_inputs(f, node, id))
+    if (f->visits[id] == MOST_VISITS || !see_inputs(f, node, id) ||
+        is_too_early(f, node, id))
         return EDDY_OK;
+    put(f, id, f->inputs);
     status = call_function(f, node, id);
     if (status != EDDY_OK && (f->state[id] & IS_CERTAIN))
         return status;
+    if (status == EDDY_OK)
+        see_store(f, node, id);
     is_last = ++f->visits[id] == MOST_VISITS;
+    if (is_last)
+        put(f, id, NULL);
     if (status != EDDY_OK && !(f->state[id] & HAS_SHAPES) && !is_last)
         return EDDY_OK;
     if (status != EDDY_OK || is_last)
@@ -338,6 +382,7 @@ static eddy_status give_up(inference *f)
         if (f->state[id] & HAS_SHAPES)
             continue;
         f->here = (uint32_t)i;
+        put(f, id, NULL);
         forget_outputs(f, node);
         if (widen(f, node, id))
             enqueue_readers(f, id);
@@ -408,6 +453,7 @@ static bool make_state(inference *f, eddy__arena *scratch)
 static eddy_status infer(inference *f, eddy__arena *scratch, eddy__arena *arena)
 {
     EDDY_TRY(eddy__flow_build(&f->flow, f->selection, scratch, f->err));
+    EDDY_TRY(eddy__stores_find(&f->stores, &f->flow, scratch, f->err));
     if (!make_result(f, scratch, arena) || !make_lists(f, scratch) ||
         !make_state(f, scratch))
         return eddy__fail_memory(f->err);

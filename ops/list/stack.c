@@ -4,38 +4,41 @@
  * what the forward loop computed.  Stack, its older form, has a reference in
  * place of the handle and no bound.
  *
- * The values stand in chunks, each below the next, so that a stack of any depth
- * never moves them and has room to spare in its top chunk alone.  As long as
- * only scalars were pushed they stand there packed, as the elements of a tensor
- * would; the first other value starts a chunk of whole values, which all later
- * chunks are.
+ * The values stand in segments, each below the next, so that a stack of any
+ * depth never moves them and has room to spare in its top segment alone.  As
+ * long as only scalars were pushed they stand there bare, as the elements of a
+ * tensor would, and executors push and pop them without a kernel
+ * (core/value/tape.h); the first other value starts a segment of whole values,
+ * which all later ones are.
  */
+#include "core/value/tape.h"
 #include "ops/array/items.h"
 #include "ops/ops.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes of the first chunk and of the largest; each is twice the one below. */
-#define FIRST_CHUNK 1024
-#define LARGEST_CHUNK 65536
+/* Bytes of the first segment and of the largest; each is twice the one below.
+ */
+#define FIRST_SEGMENT ((size_t)1024)
+#define LARGEST_SEGMENT ((size_t)1 << 20)
 
-typedef struct chunk {
-    struct chunk *below; /* full, unless this is the first of whole values */
+typedef struct segment {
+    struct segment *below;
     size_t block_size;
-    uint32_t n, capacity;
-    bool is_packed;
+    uint32_t n; /* of bare ones on top the tape knows better */
+    uint32_t capacity;
+    bool is_bare;
     _Alignas(16) unsigned char data[];
-} chunk;
+} segment;
 
 typedef struct stack {
-    eddy__resource base;
+    eddy__tape tape;  /* of the top segment, if what it holds is bare */
     const char *name; /* of the plan */
-    chunk *top;       /* holds something; NULL: the stack is empty */
-    int64_t count, max_count;
+    segment *top;     /* NULL: nothing has been pushed */
+    int64_t n_below;  /* values in the segments below the top */
+    int64_t max_count;
     uint8_t dtype; /* eddy_dtype of what is pushed */
-    bool is_packing;
     bool is_closed;
 } stack;
 
@@ -52,30 +55,73 @@ static stack *stack_of(eddy__resource *resource)
     return (stack *)(void *)resource;
 }
 
-static void drop_top(stack *s, eddy__heap *heap)
+/* Bytes that each value takes in a segment. */
+static size_t item_size(const stack *s, bool is_bare)
 {
-    chunk *top = s->top;
-
-    s->top = top->below;
-    eddy__heap_recycle(heap, top, top->block_size);
+    return is_bare ? eddy_dtype_size((eddy_dtype)s->dtype)
+                   : sizeof(eddy__value);
 }
 
-/* The values of a chunk that is not packed. */
-static inline eddy__value *values_of(chunk *c)
+/* The values of a segment that is not bare. */
+static inline eddy__value *values_of(segment *c)
 {
     return (eddy__value *)(void *)c->data;
+}
+
+/* Brings the top segment's count up to date with the tape. */
+static void retract(stack *s)
+{
+    eddy__tape *t = &s->tape;
+
+    if (t->first)
+        s->top->n =
+            (uint32_t)((size_t)(t->next - t->first) / item_size(s, true));
+}
+
+/* Lets executors see the top segment, if they may. */
+static void publish(stack *s)
+{
+    eddy__tape *t = &s->tape;
+    const segment *top = s->top;
+    const size_t size = item_size(s, true);
+    int64_t room;
+
+    t->next = t->first = t->end = NULL;
+    if (!top || !top->is_bare)
+        return;
+    room = s->max_count - s->n_below;
+    room = room < top->capacity ? room : top->capacity;
+    t->first = s->top->data;
+    t->next = t->first + top->n * size;
+    t->end = t->first + (size_t)room * size;
+}
+
+static int64_t count_of(const stack *s)
+{
+    return s->n_below + (s->top ? s->top->n : 0);
+}
+
+/* The top segment, which holds nothing. */
+static void drop_top(stack *s, eddy__heap *heap)
+{
+    segment *top = s->top;
+
+    s->top = top->below;
+    s->n_below -= s->top ? s->top->n : 0;
+    eddy__heap_recycle(heap, top, top->block_size);
 }
 
 static void clear_stack(eddy__resource *resource, eddy__heap *heap)
 {
     stack *s = stack_of(resource);
 
+    retract(s);
     while (s->top) {
-        for (uint32_t i = 0; !s->top->is_packed && i < s->top->n; i++)
+        for (uint32_t i = 0; !s->top->is_bare && i < s->top->n; i++)
             eddy__value_clear(heap, &values_of(s->top)[i]);
         drop_top(s, heap);
     }
-    s->count = 0;
+    publish(s);
 }
 
 static const eddy__resource_type stacks = {.name = "a stack",
@@ -103,142 +149,121 @@ static inline eddy_status find_stack(eddy_kernel *k, eddy_dtype dtype,
 
 /* ---- pushing and popping ---- */
 
-/* Bytes that each value takes in a chunk. */
-static size_t item_size(const stack *s, bool is_packed)
-{
-    return is_packed ? eddy_dtype_size((eddy_dtype)s->dtype)
-                     : sizeof(eddy__value);
-}
-
 static eddy_status fail_push(eddy_kernel *k, const stack *s)
 {
     if (k->heap->limit_hit)
         return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_BYTES,
                            "stack %s, which has %" PRId64 " values, goes above "
                            "the limit of %" PRId64 " bytes",
-                           s->name, s->count, k->heap->account->limit);
+                           s->name, count_of(s), k->heap->account->limit);
     return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
                        "no memory for one more than %" PRId64
                        " values on stack %s",
-                       s->count, s->name);
+                       count_of(s), s->name);
 }
 
-/* A new chunk on top. */
-static eddy_status add_chunk(eddy_kernel *k, stack *s, bool is_packed)
+/* A new segment on top. */
+static eddy_status add_segment(eddy_kernel *k, stack *s, bool is_bare)
 {
-    size_t size = s->top ? 2 * s->top->block_size : FIRST_CHUNK;
-    chunk *c;
+    size_t size = s->top ? 2 * s->top->block_size : FIRST_SEGMENT;
+    segment *c;
 
-    if (size > LARGEST_CHUNK)
-        size = LARGEST_CHUNK;
+    if (size > LARGEST_SEGMENT)
+        size = LARGEST_SEGMENT;
     c = eddy__heap_allocate(k->heap, size, &size);
     if (!c)
         return fail_push(k, s);
     c->below = s->top;
     c->block_size = size;
     c->n = 0;
-    c->capacity = (uint32_t)((size - sizeof *c) / item_size(s, is_packed));
-    c->is_packed = is_packed;
+    c->capacity = (uint32_t)((size - sizeof *c) / item_size(s, is_bare));
+    c->is_bare = is_bare;
+    s->n_below = count_of(s);
     s->top = c;
     return EDDY_OK;
 }
 
-/* The size is a constant, so that no function is called. */
-static inline void pack(chunk *c, size_t size, const eddy__value *value)
+/* Puts a value on top; the tape is not up to date meanwhile. */
+static eddy_status push(eddy_kernel *k, stack *s, const eddy__value *in)
 {
-    unsigned char *to = c->data + (size_t)c->n * size;
-
-    switch (size) {
-    case 1:
-        *to = value->as.u8;
-        break;
-    case 2:
-        memcpy(to, &value->as, 2);
-        break;
-    case 4:
-        memcpy(to, &value->as, 4);
-        break;
-    default:
-        memcpy(to, &value->as, 8);
-        break;
-    }
-}
-
-static inline uint64_t unpack(const chunk *c, size_t size)
-{
-    const unsigned char *from = c->data + (size_t)c->n * size;
-    uint32_t four;
-    uint64_t eight;
-    uint16_t two;
-
-    switch (size) {
-    case 1:
-        return *from;
-    case 2:
-        memcpy(&two, from, 2);
-        return two;
-    case 4:
-        memcpy(&four, from, 4);
-        return four;
-    default:
-        memcpy(&eight, from, 8);
-        return eight;
-    }
-}
-
-static eddy_status run_push(eddy_kernel *k)
-{
-    const eddy__value *in = eddy__in(k, 1);
+    const size_t size = item_size(s, true);
     eddy__value value;
-    bool is_packed;
-    stack *s;
+    bool is_bare;
 
-    EDDY_TRY(find_stack(k, (eddy_dtype)in->dtype, &s));
-    if (s->count >= s->max_count)
+    if (count_of(s) >= s->max_count)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_FULL,
                            "stack %s overflowed its max_size, %" PRId64,
                            s->name, s->max_count);
-    is_packed = s->is_packing && in->kind == EDDY__SCALAR;
-    if (!s->top || s->top->n == s->top->capacity ||
-        s->top->is_packed != is_packed)
-        EDDY_TRY(add_chunk(k, s, is_packed));
-    assert(s->top);
-    if (is_packed) {
-        pack(s->top, eddy_dtype_size((eddy_dtype)s->dtype), in);
+    /* Bare ones stand below all others. */
+    while (s->top && s->top->n == 0 && !s->top->is_bare)
+        drop_top(s, k->heap);
+    is_bare = in->kind == EDDY__SCALAR && (!s->top || s->top->is_bare);
+    if (!s->top || s->top->n == s->top->capacity || s->top->is_bare != is_bare)
+        EDDY_TRY(add_segment(k, s, is_bare));
+    if (is_bare) {
+        eddy__bare_store(s->top->data + s->top->n * size, size, in);
     } else {
-        s->is_packing = false;
         value = eddy__value_copy(in);
         eddy__value_keep(&value);
         values_of(s->top)[s->top->n] = value;
     }
     s->top->n++;
-    s->count++;
+    return EDDY_OK;
+}
+
+static eddy_status run_push(eddy_kernel *k)
+{
+    const eddy__value *in = eddy__in(k, 1);
+    const size_t size = eddy_dtype_size((eddy_dtype)in->dtype);
+    eddy_status status = EDDY_OK;
+    stack *s;
+
+    EDDY_TRY(find_stack(k, (eddy_dtype)in->dtype, &s));
+    if (in->kind == EDDY__SCALAR && s->tape.next != s->tape.end) {
+        eddy__bare_store(s->tape.next, size, in);
+        s->tape.next += size;
+    } else {
+        retract(s);
+        status = push(k, s, in);
+        publish(s);
+    }
+    EDDY_TRY(status);
     eddy__output_forward(k, 0, 1);
     return EDDY_OK;
+}
+
+/* Segments that hold nothing go, but for the lowest. */
+static void uncover(stack *s, eddy__heap *heap)
+{
+    while (s->top && s->top->n == 0 && s->top->below)
+        drop_top(s, heap);
 }
 
 static eddy_status run_pop(eddy_kernel *k)
 {
     const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
-    chunk *top;
+    const size_t size = eddy_dtype_size(dtype);
+    segment *top;
     stack *s;
 
     EDDY_TRY(find_stack(k, dtype, &s));
+    if (s->tape.next == s->tape.first) {
+        retract(s);
+        uncover(s, k->heap);
+        publish(s);
+    }
     top = s->top;
-    if (!top)
+    if (s->tape.next != s->tape.first) {
+        s->tape.next -= size;
+        eddy__out_scalar(eddy__out(k, 0), dtype,
+                         eddy__bare_load(s->tape.next, size));
+    } else if (top && !top->is_bare && top->n > 0) {
+        eddy__out_value(k, 0, &values_of(top)[--top->n]);
+    } else {
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_EMPTY,
                            "stack %s is empty, so nothing can be popped",
                            s->name);
-    top->n--;
-    s->count--;
-    if (top->is_packed)
-        eddy__out_scalar(eddy__out(k, 0), dtype,
-                         unpack(top, eddy_dtype_size(dtype)));
-    else
-        eddy__out_value(k, 0, &values_of(top)[top->n]);
-    if (top->n == 0)
-        drop_top(s, k->heap);
-    s->is_packing = s->is_packing || !s->top || s->top->is_packed;
+    }
     return EDDY_OK;
 }
 
@@ -278,7 +303,6 @@ static eddy_status run_create(eddy_kernel *k)
     s->name = c->name;
     s->dtype = (uint8_t)c->dtype;
     s->max_count = max_count < 0 ? INT64_MAX : max_count;
-    s->is_packing = true;
     return EDDY_OK;
 }
 

@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What has happened to an item. */
-#define WRITTEN 1u
-#define READ 2u
-#define CLEARED 4u
+#define WRITTEN EDDY__ITEM_WRITTEN
+#define READ EDDY__ITEM_READ
+#define CLEARED EDDY__ITEM_CLEARED
+#define FILLED EDDY__ITEM_FILLED
 
 /* The least that is made room for. */
 #define MIN_CAPACITY 16
@@ -28,16 +28,18 @@ static eddy__array *array_of(eddy__resource *resource)
 
 static void drop_items(eddy__array *a, eddy__heap *heap)
 {
-    for (int32_t i = 0; i < a->n_items; i++)
+    for (int32_t i = 0; a->items && i < a->n_items; i++)
         eddy__value_clear(heap, &a->items[i]);
-    if (a->items)
-        eddy__heap_recycle(heap, a->items, a->items_size);
+    if (a->block)
+        eddy__heap_recycle(heap, a->block, a->block_size);
     if (a->shapes)
         eddy__heap_recycle(heap, a->shapes, a->shapes_size);
+    a->block = NULL;
     a->items = NULL;
-    a->states = NULL;
     a->shapes = NULL;
     a->n_items = a->capacity = 0;
+    a->cells.items = a->cells.states = NULL;
+    a->cells.n = 0;
 }
 
 static void clear_array(eddy__resource *resource, eddy__heap *heap)
@@ -49,7 +51,7 @@ static void clear_array(eddy__resource *resource, eddy__heap *heap)
         eddy__array *gradient = a->gradients;
 
         a->gradients = gradient->next;
-        eddy__resource_release(&gradient->base);
+        eddy__resource_release(&gradient->cells.base);
     }
 }
 
@@ -114,30 +116,50 @@ static bool move_shapes(eddy__array *a, eddy__heap *heap, int32_t capacity)
     return true;
 }
 
-/* Room for `capacity` items at least. */
-static bool move_items(eddy__array *a, eddy__heap *heap, int32_t capacity)
+/* Points at the parts of a block for `capacity` items. */
+static void place_items(eddy__array *a, void *block, size_t size, bool is_bare,
+                        int32_t capacity)
 {
-    const size_t each = sizeof *a->items + sizeof *a->states;
-    eddy__value *items;
-    uint8_t *states;
+    const size_t each =
+        is_bare ? eddy__bare_size((eddy_dtype)a->dtype) : sizeof *a->items;
+
+    a->block = block;
+    a->block_size = size;
+    a->capacity = capacity;
+    a->is_bare = is_bare;
+    a->items = is_bare ? NULL : block;
+    a->cells.items = is_bare ? block : NULL;
+    a->cells.states = (uint8_t *)block + (size_t)capacity * each;
+}
+
+/* Room for `capacity` items at least, bare or no longer so. */
+static bool move_items(eddy__array *a, eddy__heap *heap, bool is_bare,
+                       int32_t capacity)
+{
+    const eddy__array old = *a;
+    const size_t n = (size_t)a->n_items;
+    const size_t bare = eddy__bare_size((eddy_dtype)a->dtype);
+    void *block;
     size_t size;
 
     if (a->shapes && !move_shapes(a, heap, capacity))
         return false;
-    items = eddy__heap_allocate(heap, (size_t)capacity * each, &size);
-    if (!items)
+    size = (is_bare ? bare : sizeof *a->items) + sizeof *a->cells.states;
+    block = eddy__heap_allocate(heap, (size_t)capacity * size, &size);
+    if (!block)
         return false;
-    states = (uint8_t *)(items + capacity);
-    if (a->n_items > 0) {
-        memcpy(items, a->items, (size_t)a->n_items * sizeof *items);
-        memcpy(states, a->states, (size_t)a->n_items);
-    }
-    if (a->items)
-        eddy__heap_recycle(heap, a->items, a->items_size);
-    a->items = items;
-    a->states = states;
-    a->items_size = size;
-    a->capacity = capacity;
+    place_items(a, block, size, is_bare, capacity);
+    if (n > 0 && is_bare)
+        memcpy(a->cells.items, old.cells.items, n * bare);
+    else if (n > 0 && !old.is_bare)
+        memcpy(a->items, old.items, n * sizeof *a->items);
+    for (size_t i = 0; old.is_bare && !is_bare && i < n; i++)
+        if (!eddy__array_item(&old, (int64_t)i, &a->items[i]))
+            a->items[i] = (eddy__value){.kind = EDDY__NONE};
+    if (n > 0)
+        memcpy(a->cells.states, old.cells.states, n);
+    if (old.block)
+        eddy__heap_recycle(heap, old.block, old.block_size);
     return true;
 }
 
@@ -155,28 +177,59 @@ static int32_t choose_capacity(const eddy__array *a, int32_t needed)
     return capacity < INT32_MAX ? (int32_t)capacity : INT32_MAX;
 }
 
-/* Makes items up to `index`, which the caller found to be legal. */
+/*
+ * Makes items up to `index`, which the caller found to be legal; bare ones as
+ * many as there is room for.
+ */
 static eddy_status make_items(eddy_kernel *k, eddy__array *a, int64_t index)
 {
     const int32_t needed = (int32_t)index + 1;
+    int32_t n = needed;
 
     if (needed <= a->n_items)
         return EDDY_OK;
     if (needed > a->capacity &&
-        !move_items(a, k->heap, choose_capacity(a, needed)) &&
-        !move_items(a, k->heap, needed))
+        !move_items(a, k->heap, a->is_bare, choose_capacity(a, needed)) &&
+        !move_items(a, k->heap, a->is_bare, needed))
         return fail_room(k, a, needed);
-    memset(&a->items[a->n_items], 0,
-           (size_t)(needed - a->n_items) * sizeof *a->items);
-    memset(&a->states[a->n_items], 0, (size_t)(needed - a->n_items));
-    a->n_items = needed;
+    if (a->is_bare)
+        n = a->capacity;
+    else
+        memset(&a->items[a->n_items], 0,
+               (size_t)(n - a->n_items) * sizeof *a->items);
+    memset(&a->cells.states[a->n_items], 0, (size_t)(n - a->n_items));
+    a->n_items = n;
     return EDDY_OK;
+}
+
+/* Items are not bare from now on. */
+static eddy_status wrap_items(eddy_kernel *k, eddy__array *a)
+{
+    a->cells.n = 0;
+    if (!a->block)
+        a->is_bare = false;
+    else if (!move_items(a, k->heap, false, a->capacity))
+        return fail_room(k, a, a->capacity);
+    return EDDY_OK;
+}
+
+void eddy__array_publish(eddy__array *a)
+{
+    const eddy_shape scalar = eddy__shape_scalar();
+    const bool is_plain = a->is_bare && a->item_shape.rank == 0 &&
+                          eddy__shape_compatible(&a->shape, &scalar);
+
+    a->cells.n = !is_plain              ? 0
+                 : a->n_items < a->size ? (uint32_t)a->n_items
+                                        : (uint32_t)a->size;
 }
 
 /* Says that item `index`, which is to be marked as written, has that shape. */
 static eddy_status set_shape(eddy_kernel *k, eddy__array *a, int64_t index,
                              const eddy_shape *shape)
 {
+    if (a->is_bare && shape->rank != 0)
+        EDDY_TRY(wrap_items(k, a));
     if (!a->shapes) {
         if (a->item_shape.rank < 0)
             a->item_shape = *shape;
@@ -215,6 +268,7 @@ static eddy_status check_sum(eddy_kernel *k, const eddy__array *a,
                              int64_t index, const eddy_shape *shape)
 {
     const eddy_shape *has = eddy__array_shape(a, index);
+    eddy__value item;
 
     if (!eddy__shape_equal(has, shape))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
@@ -222,7 +276,7 @@ static eddy_status check_sum(eddy_kernel *k, const eddy__array *a,
                            " because it has shape %s but the value has %s",
                            a->name, index, eddy__shape_print(has).text,
                            eddy__shape_print(shape).text);
-    if (a->items[index].kind != EDDY__NONE &&
+    if (eddy__array_item(a, index, &item) &&
         !eddy__can_add((eddy_dtype)a->dtype))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                            "TensorArray %s: could not add to index %" PRId64
@@ -248,7 +302,8 @@ static eddy_status check_shape(eddy_kernel *k, eddy__array *a, int64_t index,
     return EDDY_OK;
 }
 
-eddy_status eddy__array_open(eddy_kernel *k, eddy__array *a, int64_t index,
+/* May item `index` be written with a value of that shape?  Makes room. */
+static eddy_status open_item(eddy_kernel *k, eddy__array *a, int64_t index,
                              const eddy_shape *shape)
 {
     EDDY_TRY(check_index(k, a, index));
@@ -256,30 +311,49 @@ eddy_status eddy__array_open(eddy_kernel *k, eddy__array *a, int64_t index,
     if (index >= a->size)
         a->size = (int32_t)index + 1;
     EDDY_TRY(check_shape(k, a, index, shape));
-    if (a->states[index] & READ)
+    if (a->cells.states[index] & READ)
         return fail_write(k, a, index, "read");
-    if (!(a->states[index] & WRITTEN))
+    if (!(a->cells.states[index] & WRITTEN))
         return set_shape(k, a, index, shape);
     if (!a->is_summing)
         return fail_write(k, a, index, "written to");
     return check_sum(k, a, index, shape);
 }
 
+/* Puts `value`, of its shape, into item `index`, or adds it to that. */
+static eddy_status fill_item(eddy_kernel *k, eddy__array *a, int64_t index,
+                             eddy__value *value)
+{
+    const size_t size = eddy__bare_size((eddy_dtype)a->dtype);
+    eddy__value item;
+    const bool has_value = eddy__array_item(a, index, &item);
+
+    if (!has_value) {
+        item = *value;
+    } else {
+        eddy__value *sum = a->is_bare ? &item : &a->items[index];
+
+        EDDY_TRY(eddy__add_to(k, sum, value));
+        eddy__value_clear(k->heap, value);
+    }
+    if (a->is_bare)
+        eddy__bare_store(a->cells.items + (size_t)index * size, size, &item);
+    else if (!has_value)
+        a->items[index] = item;
+    a->cells.states[index] |= WRITTEN | FILLED;
+    return EDDY_OK;
+}
+
 eddy_status eddy__array_write(eddy_kernel *k, eddy__array *a, int64_t index,
                               eddy__value *value)
 {
-    eddy__value *item;
-    eddy_status status = eddy__array_open(k, a, index, eddy__item_shape(value));
+    eddy_status status = open_item(k, a, index, eddy__item_shape(value));
 
-    item = status == EDDY_OK ? &a->items[index] : NULL;
-    if (item && item->kind == EDDY__NONE) {
-        *item = *value;
-        a->states[index] |= WRITTEN;
-        return EDDY_OK;
-    }
-    if (item)
-        status = eddy__add_to(k, item, value);
-    eddy__value_clear(k->heap, value);
+    if (status == EDDY_OK)
+        status = fill_item(k, a, index, value);
+    if (status != EDDY_OK)
+        eddy__value_clear(k->heap, value);
+    eddy__array_publish(a);
     return status;
 }
 
@@ -297,7 +371,7 @@ static eddy_status write_zeros(eddy_kernel *k, eddy__array *a, int64_t index)
             a->name, index, eddy__shape_print(&a->shape).text);
     EDDY_TRY(make_items(k, a, index));
     EDDY_TRY(set_shape(k, a, index, &a->shape));
-    a->states[index] |= WRITTEN;
+    a->cells.states[index] |= WRITTEN;
     return EDDY_OK;
 }
 
@@ -317,32 +391,42 @@ static eddy_status check_zeros(eddy_kernel *k, const eddy__array *a,
                        a->name, index);
 }
 
-eddy_status eddy__array_read(eddy_kernel *k, eddy__array *a, int64_t index,
+static eddy_status read_item(eddy_kernel *k, eddy__array *a, int64_t index,
                              const eddy_shape **out_shape)
 {
     /* A gradient may be asked for more than its forward array once had. */
     const int32_t end = a->is_gradient ? INT32_MAX : a->size;
+    eddy__value item;
 
     if (index < 0 || index >= end)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
                            "TensorArray %s: tried to read from index %" PRId64
                            ", but the size is %" PRId32,
                            a->name, index, a->size);
-    if (index >= a->n_items || !(a->states[index] & WRITTEN))
+    if (index >= a->n_items || !(a->cells.states[index] & WRITTEN))
         EDDY_TRY(write_zeros(k, a, index));
     if (index >= a->size)
         a->size = (int32_t)index + 1;
-    if (a->states[index] & CLEARED)
+    if (a->cells.states[index] & CLEARED)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_ITEM_CLEARED,
                            "TensorArray %s: could not read index %" PRId64
                            " twice because it was cleared after an earlier "
                            "read; clear_after_read = false allows it",
                            a->name, index);
-    if (a->items[index].kind == EDDY__NONE)
+    if (!eddy__array_item(a, index, &item))
         EDDY_TRY(check_zeros(k, a, index));
-    a->states[index] |= a->clears ? READ | CLEARED : READ;
+    a->cells.states[index] |= a->cells.after_read;
     *out_shape = eddy__array_shape(a, index);
     return EDDY_OK;
+}
+
+eddy_status eddy__array_read(eddy_kernel *k, eddy__array *a, int64_t index,
+                             const eddy_shape **out_shape)
+{
+    const eddy_status status = read_item(k, a, index, out_shape);
+
+    eddy__array_publish(a);
+    return status;
 }
 
 /* ---- making arrays ---- */
@@ -422,6 +506,8 @@ static eddy_status run_create(eddy_kernel *k)
     a->item_shape = eddy__shape_unknown();
     a->size = size;
     a->split_size = -1;
+    a->is_bare = eddy__dtype_is_inline(c->dtype);
+    a->cells.after_read = c->clears ? READ | CLEARED : READ;
     put_flow(k, 1);
     return EDDY_OK;
 }
@@ -461,11 +547,11 @@ static eddy_status copy_shapes(eddy_kernel *k, eddy__array *a,
     if (from->n_items > 0)
         EDDY_TRY(make_items(k, a, from->n_items - 1));
     for (int32_t i = 0; i < from->n_items; i++) {
-        if (!(from->states[i] & WRITTEN))
+        if (!(from->cells.states[i] & WRITTEN))
             continue;
         EDDY_TRY(join_shapes(k, prefix, eddy__array_shape(from, i), &shape));
         EDDY_TRY(set_shape(k, a, i, &shape));
-        a->states[i] = WRITTEN;
+        a->cells.states[i] = WRITTEN;
     }
     return EDDY_OK;
 }
@@ -489,8 +575,11 @@ static eddy_status make_gradient(eddy_kernel *k, eddy__array *from,
     a->size = from->size;
     a->split_size = from->split_size;
     a->source = eddy__state(k);
+    a->is_bare = eddy__dtype_is_inline((eddy_dtype)a->dtype);
+    a->cells.after_read = a->clears ? READ | CLEARED : READ;
     EDDY_TRY(join_shapes(k, prefix, &from->shape, &a->shape));
     EDDY_TRY(copy_shapes(k, a, from, prefix));
+    eddy__array_publish(a);
     a->next = from->gradients;
     from->gradients = a;
     (void)eddy__resource_retain(resource);
@@ -508,7 +597,7 @@ static eddy_status find_gradient(eddy_kernel *k, const eddy_shape *prefix)
     put_flow(k, 1);
     for (a = from->gradients; a; a = a->next) {
         if (strcmp(a->source, source) == 0) {
-            eddy__out_resource(k, 0, eddy__resource_retain(&a->base));
+            eddy__out_resource(k, 0, eddy__resource_retain(&a->cells.base));
             return EDDY_OK;
         }
     }
@@ -563,7 +652,7 @@ static eddy_status run_read(eddy_kernel *k)
 {
     const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
     const eddy_shape *shape = NULL;
-    eddy__value value, *item;
+    eddy__value value;
     eddy__array *a;
     int32_t index = 0;
 
@@ -571,15 +660,12 @@ static eddy_status run_read(eddy_kernel *k)
     EDDY_TRY(eddy__in_array(k, &a));
     EDDY_TRY(eddy__array_want_dtype(k, a, dtype, "read"));
     EDDY_TRY(eddy__array_read(k, a, index, &shape));
-    item = eddy__array_item(a, index);
-    if (!item) {
+    if (!eddy__array_item(a, index, &value))
         EDDY_TRY(eddy__zero_item(k, dtype, shape, &value));
-    } else if (a->clears) {
-        value = *item;
-        item->kind = EDDY__NONE;
-    } else {
-        value = eddy__value_copy(item);
-    }
+    else if (!a->clears)
+        value = eddy__value_copy(&value);
+    else if (!a->is_bare)
+        a->items[index].kind = EDDY__NONE;
     eddy__out_value(k, 0, &value);
     return EDDY_OK;
 }

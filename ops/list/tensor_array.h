@@ -9,19 +9,22 @@
  * an index add up, and what was not written is zeros of the shape of the
  * other's item.  An item that was written and has no value is zeros.
  *
- * Memory is made for items as they are written, not for the size.
+ * Memory is made for items as they are written, not for the size.  As long as
+ * all of them are scalars they stand bare, and executors read and write them
+ * without a kernel (core/value/tape.h).
  */
 #ifndef EDDY_OPS_TENSOR_ARRAY_H
 #define EDDY_OPS_TENSOR_ARRAY_H
 
+#include "core/value/tape.h"
 #include "ops/array/items.h"
 
 typedef struct eddy__array eddy__array;
 
 struct eddy__array {
-    eddy__resource base;
-    const char *name; /* of the plan */
-    uint8_t dtype;    /* eddy_dtype of the items */
+    eddy__cells cells; /* states always, items only if `is_bare` */
+    const char *name;  /* of the plan */
+    uint8_t dtype;     /* eddy_dtype of the items */
     bool is_closed;
     bool is_dynamic; /* a write may make it larger */
     bool is_gradient;
@@ -33,10 +36,11 @@ struct eddy__array {
     int32_t split_size; /* of the last Split; -1: none */
 
     /* Items below `n_items`; those beyond, up to `size`, are as never used. */
-    eddy__value *items; /* with room for `capacity` states behind them */
-    uint8_t *states;
+    bool is_bare;
+    eddy__value *items; /* unless they are bare */
     int32_t n_items, capacity;
-    size_t items_size; /* of the block */
+    void *block; /* of items, and behind them their states */
+    size_t block_size;
     /*
      * The shape of every written item is `item_shape` (rank -1: none is
      * written), or else they stand in `shapes`.
@@ -57,10 +61,6 @@ eddy_status eddy__in_array(eddy_kernel *k, eddy__array **out_array);
 eddy_status eddy__array_want_dtype(eddy_kernel *k, const eddy__array *array,
                                    eddy_dtype dtype, const char *verb);
 
-/* May item `index` be written with a value of that shape?  Makes room. */
-eddy_status eddy__array_open(eddy_kernel *k, eddy__array *array, int64_t index,
-                             const eddy_shape *shape);
-
 /* Writes item `index`, taking over `value`, also on failure. */
 eddy_status eddy__array_write(eddy_kernel *k, eddy__array *array, int64_t index,
                               eddy__value *value);
@@ -79,13 +79,35 @@ static inline const eddy_shape *eddy__array_shape(const eddy__array *array,
     return array->shapes ? &array->shapes[index] : &array->item_shape;
 }
 
-/* Item `index`, which has been read; NULL if it is zeros. */
-static inline eddy__value *eddy__array_item(eddy__array *array, int64_t index)
+/*
+ * The value of item `index`, which has been read, borrowed from the array;
+ * false if it is zeros.
+ */
+static inline bool eddy__array_item(const eddy__array *array, int64_t index,
+                                    eddy__value *out_item)
 {
-    eddy__value *item = &array->items[index];
+    const size_t size = eddy__bare_size((eddy_dtype)array->dtype);
 
-    return item->kind == EDDY__NONE ? NULL : item;
+    if (!array->is_bare) {
+        *out_item = array->items[index];
+        return out_item->kind != EDDY__NONE;
+    }
+    *out_item = (eddy__value){.kind = EDDY__SCALAR, .dtype = array->dtype};
+    out_item->as.bits =
+        eddy__bare_load(array->cells.items + (size_t)index * size, size);
+    return (array->cells.states[index] & EDDY__ITEM_FILLED) != 0;
 }
+
+/* Drops item `index`, which is not to be read again. */
+static inline void eddy__array_drop(eddy_kernel *k, eddy__array *array,
+                                    int64_t index)
+{
+    if (!array->is_bare)
+        eddy__value_clear(k->heap, &array->items[index]);
+}
+
+/* Lets executors see what they may, after anything else has been changed. */
+void eddy__array_publish(eddy__array *array);
 
 /*
  * What the TensorArrayV3 that made the array behind input 0 says of its items,

@@ -43,13 +43,15 @@ static void put_all(const picked *p, unsigned char *to)
 
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t index = index_of(p, i);
-        const eddy__value *item = eddy__array_item(p->array, index);
+        eddy__value item;
+        const bool has_value = eddy__array_item(p->array, index, &item);
         int64_t count = 0;
 
-        if (!item)
+        if (!has_value)
             (void)eddy__shape_count(eddy__array_shape(p->array, index), 1,
                                     &count);
-        to += eddy__put_item(to, item, (size_t)count * size);
+        to +=
+            eddy__put_item(to, has_value ? &item : NULL, (size_t)count * size);
     }
 }
 
@@ -57,7 +59,7 @@ static void put_all(const picked *p, unsigned char *to)
 static void drop_all(eddy_kernel *k, const picked *p)
 {
     for (int64_t i = 0; p->array->clears && i < p->n; i++)
-        eddy__value_clear(k->heap, &p->array->items[index_of(p, i)]);
+        eddy__array_drop(k, p->array, index_of(p, i));
 }
 
 /* Makes output 0 the items, put together to that shape. */
@@ -94,8 +96,10 @@ static eddy_status put_nothing(eddy_kernel *k, const reader *r)
 static eddy_status merge_shape(eddy_kernel *k, eddy__array *a,
                                const eddy_shape *shape)
 {
-    if (eddy__shape_merge(&a->shape, shape, &a->shape))
+    if (eddy__shape_merge(&a->shape, shape, &a->shape)) {
+        eddy__array_publish(a);
         return EDDY_OK;
+    }
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                        "the element shape %s is not compatible with that of "
                        "TensorArray %s, %s",
