@@ -21,7 +21,7 @@
 /* Bytes of the first segment and of the largest; each is twice the one below.
  */
 #define FIRST_SEGMENT ((size_t)1024)
-#define LARGEST_SEGMENT ((size_t)1 << 20)
+#define LARGEST_SEGMENT ((size_t)65536)
 
 typedef struct segment {
     struct segment *below;

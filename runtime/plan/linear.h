@@ -12,6 +12,18 @@
  * entered when the inputs of all its Enters have come live, and runs to its
  * Exits (runtime/exec/linear).  Everything else of the plan stays as it is, and
  * the nest's own steps do, for an entry some of whose inputs are dead.
+ *
+ * PUSH, POP, READ and WRITE work on stacks and TensorArrays of bare scalars.
+ * Register a holds the handle, which never changes while the region runs: its
+ * as.resource points at an eddy__tape (PUSH, POP) or eddy__cells (READ, WRITE)
+ * of items of the size that stands behind the name, in bits; plan time has
+ * proved both kind and dtype.  core/value/tape.h says what is laid out how and
+ * when the few members there allow the operation; in all other cases (no room,
+ * nothing there, an index out of bounds, ...) call `aux` does it instead: its
+ * kernel runs on the same registers, and either does all of the operation or
+ * fails.  Before that call, and when the region stops or ends, `next` and the
+ * states must be in memory; after it, all members may have changed.  No other
+ * operation but CALL, SCALARS and these changes them.
  */
 #ifndef EDDY_PLAN_LINEAR_H
 #define EDDY_PLAN_LINEAR_H
@@ -41,7 +53,18 @@
     X(BACK, "t--", "the next iteration")                                       \
     X(LEAVE, "---", "end a loop")                                              \
     X(SCALARS, "---", "call a kernel on scalars")                              \
-    X(CALL, "---", "call a kernel")
+    X(CALL, "---", "call a kernel")                                            \
+    EDDY__LINEAR_STORE_MAP(X, 8)                                               \
+    EDDY__LINEAR_STORE_MAP(X, 16)                                              \
+    EDDY__LINEAR_STORE_MAP(X, 32)                                              \
+    EDDY__LINEAR_STORE_MAP(X, 64)
+
+/* Of items of so many bits; a is the handle. */
+#define EDDY__LINEAR_STORE_MAP(X, bits)                                        \
+    X(PUSH_##bits, "-rr", "b")                                                 \
+    X(POP_##bits, "wr-", "")                                                   \
+    X(READ_##bits, "wrr", "item b, an int32")                                  \
+    X(WRITE_##bits, "rrr", "`to` as item b, an int32")
 
 typedef enum eddy__linear_op {
 #define X(name, operands, doc) EDDY__LINEAR_##name,
@@ -61,7 +84,7 @@ typedef enum eddy__linear_op {
 /* Registers are byte offsets, targets numbers of instructions. */
 typedef struct eddy__linear_code {
     uint16_t op;  /* eddy__linear_op */
-    uint16_t aux; /* BACK: the frame; CHECKED: a call to fail with */
+    uint16_t aux; /* BACK: the frame; CHECKED, PUSH, ...: a call */
     uint32_t to, a, b;
 } eddy__linear_code;
 
@@ -157,6 +180,8 @@ uint32_t eddy__linear_find(const char *op_name, eddy_dtype dtype);
 /* Comparisons alone: what jumps by them.  Else DONE. */
 uint32_t eddy__linear_unless(uint32_t op);
 uint32_t eddy__linear_back_if(uint32_t unless);
-bool eddy__linear_is_checked(uint32_t op);
+
+/* Has it, as `aux`, a call that may be made in its place? */
+bool eddy__linear_has_aux_call(uint32_t op);
 
 #endif

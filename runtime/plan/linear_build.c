@@ -130,8 +130,10 @@ static eddy_status emit_pass(writer *r, uint32_t op, uint32_t to, uint32_t from,
 
     EDDY_TRY(offset(r, to, &b));
     EDDY_TRY(offset(r, from, &a));
+    if (a == b)
+        return EDDY_OK;
     if (r->w->values[to].is_raw)
-        return a == b ? EDDY_OK : emit3(r, EDDY__LINEAR_MOVE, b, a, 0);
+        return emit3(r, EDDY__LINEAR_MOVE, b, a, 0);
     return emit3(r, op, b, a, uses);
 }
 
@@ -187,7 +189,7 @@ static eddy_status emit_scalar(writer *r, uint32_t id)
         EDDY_TRY(add_call(r, id, &call));
         return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
     }
-    if (eddy__linear_is_checked(code.op)) {
+    if (eddy__linear_has_aux_call(code.op)) {
         EDDY_TRY(add_call(r, id, &call));
         if (call > UINT16_MAX)
             return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
@@ -200,15 +202,46 @@ static eddy_status emit_scalar(writer *r, uint32_t id)
     return emit(r, code);
 }
 
+/* A push, pop, read or write on a stack or an array of bare scalars. */
+static eddy_status emit_store(writer *r, uint32_t id)
+{
+    eddy__linear_build *w = r->w;
+    eddy__linear_code code = {.op = w->store_op[id]};
+    const char *operands = eddy__linear_operands(code.op);
+    uint32_t call = 0;
+
+    EDDY_TRY(add_call(r, id, &call));
+    /* Not a CALL: that would clear what is passed on before it is read. */
+    if (call > UINT16_MAX)
+        return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
+    code.aux = (uint16_t)call;
+    EDDY_TRY(offset(r, eddy__linear_input(w, id, 0), &code.a));
+    if (operands[0] == 'w')
+        EDDY_TRY(offset(r, eddy__linear_output(w, id, 0), &code.to));
+    else if (operands[0] == 'r')
+        EDDY_TRY(offset(r, eddy__linear_input(w, id, 2), &code.to));
+    if (operands[2] == 'r')
+        EDDY_TRY(offset(r, eddy__linear_input(w, id, 1), &code.b));
+    return emit(r, code);
+}
+
 static eddy_status emit_kernel(writer *r, uint32_t id)
 {
     uint32_t call = 0;
 
+    if (r->w->store_op[id] != EDDY__LINEAR_DONE)
+        return emit_store(r, id);
     EDDY_TRY(add_call(r, id, &call));
     return emit3(r, EDDY__LINEAR_CALL, 0, call, 0);
 }
 
 /* ---- Switch, Enter, Exit ---- */
+
+/* Are they one register? */
+static bool is_same(const eddy__linear_build *w, uint32_t a, uint32_t b)
+{
+    return w->values[a].alias == w->values[b].alias;
+}
 
 static eddy_status emit_switch(writer *r, uint32_t id)
 {
@@ -217,8 +250,8 @@ static eddy_status emit_switch(writer *r, uint32_t id)
     const uint32_t from = eddy__linear_input(w, id, 0);
     uint32_t a, b, outs[2];
 
-    if (w->values[eddy__linear_output(w, id, 0)].is_raw &&
-        w->values[eddy__linear_output(w, id, 1)].is_raw)
+    if (is_same(w, eddy__linear_output(w, id, 0), from) &&
+        is_same(w, eddy__linear_output(w, id, 1), from))
         return EDDY_OK;
     EDDY_TRY(offset(r, from, &a));
     EDDY_TRY(offset(r, eddy__linear_input(w, id, 1), &b));
@@ -246,7 +279,7 @@ static eddy_status emit_enter(writer *r, uint32_t id)
                          eddy__linear_output(w, step->edges[0].step, 0), from,
                          eddy__step_uses(merge, 0));
     }
-    if (w->values[v].is_raw)
+    if (w->values[v].is_raw || is_same(w, v, from))
         return EDDY_OK;
     EDDY_TRY(offset(r, from, &a));
     EDDY_TRY(offset(r, v, &to));
@@ -266,7 +299,8 @@ static eddy_status drop_held(writer *r, uint32_t frame)
         const uint32_t v = eddy__linear_output(w, id, 0);
 
         if ((w->plan->steps[id].flags & EDDY__STEP_CONSTANT) &&
-            !w->values[v].is_raw)
+            !w->values[v].is_raw &&
+            !is_same(w, v, eddy__linear_input(w, id, 0)))
             EDDY_TRY(emit3(r, EDDY__LINEAR_DROP, 0,
                            offset_of(w->values[v].maker), 0));
     }
@@ -982,13 +1016,15 @@ static eddy_status begin(eddy__linear_build *w)
     w->guard_of = eddy__arena_allocate(&w->scratch, n, sizeof *w->guard_of);
     w->pending =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->pending);
+    w->store_op =
+        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->store_op);
     w->is_loop_merge = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->is_skipped = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->seen_by =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->seen_by);
     w->stack = eddy__arena_allocate(&w->scratch, n, sizeof *w->stack);
-    if (!w->seen_by || !w->stack || !w->loops || !w->guard_of || !w->pending ||
-        !w->is_loop_merge || !w->is_skipped)
+    if (!w->store_op || !w->seen_by || !w->stack || !w->loops || !w->guard_of ||
+        !w->pending || !w->is_loop_merge || !w->is_skipped)
         return eddy__fail_memory(w->err);
     memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
     for (uint32_t f = 0; f < n_frames; f++) {

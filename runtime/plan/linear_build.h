@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the pass share that makes the linear form: guards
- * (linear_guard.c), the order of steps (linear_order.c), code (linear_build.c)
- * and what is done to it (linear_tidy.c).
+ * (linear_guard.c), stacks and arrays (linear_store.c), the order of steps
+ * (linear_order.c), code (linear_build.c) and what is done to it
+ * (linear_tidy.c).
  *
  * A guard says when the steps of a frame's iteration are live: always, on one
  * side of a predicate under another guard, in the body of the loop or at its
@@ -99,6 +100,7 @@ typedef struct eddy__linear_build {
     uint32_t n_values;
     uint32_t *guard_of; /* a step */
     uint32_t *pending;  /* a step: in-edges to come */
+    uint16_t *store_op; /* a step: PUSH_8, ..., or DONE: none of these */
     bool *is_loop_merge;
     bool *is_skipped;  /* dissolved, or of the root */
     uint32_t *seen_by; /* a step: the last search that came to it */
@@ -135,6 +137,14 @@ static inline bool eddy__linear_is_within(const eddy__linear_build *w,
 /* The guard under which the token on an in-edge of a step is live. */
 uint32_t eddy__linear_edge_guard(eddy__linear_build *w, uint32_t from,
                                  uint32_t output);
+
+/*
+ * The operation on a stack or array of bare scalars that a step is, whose
+ * inputs and outputs have been looked at; DONE if it is none.  What such a
+ * step hands on, an output, is `*out_passed`, an input; or EDDY__NO.
+ */
+uint32_t eddy__linear_store_op(const eddy__linear_build *w, uint32_t step,
+                               uint32_t *out_passed);
 
 /* Finds guards, aliases and doubts of all frames. */
 eddy_status eddy__linear_guards(eddy__linear_build *w);

@@ -179,16 +179,21 @@ static void set_value(eddy__linear_build *w, uint32_t id, uint32_t i,
                      .is_raw = node && eddy__layout_is_inline(w->l, source)};
 }
 
-/* Output `i` of `id` is what it reads as input 0, if both are raw. */
-static void set_alias(eddy__linear_build *w, uint32_t id, uint32_t i)
+/*
+ * Output `i` of `id` is what it reads as input `from`, if both are raw, or that
+ * is lent for as long as the loop runs.
+ */
+static void set_alias(eddy__linear_build *w, uint32_t id, uint32_t i,
+                      uint32_t from)
 {
-    const uint32_t from = eddy__linear_input(w, id, 0);
+    const eddy__held *in = &w->values[eddy__linear_input(w, id, from)];
     eddy__held *v = &w->values[eddy__linear_output(w, id, i)];
 
-    if (!w->values[from].is_raw)
+    if (!in->is_raw)
         v->is_raw = false;
-    else if (v->is_raw)
-        v->alias = w->values[from].alias;
+    if (v->is_raw || (in->is_lent && !in->is_raw))
+        v->alias = in->alias;
+    v->is_lent = v->is_lent || (in->is_lent && !in->is_raw);
 }
 
 /* ---- steps, by kind ---- */
@@ -208,7 +213,7 @@ static eddy_status visit_switch(eddy__linear_build *w, uint32_t id)
     EDDY_TRY(find_predicate(w, w->guard_of[id], read->alias, id, &p));
     for (uint32_t i = 0; i < step->node->n_out; i++) {
         set_value(w, id, i, w->predicates[p].sides[i > 0]);
-        set_alias(w, id, i);
+        set_alias(w, id, i, 0);
     }
     return EDDY_OK;
 }
@@ -333,7 +338,7 @@ static void visit_enter(eddy__linear_build *w, uint32_t id)
         return;
     w->values[v].is_lent = true;
     if (step->frame != 0)
-        set_alias(w, id, 0);
+        set_alias(w, id, 0, 0);
 }
 
 static void visit_exit(eddy__linear_build *w, uint32_t id)
@@ -350,7 +355,11 @@ static void visit_exit(eddy__linear_build *w, uint32_t id)
     if (w->plan->frames[step->frame].parent == 0)
         return;
     set_value(w, id, 0, loop->entered);
-    set_alias(w, id, 0);
+    /* What is lent in the loop is not outside. */
+    if (!w->values[eddy__linear_input(w, id, 0)].is_raw)
+        w->values[eddy__linear_output(w, id, 0)].is_raw = false;
+    else
+        set_alias(w, id, 0, 0);
 }
 
 static void visit_next(eddy__linear_build *w, uint32_t id)
@@ -384,6 +393,16 @@ static eddy_status visit_cond(eddy__linear_build *w, uint32_t id)
     return EDDY_OK;
 }
 
+/* Stacks and arrays of bare scalars pass on a register as it is. */
+static void visit_store(eddy__linear_build *w, uint32_t id)
+{
+    uint32_t passed = EDDY__NO;
+
+    w->store_op[id] = (uint16_t)eddy__linear_store_op(w, id, &passed);
+    if (w->store_op[id] != EDDY__LINEAR_DONE && passed != EDDY__NO)
+        set_alias(w, id, 0, passed);
+}
+
 static eddy_status visit_other(eddy__linear_build *w, uint32_t id)
 {
     const eddy__step *step = &w->plan->steps[id];
@@ -400,10 +419,12 @@ static eddy_status visit_other(eddy__linear_build *w, uint32_t id)
     for (uint32_t i = 0; node && i < node->n_outputs; i++) {
         set_value(w, id, i, w->guard_of[id]);
         if (step->kind == EDDY__STEP_FORWARD)
-            set_alias(w, id, i);
+            set_alias(w, id, i, 0);
         if (step->kind == EDDY__STEP_CONST)
             w->values[eddy__linear_output(w, id, i)].is_lent = true;
     }
+    if (step->kind == EDDY__STEP_KERNEL)
+        visit_store(w, id);
     if (node && eddy__node_role(node) == EDDY__ROLE_LOOP_COND)
         return visit_cond(w, id);
     return EDDY_OK;

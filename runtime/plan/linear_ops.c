@@ -76,9 +76,10 @@ const char *eddy__linear_operands(uint32_t op)
     return rows[op].operands;
 }
 
-bool eddy__linear_is_checked(uint32_t op)
+bool eddy__linear_has_aux_call(uint32_t op)
 {
-    return rows[op].is_checked;
+    return rows[op].is_checked ||
+           (op >= EDDY__LINEAR_PUSH_8 && op <= EDDY__LINEAR_WRITE_64);
 }
 
 uint32_t eddy__linear_unless(uint32_t op)

@@ -62,9 +62,11 @@ static bool touches(const tidy *d, eddy__linear_code *c, uint32_t reg)
 {
     const eddy__linear_call *call;
 
-    if (!has_call(c->op))
-        return has_operand(c, reg, 'r') || has_operand(c, reg, 'w');
-    call = &d->t->calls[c->a];
+    if (has_operand(c, reg, 'r') || has_operand(c, reg, 'w'))
+        return true;
+    if (!has_call(c->op) && !eddy__linear_has_aux_call(c->op))
+        return false;
+    call = &d->t->calls[has_call(c->op) ? c->a : c->aux];
     return is_listed(call->in, call->n_in, number_of(reg)) ||
            is_listed(call->out, call->n_out, number_of(reg));
 }
@@ -161,15 +163,15 @@ static void spare_move(tidy *d, size_t at)
 }
 
 /*
- * The source may have been written by a checked operation, in whose call it is
- * listed too.
+ * The source may have been written by an operation that has a call in which it
+ * is listed too.
  */
 static bool is_written_once(const tidy *d, uint32_t reg)
 {
     uint32_t n = d->n_writes[number_of(reg)];
 
     for (size_t i = 0; i < d->t->n && n == 2; i++)
-        if (eddy__linear_is_checked(d->t->code[i].op) &&
+        if (eddy__linear_has_aux_call(d->t->code[i].op) &&
             d->t->code[i].to == reg)
             n = 1;
     return n == 1;

@@ -12,6 +12,7 @@
 #include "runtime/exec/linear/linear.h"
 
 #include "core/base/status.h"
+#include "core/value/tape.h"
 
 #include <tgmath.h>
 
@@ -250,6 +251,19 @@ static void lend(eddy_run *run, eddy__value *to, eddy__value *from,
 #define FIELD_B u8
 #define FIELD(D) FIELD_##D
 
+/* ---- bare items ---- */
+
+static inline bool may_read(unsigned state)
+{
+    return (state & (EDDY__ITEM_FILLED | EDDY__ITEM_CLEARED)) ==
+           EDDY__ITEM_FILLED;
+}
+
+static inline bool may_write(unsigned state)
+{
+    return (state & (EDDY__ITEM_FILLED | EDDY__ITEM_READ)) == 0;
+}
+
 /* ---- the loop ---- */
 
 /* NOLINTNEXTLINE(readability-function-size): the one dispatch loop */
@@ -275,6 +289,8 @@ eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
     int64_t fuel = 0;
 
 #define R(at) ((eddy__value *)(void *)(base + (at)))
+#define TAPE(at) ((eddy__tape *)(void *)R(at)->as.resource)
+#define CELLS(at) ((eddy__cells *)(void *)R(at)->as.resource)
 #define GO goto *labels[ip->op]
 #define NEXT                                                                   \
     do {                                                                       \
@@ -377,6 +393,62 @@ on_CALL:
         ip++;
         goto paused;
     }
+    NEXT;
+
+/* What the tape does not allow, the kernel does, or says what is wrong. */
+#define STORE_OPS(bits)                                                        \
+    on_PUSH_##bits:                                                            \
+    {                                                                          \
+        eddy__tape *tape = TAPE(ip->a);                                        \
+                                                                               \
+        if (__builtin_expect(tape->next == tape->end, 0))                      \
+            goto by_kernel;                                                    \
+        memcpy(tape->next, &R(ip->b)->as, (bits) / 8);                         \
+        tape->next += (bits) / 8;                                              \
+        NEXT;                                                                  \
+    }                                                                          \
+    on_POP_##bits:                                                             \
+    {                                                                          \
+        eddy__tape *tape = TAPE(ip->a);                                        \
+                                                                               \
+        if (__builtin_expect(tape->next == tape->first, 0))                    \
+            goto by_kernel;                                                    \
+        tape->next -= (bits) / 8;                                              \
+        memcpy(&R(ip->to)->as, tape->next, (bits) / 8);                        \
+        NEXT;                                                                  \
+    }                                                                          \
+    on_READ_##bits:                                                            \
+    {                                                                          \
+        eddy__cells *cells = CELLS(ip->a);                                     \
+        const size_t i = R(ip->b)->as.u32;                                     \
+                                                                               \
+        if (__builtin_expect(i >= cells->n || !may_read(cells->states[i]), 0)) \
+            goto by_kernel;                                                    \
+        cells->states[i] |= cells->after_read;                                 \
+        memcpy(&R(ip->to)->as, cells->items + i * ((bits) / 8), (bits) / 8);   \
+        NEXT;                                                                  \
+    }                                                                          \
+    on_WRITE_##bits:                                                           \
+    {                                                                          \
+        eddy__cells *cells = CELLS(ip->a);                                     \
+        const size_t i = R(ip->b)->as.u32;                                     \
+                                                                               \
+        if (__builtin_expect(i >= cells->n || !may_write(cells->states[i]),    \
+                             0))                                               \
+            goto by_kernel;                                                    \
+        cells->states[i] |= EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED;            \
+        memcpy(cells->items + i * ((bits) / 8), &R(ip->to)->as, (bits) / 8);   \
+        NEXT;                                                                  \
+    }
+
+    STORE_OPS(8)
+    STORE_OPS(16)
+    STORE_OPS(32)
+    STORE_OPS(64)
+
+by_kernel:
+    if (!run_scalars(run, l, &calls[ip->aux]))
+        goto failed;
     NEXT;
 
 #define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
