@@ -16,6 +16,7 @@
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
 #   make lint          layers, format, headers alone, clang-tidy
 #   make docs          writes docs/ops.md and docs/onnx_ops.md from the tables
+#   make docs-html     the headers as pages, in build/html
 #   make drawings      draws docs/control_flow/*.svg, if Graphviz is there
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
@@ -202,7 +203,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 .SECONDARY:
 .PHONY: all demo test test-onnx asan tsan valgrind fuzz fuzz-programs fault \
 	stress coverage \
-	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs \
+	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs docs-html \
 	drawings format install uninstall wheel test-python deb dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
 	run-tests run-valgrind run-benches FORCE
@@ -404,6 +405,14 @@ docs: $(OPS_TABLE) $(ONNX_TABLE)
 	@$(ONNX_TABLE) > $(BUILD)/onnx_ops.md
 	@mv $(BUILD)/onnx_ops.md docs/onnx_ops.md
 
+# What people include; api.h has the marks that those use.
+MANUAL_HEADERS := $(filter-out %/api.h include/eddy.h,$(HEADERS))
+
+docs-html:
+	@rm -rf build/html
+	@$(PYTHON) scripts/reference.py html build/html $(MANUAL_HEADERS)
+	@echo build/html/index.html
+
 drawings: $(COMMAND) $(EXAMPLES)
 	@$(ENVIRONMENT) scripts/draw.sh
 
@@ -451,6 +460,10 @@ install: all
 	    $(COMMAND) help --man $$c \
 	        > $(DESTDIR)$(DATADIR)/man/man1/eddy-$$c.1 || exit 1; \
 	done
+	if command -v '$(PYTHON)' >/dev/null; then \
+	    $(PYTHON) scripts/reference.py man $(DESTDIR)$(DATADIR)/man/man3 \
+	        $(MANUAL_HEADERS); \
+	else echo 'eddy: without Python there is no manual of the headers'; fi
 	$(COMMAND) help --completion bash \
 	    > $(DESTDIR)$(DATADIR)/bash-completion/completions/eddy
 	$(COMMAND) help --completion zsh \
@@ -470,6 +483,7 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(DATADIR)/,man/man1/eddy.1 \
 	    $(VERBS:%=man/man1/eddy-%.1) bash-completion/completions/eddy \
 	    zsh/site-functions/_eddy fish/vendor_completions.d/eddy.fish)
+	rm -f $(DESTDIR)$(DATADIR)/man/man3/eddy_*.3
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/eddy $(DESTDIR)$(LIBDIR)/cmake/eddy
 
 # --- Python ---------------------------------------------------------------

@@ -179,8 +179,102 @@ int eddy_py_wrap(eddy_context *ctx, uintptr_t object, int as_dtype,
     return result;
 }
 
+/* ---- results as arrays ---- */
+
+/* Lends a box's memory, which is not to be written, and frees the box. */
+typedef struct lender {
+    PyObject_HEAD eddy_py_box *box;
+} lender;
+
+static void lender_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    eddy_py_box_free(((lender *)self)->box);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static int lender_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+    static char nothing[16];
+    const eddy_py_box *box = ((lender *)self)->box;
+
+    return PyBuffer_FillInfo(view, self, box->data ? box->data : nothing,
+                             (Py_ssize_t)box->bytes, 1, flags);
+}
+
+/* Made once, under Python's lock; NULL with an exception. */
+static PyObject *lender_type(void)
+{
+    static PyObject *type;
+    static PyType_Slot slots[] = {{Py_tp_dealloc, lender_dealloc},
+                                  {Py_bf_getbuffer, lender_getbuffer},
+                                  {0, NULL}};
+    static PyType_Spec spec = {.name = "eddy.Memory",
+                               .basicsize = sizeof(lender),
+                               .flags = Py_TPFLAGS_DEFAULT,
+                               .slots = slots};
+
+    if (!type)
+        type = PyType_FromSpec(&spec);
+    return type;
+}
+
+/* Takes the box, also on failure; a new reference, or NULL. */
+static PyObject *make_array(eddy_py_box *box, PyObject *ndarray,
+                            PyObject *dtype)
+{
+    PyObject *type = lender_type();
+    lender *owner =
+        type ? (lender *)PyType_GenericAlloc((PyTypeObject *)type, 0) : NULL;
+    PyObject *shape, *array = NULL;
+
+    if (!owner) {
+        eddy_py_box_free(box);
+        return NULL;
+    }
+    owner->box = box;
+    shape = PyTuple_New(box->rank);
+    for (int i = 0; shape && i < box->rank; i++) {
+        PyObject *dim = PyLong_FromLongLong(box->dims[i]);
+
+        if (!dim || PyTuple_SetItem(shape, i, dim) != 0)
+            Py_CLEAR(shape);
+    }
+    if (shape)
+        array =
+            PyObject_CallFunctionObjArgs(ndarray, shape, dtype, owner, NULL);
+    Py_XDECREF(shape);
+    Py_DECREF(owner);
+    return array;
+}
+
+/* Turns the boxes into arrays; false without memory, and then none is left. */
+static bool fill_results(eddy_py_call *call)
+{
+    PyObject *list = (PyObject *)call->results;
+    PyObject *dtypes = (PyObject *)call->dtypes;
+    bool ok = true;
+
+    for (size_t i = 0; i < call->n_fetches; i++) {
+        PyObject *array = ok ? make_array(call->boxes[i],
+                                          (PyObject *)call->ndarray,
+                                          PyList_GetItem(dtypes, (Py_ssize_t)i))
+                             : NULL;
+
+        if (!ok)
+            eddy_py_box_free(call->boxes[i]);
+        ok = ok && array && PyList_SetItem(list, (Py_ssize_t)i, array) == 0;
+    }
+    if (!ok)
+        PyErr_Clear();
+    return ok;
+}
+
 /* ---- running ---- */
 
+/* Requires Python's lock. */
 static int bind_feeds(eddy_py_call *call)
 {
     for (size_t i = 0; i < call->n_feeds; i++) {
@@ -247,6 +341,15 @@ static bool drive(eddy_run *run)
     return true;
 }
 
+static int fail_memory(eddy_py_call *call)
+{
+    call->err = (eddy_error){.code = EDDY_RESOURCE_EXHAUSTED,
+                             .detail = EDDY_E_MEMORY,
+                             .message = "out of memory"};
+    return EDDY_PY_FAILED;
+}
+
+/* Requires Python's lock. */
 static int take_fetches(eddy_py_call *call)
 {
     for (size_t i = 0; i < call->n_fetches; i++) {
@@ -258,19 +361,24 @@ static int take_fetches(eddy_py_call *call)
         eddy_tensor_release(tensor);
         while (i > 0)
             eddy_py_box_free(call->boxes[--i]);
-        call->err = (eddy_error){.code = EDDY_RESOURCE_EXHAUSTED,
-                                 .detail = EDDY_E_MEMORY,
-                                 .message = "out of memory"};
-        return EDDY_PY_FAILED;
+        return fail_memory(call);
     }
+    if (call->results && !fill_results(call))
+        return fail_memory(call);
     return EDDY_PY_DONE;
 }
 
+/*
+ * Python's lock is taken twice: for what is fed, and for what comes out and is
+ * let go of, which may give objects back to Python.
+ */
 int eddy_py_execute(eddy_py_call *call)
 {
+    PyGILState_STATE state = PyGILState_Ensure();
     bool undisturbed = true;
     int result = bind_feeds(call);
 
+    PyGILState_Release(state);
     if (result == EDDY_PY_DONE &&
         eddy_run_start(call->run, &call->err) != EDDY_OK)
         result = EDDY_PY_FAILED;
@@ -280,9 +388,11 @@ int eddy_py_execute(eddy_py_call *call)
         if (eddy_run_wait(call->run, &call->err) != EDDY_OK)
             result = undisturbed ? EDDY_PY_FAILED : EDDY_PY_INTERRUPTED;
     }
+    state = PyGILState_Ensure();
     if (result == EDDY_PY_DONE)
         result = take_fetches(call);
     eddy_run_clear(call->run);
+    PyGILState_Release(state);
     return result;
 }
 

@@ -46,6 +46,12 @@ typedef struct eddy_py_call {
     int32_t *as_dtypes; /* ... here */
     size_t n_fetches;
     eddy_py_box **boxes; /* the results; the caller's */
+    /*
+     * Or, if `results` is not 0: a list of Python's that has room for them,
+     * filled with arrays that `ndarray` makes; `dtypes` is a list of NumPy's
+     * dtype of each fetch.  None of them may be a text.
+     */
+    uintptr_t results, ndarray, dtypes;
     size_t bad;          /* the feed that can't be used, for CONVERT */
     eddy_error err;
 } eddy_py_call;

@@ -31,6 +31,22 @@ bash -n "$scratch/stage/usr/share/bash-completion/completions/eddy" ||
     fail "the completion for bash is no script"
 grep -q -- '--fetch' "$scratch/stage/usr/share/man/man1/eddy-run.1" &&
     fail "the manual has hyphens where a reader copies dashes"
+# Each function has a page, and a place in the reference.
+if command -v python3 >/dev/null 2>&1; then
+    make -s --no-print-directory docs-html >/dev/null
+    for name in $(nm -D --defined-only build/libeddy.so |
+        sed -n 's/.* \(eddy_[a-z0-9_]*\)@*.*/\1/p'); do
+        [ -s "$scratch/stage/usr/share/man/man3/$name.3" ] ||
+            fail "$name has no page in the manual"
+        grep -qF "id=\"$name\"" build/html/*.html ||
+            fail "$name is not in build/html"
+    done
+    for page in "$scratch"/stage/usr/share/man/man3/eddy_*.h.3; do
+        lines=$(MANWIDTH=78 man -l "$page" 2>/dev/null | wc -l)
+        [ "$lines" -gt 15 ] || ! command -v man >/dev/null 2>&1 ||
+            fail "$page does not show"
+    done
+fi
 executable=$(find "$scratch/stage/usr/lib" -type f -perm /111)
 [ -z "$executable" ] || fail "a library is executable:" "$executable"
 grep -rIlF "$scratch" "$scratch/stage" &&

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import (CLASSES, NAMES, check, default_context, ffi, from_shape,
-                    lib, new_error, no_memory, text_of, to_exception)
+from ._base import (CLASSES, NAMES, NUMPY, check, default_context, ffi,
+                    from_shape, lib, new_error, no_memory, text_of,
+                    to_exception)
 from ._graph import Operation, Output
 from ._tensor import Tensor, own, to_box, to_numpy
 
@@ -120,8 +121,13 @@ class _Slot:
         self.call = ffi.new("eddy_py_call *", {
             "ctx": ctx, "run": self.run, "n_feeds": n_feeds,
             "objects": self.objects, "as_dtypes": self.as_dtypes,
-            "n_fetches": n_fetches, "boxes": self.boxes})
+            "n_fetches": n_fetches, "boxes": self.boxes,
+            "ndarray": id(np.ndarray), "dtypes": id(plan._result_dtypes)})
 
+
+# Looked up once: they are on the way of every call.
+_ndarray, _execute = np.ndarray, lib.eddy_py_execute
+_DONE, _CONVERT = lib.EDDY_PY_DONE, lib.EDDY_PY_CONVERT
 
 _LEVELS = {"none": lib.EDDY_OPTIMIZE_NONE, "exact": lib.EDDY_OPTIMIZE_EXACT,
            "full": lib.EDDY_OPTIMIZE_FULL}
@@ -205,6 +211,15 @@ class Plan:
             raise no_memory()
         self._held = ffi.gc(held, lib.eddy_py_plan_free)
         self._ptr = held.plan
+        self._as_dtypes = [d if d == lib.EDDY_BFLOAT16 else 0
+                           for d in self._dtypes]
+        found = [lib.eddy_plan_fetch_dtype(self._ptr, i)
+                 for i in range(len(self.fetches))]
+        # Arrays are made in C, but of texts, and where tensors are wanted.
+        self._result_dtypes = None
+        if not self._tensors and all(d in NUMPY and d != lib.EDDY_STRING
+                                     for d in found):
+            self._result_dtypes = [NUMPY[d] for d in found]
 
     # ---- calling ----
 
@@ -247,34 +262,39 @@ class Plan:
             slot = pool.pop()
         except IndexError:
             slot = _Slot(self, session)
-        objects, as_dtypes = slot.objects, slot.as_dtypes
-        held = []
+        objects, as_dtypes, call = slot.objects, slot.as_dtypes, slot.call
+        held, results = [], None
+        if self._result_dtypes is not None:
+            results = [None] * len(self.fetches)
+            call.results = id(results)
         for i, value in enumerate(values):
-            if type(value) is np.ndarray:
+            if type(value) is _ndarray:
                 objects[i] = id(value)
-                as_dtypes[i] = 0 if self._dtypes[i] != lib.EDDY_BFLOAT16 \
-                    else lib.EDDY_BFLOAT16
+                as_dtypes[i] = self._as_dtypes[i]
             else:
                 box = to_box(self.graph_context, value, self._dtypes[i])
                 held.append(box)
                 objects[i] = int(ffi.cast("uintptr_t", box))
                 as_dtypes[i] = -1
-        how = lib.eddy_py_execute(slot.call)
-        while how == lib.EDDY_PY_CONVERT:
-            i = slot.call.bad
+        how = _execute(call)
+        while how == _CONVERT:
+            i = call.bad
             box = to_box(self.graph_context, values[i], self._dtypes[i])
             held.append(box)
             objects[i] = int(ffi.cast("uintptr_t", box))
             as_dtypes[i] = -1
-            how = lib.eddy_py_execute(slot.call)
-        if how != lib.EDDY_PY_DONE:
+            how = _execute(call)
+        if how != _DONE:
             exception = (KeyboardInterrupt() if how == lib.EDDY_PY_INTERRUPTED
-                         else to_exception(ffi.addressof(slot.call, "err")))
+                         else to_exception(ffi.addressof(call, "err")))
             pool.append(slot)
             raise self._with_cause(exception)
-        boxes = [own(slot.boxes[i]) for i in range(len(self.fetches))]
+        if results is None:
+            boxes = [own(slot.boxes[i]) for i in range(len(self.fetches))]
+            results = [Tensor(b) if self._tensors else to_numpy(b)
+                       for b in boxes]
         pool.append(slot)
-        return boxes
+        return results
 
     def _with_cause(self, exception):
         """A kernel in Python leaves its own exception behind."""
@@ -284,13 +304,12 @@ class Plan:
                 exception.__cause__ = cause
         return exception
 
-    def _shape(self, boxes):
-        values = [Tensor(b) if self._tensors else to_numpy(b) for b in boxes]
+    def _shape(self, values):
+        if self._form is list:
+            return values
         if self._form is None:
             return values[0]
-        if isinstance(self._form, tuple):
-            return dict(zip(self._form, values))
-        return self._form(values)
+        return dict(zip(self._form, values))
 
     # ---- looking ----
 
