@@ -258,10 +258,10 @@ static bool fill_results(eddy_py_call *call)
     bool ok = true;
 
     for (size_t i = 0; i < call->n_fetches; i++) {
-        PyObject *array = ok ? make_array(call->boxes[i],
-                                          (PyObject *)call->ndarray,
-                                          PyList_GetItem(dtypes, (Py_ssize_t)i))
-                             : NULL;
+        PyObject *array =
+            ok ? make_array(call->boxes[i], (PyObject *)call->ndarray,
+                            PyList_GetItem(dtypes, (Py_ssize_t)i))
+               : NULL;
 
         if (!ok)
             eddy_py_box_free(call->boxes[i]);

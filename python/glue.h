@@ -52,7 +52,7 @@ typedef struct eddy_py_call {
      * dtype of each fetch.  None of them may be a text.
      */
     uintptr_t results, ndarray, dtypes;
-    size_t bad;          /* the feed that can't be used, for CONVERT */
+    size_t bad; /* the feed that can't be used, for CONVERT */
     eddy_error err;
 } eddy_py_call;
 
