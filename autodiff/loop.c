@@ -10,38 +10,21 @@
  */
 #include "autodiff/reverse.h"
 
-static const eddy_frame *frame_of(const eddy__reverse *r,
-                                  const eddy__loop *loop)
+eddy__variable eddy__loop_start(eddy__reverse *r, const eddy__loop *loop,
+                                eddy_output start)
 {
-    return &r->study.analysis->frames[loop->scope->frame];
-}
-
-static uint32_t outer_branch(const eddy__reverse *r, const eddy__loop *loop)
-{
-    return r->study.branches.of_frame[loop->scope->frame];
-}
-
-/* Enter, Merge and Switch of a loop variable; the back edge comes later. */
-typedef struct variable {
-    eddy_output merge, switch_;
-} variable;
-
-static variable start_variable(eddy__reverse *r, const eddy__loop *loop,
-                               eddy_output start)
-{
-    variable v;
+    eddy__variable v;
     const eddy_output enter =
         eddy__emit_enter(&r->e, start, loop->scope->name,
-                         frame_of(r, loop)->parallel_iterations, false);
+                         eddy__loop_frame(r, loop)->parallel_iterations, false);
 
     v.merge = eddy__emit_op(&r->e, "Merge", enter, enter);
     v.switch_ = eddy__emit_op(&r->e, "Switch", v.merge, loop->loop_cond);
     return v;
 }
 
-/* The rest of it: what the next iteration gets, and the Exit. */
-static eddy_output end_variable(eddy__reverse *r, const variable *v,
-                                eddy_output value)
+eddy_output eddy__loop_end(eddy__reverse *r, const eddy__variable *v,
+                           eddy_output value)
 {
     eddy__emit_back_edge(&r->e, v->merge,
                          eddy__emit_op(&r->e, "NextIteration", value));
@@ -50,20 +33,19 @@ static eddy_output end_variable(eddy__reverse *r, const variable *v,
 
 /* ---- the forward loop's counter ---- */
 
-static eddy_output one(eddy__reverse *r)
+eddy_output eddy__loop_one(eddy__reverse *r)
 {
     if (!eddy__output_exists(r->one))
         r->one = eddy__emit_int(&r->e, 1);
     return r->one;
 }
 
-/* A zero that is live where the loop is entered, after what ran before. */
-static eddy_output count_from(eddy__reverse *r, const eddy__loop *loop)
+eddy_output eddy__loop_count_from(eddy__reverse *r, const eddy__loop *loop)
 {
     const eddy__scope *parent = loop->scope->parent;
     eddy_output zero =
         eddy__place_import_forward(&r->places, eddy__emit_int(&r->e, 0),
-                                   parent->frame, outer_branch(r, loop));
+                                   parent->frame, eddy__loop_branch(r, loop));
 
     if (!parent->is_base)
         zero = eddy__emit_after(&r->e, parent->count_add, "Identity", &zero, 1);
@@ -72,16 +54,16 @@ static eddy_output count_from(eddy__reverse *r, const eddy__loop *loop)
 
 static void count_trips(eddy__reverse *r, eddy__loop *loop)
 {
-    const eddy_frame *frame = frame_of(r, loop);
+    const eddy_frame *frame = eddy__loop_frame(r, loop);
     const eddy_output loop_cond = {frame->loop_cond, 0};
     const eddy_output enter =
-        eddy__emit_enter(&r->e, count_from(r, loop), frame->name,
+        eddy__emit_enter(&r->e, eddy__loop_count_from(r, loop), frame->name,
                          frame->parallel_iterations, false);
     const eddy_output merge = eddy__emit_op(&r->e, "Merge", enter, enter);
     const eddy_output switch_ =
         eddy__emit_op(&r->e, "Switch", merge, loop_cond);
-    const eddy_output step =
-        eddy__place_import_forward(&r->places, one(r), loop->scope->frame, 0);
+    const eddy_output step = eddy__place_import_forward(
+        &r->places, eddy__loop_one(r), loop->scope->frame, 0);
     const eddy_output add =
         eddy__emit_op(&r->e, "AddV2", eddy__output_port(switch_, 1), step);
     const eddy_output next = eddy__emit_op(&r->e, "NextIteration", add);
@@ -91,7 +73,7 @@ static void count_trips(eddy__reverse *r, eddy__loop *loop)
     loop->scope->count_next = next.node;
     loop->trips = eddy__emit_op(&r->e, "Exit", switch_);
     eddy__order_forward(&r->places, loop->scope->parent, loop->trips.node,
-                        outer_branch(r, loop));
+                        eddy__loop_branch(r, loop));
 }
 
 /* ---- the gradient loop ---- */
@@ -101,7 +83,7 @@ static eddy_output trips_backward(eddy__reverse *r, eddy__loop *loop)
 {
     eddy_output n =
         eddy__stack_save(&r->primals, loop->trips, loop->scope->parent->frame,
-                         outer_branch(r, loop));
+                         eddy__loop_branch(r, loop));
     bool is_own = false;
 
     for (uint32_t i = loop->first_pushed; i != EDDY__END_OF_LIST;
@@ -122,20 +104,20 @@ static eddy_output trips_backward(eddy__reverse *r, eddy__loop *loop)
  * The loop's frame has its name from the first node in it, so that the name
  * stays taken.
  */
-static void count_down(eddy__reverse *r, eddy__loop *loop)
+eddy_output eddy__loop_count_down(eddy__reverse *r, eddy__loop *loop,
+                                  eddy_output n)
 {
-    const eddy_output n = trips_backward(r, loop);
-    const int64_t parallel = frame_of(r, loop)->parallel_iterations;
+    const int64_t parallel = eddy__loop_frame(r, loop)->parallel_iterations;
     eddy_output enter, merge, switch_, step, next;
 
     /* No other frame has it: the name is that of no node yet. */
     loop->scope->name =
-        eddy__emit_free_name(&r->e, NULL, frame_of(r, loop)->name);
+        eddy__emit_free_name(&r->e, NULL, eddy__loop_frame(r, loop)->name);
     if (r->e.core.status != EDDY_OK)
-        return;
+        return EDDY__NO_OUTPUT;
     enter = eddy__emit_first_enter(&r->e, n, loop->scope->name, parallel);
     merge = eddy__emit_op(&r->e, "Merge", enter, enter);
-    step = eddy__place_import(&r->places, one(r), loop->scope);
+    step = eddy__place_import(&r->places, eddy__loop_one(r), loop->scope);
     loop->loop_cond = eddy__emit_op(
         &r->e, "LoopCond", eddy__emit_op(&r->e, "GreaterEqual", merge, step));
     switch_ = eddy__emit_op(&r->e, "Switch", merge, loop->loop_cond);
@@ -146,16 +128,16 @@ static void count_down(eddy__reverse *r, eddy__loop *loop)
     loop->scope->back_next = next.node;
     loop->scope->back_exit = eddy__emit_op(&r->e, "Exit", switch_).node;
     eddy__order_backward(&r->places, loop->scope->parent,
-                         loop->scope->back_exit, outer_branch(r, loop));
+                         loop->scope->back_exit, eddy__loop_branch(r, loop));
+    return switch_;
 }
 
 /* ---- opening ---- */
 
-/* The gradient of the variable's last value, in the scope around the loop. */
-static eddy_output exit_gradient(eddy__reverse *r, const eddy__loop *loop,
-                                 const eddy_loop_variable *v)
+eddy_output eddy__loop_exit_gradient(eddy__reverse *r, const eddy__loop *loop,
+                                     const eddy_loop_variable *v)
 {
-    const uint32_t branch = outer_branch(r, loop);
+    const uint32_t branch = eddy__loop_branch(r, loop);
     eddy_output exit = {v->exit, 0}, sum = EDDY__NO_OUTPUT;
     uint32_t from;
 
@@ -176,12 +158,12 @@ static void open_variable(eddy__reverse *r, eddy__loop *loop,
                           const eddy_loop_variable *v)
 {
     eddy__back_variable *back = eddy__emit_zeroed_room(&r->e, 1, sizeof *back);
-    variable made;
+    eddy__variable made;
 
     if (!back)
         return;
     r->e.at = v->merge;
-    made = start_variable(r, loop, exit_gradient(r, loop, v));
+    made = eddy__loop_start(r, loop, eddy__loop_exit_gradient(r, loop, v));
     back->forward = v;
     back->merge = made.merge;
     back->switch_ = made.switch_;
@@ -214,28 +196,33 @@ static bool check_variable(eddy__reverse *r, const eddy_frame *frame,
     return !what;
 }
 
-void eddy__loop_open(eddy__reverse *r, eddy__loop *loop)
+bool eddy__loop_check(eddy__reverse *r, const eddy__loop *loop)
 {
-    const eddy_frame *frame = frame_of(r, loop);
+    const eddy_frame *frame = eddy__loop_frame(r, loop);
 
     r->e.at = frame->loop_cond;
     for (size_t i = 0; i < frame->n_variables; i++)
         if (frame->variables[i].merge != EDDY_NO_NODE &&
             eddy__activity_has(&r->activity, frame->variables[i].merge) &&
             !check_variable(r, frame, &frame->variables[i]))
-            return;
-    if (frame->loop_cond == EDDY_NO_NODE) {
+            return false;
+    if (frame->loop_cond == EDDY_NO_NODE)
         eddy__emit_fail(&r->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
                         EDDY_NO_NODE,
                         "a gradient goes through frame '%s', which has no "
                         "LoopCond",
                         frame->name);
-        return;
-    }
+    return frame->loop_cond != EDDY_NO_NODE;
+}
+
+void eddy__loop_open(eddy__reverse *r, eddy__loop *loop)
+{
+    const eddy_frame *frame = eddy__loop_frame(r, loop);
+
     eddy__primal_prepare(&r->primals, loop->scope->parent->frame,
-                         outer_branch(r, loop));
+                         eddy__loop_branch(r, loop));
     count_trips(r, loop);
-    count_down(r, loop);
+    eddy__loop_count_down(r, loop, trips_backward(r, loop));
     for (size_t i = 0; i < frame->n_variables && r->e.core.status == EDDY_OK;
          i++) {
         const eddy_loop_variable *v = &frame->variables[i];
@@ -251,7 +238,7 @@ void eddy__loop_open(eddy__reverse *r, eddy__loop *loop)
 static void close_variable(eddy__reverse *r, const eddy__loop *loop,
                            eddy__back_variable *back)
 {
-    const variable v = {back->merge, back->switch_};
+    const eddy__variable v = {back->merge, back->switch_};
     const eddy_output body = {back->forward->switch_, 1};
     eddy_output sum;
     uint32_t from;
@@ -264,36 +251,55 @@ static void close_variable(eddy__reverse *r, const eddy__loop *loop,
         sum = eddy__emit_after(&r->e, loop->scope->pivot.node, "Identity", &sum,
                                1);
     }
-    back->exit = end_variable(r, &v, sum);
+    back->exit = eddy__loop_end(r, &v, sum);
 }
 
-/* One iteration after the other adds to a sum that starts with zeros. */
+eddy_output eddy__loop_invariant_zeros(eddy__reverse *r, eddy_node enter)
+{
+    const eddy_output outer =
+        eddy__graph_node(r->e.core.graph, enter)->inputs[0];
+    uint32_t from;
+    const eddy_output zeros = eddy__zeros_like(&r->primals, outer, &from);
+
+    return eddy__primal_guard(&r->primals, zeros, from,
+                              r->study.branches.of_node[enter]);
+}
+
+/* Zeros, or what the trips of later segments have summed up to. */
+static eddy_output invariant_start(eddy__reverse *r, eddy_node enter)
+{
+    const eddy_output outer =
+        eddy__graph_node(r->e.core.graph, enter)->inputs[0];
+
+    for (size_t i = 0; r->inner && i < r->inner->n_xs; i++)
+        if (eddy__output_exists(r->inner->sums[i]) &&
+            r->inner->xs[i].node == outer.node &&
+            r->inner->xs[i].index == outer.index)
+            return r->inner->sums[i];
+    return eddy__loop_invariant_zeros(r, enter);
+}
+
+/* One iteration after the other adds to a sum. */
 static eddy_output close_invariant(eddy__reverse *r, eddy__loop *loop,
                                    eddy_node enter)
 {
     const eddy_output inner = {enter, 0};
-    const eddy_output outer =
-        eddy__graph_node(r->e.core.graph, enter)->inputs[0];
     const bool is_list =
-        eddy_graph_output_dtype(r->e.core.graph, outer) == EDDY_VARIANT;
-    uint32_t from;
-    eddy_output zeros, sum;
-    variable v;
+        eddy_graph_output_dtype(r->e.core.graph, inner) == EDDY_VARIANT;
+    eddy_output sum;
+    eddy__variable v;
 
     r->e.at = enter;
-    zeros = eddy__zeros_like(&r->primals, outer, &from);
-    zeros = eddy__primal_guard(&r->primals, zeros, from,
-                               r->study.branches.of_node[enter]);
-    v = start_variable(r, loop, zeros);
+    v = eddy__loop_start(r, loop, invariant_start(r, enter));
     sum = eddy__output_port(v.switch_, 1);
     sum = is_list ? eddy__list_sum_make(&r->sums, inner, sum)
                   : eddy__emit_op(&r->e, "AddV2", sum,
                                   eddy__sum_make(&r->sums, inner));
-    return end_variable(r, &v, sum);
+    return eddy__loop_end(r, &v, sum);
 }
 
-static void add_to_enter(eddy__reverse *r, eddy_node enter,
-                         eddy_output gradient)
+void eddy__loop_add_to_enter(eddy__reverse *r, eddy_node enter,
+                             eddy_output gradient)
 {
     const eddy_output outer =
         eddy__graph_node(r->e.core.graph, enter)->inputs[0];
@@ -306,7 +312,7 @@ static void add_to_enter(eddy__reverse *r, eddy_node enter,
 
 void eddy__loop_close(eddy__reverse *r, eddy__loop *loop)
 {
-    const eddy_frame *frame = frame_of(r, loop);
+    const eddy_frame *frame = eddy__loop_frame(r, loop);
 
     for (eddy__back_variable *b = loop->variables;
          b && r->e.core.status == EDDY_OK; b = b->next)
@@ -316,7 +322,8 @@ void eddy__loop_close(eddy__reverse *r, eddy__loop *loop)
         const eddy_node merge = frame->variables[i].merge;
 
         if (merge != EDDY_NO_NODE && r->back_of[merge])
-            add_to_enter(r, frame->variables[i].enter, r->back_of[merge]->exit);
+            eddy__loop_add_to_enter(r, frame->variables[i].enter,
+                                    r->back_of[merge]->exit);
     }
     for (size_t i = 0; i < frame->n_invariants && r->e.core.status == EDDY_OK;
          i++) {
@@ -324,6 +331,6 @@ void eddy__loop_close(eddy__reverse *r, eddy__loop *loop)
 
         if (eddy__activity_has(&r->activity, enter) &&
             eddy__contribution_list(&r->sums, (eddy_output){enter, 0}))
-            add_to_enter(r, enter, close_invariant(r, loop, enter));
+            eddy__loop_add_to_enter(r, enter, close_invariant(r, loop, enter));
     }
 }

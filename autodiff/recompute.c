@@ -19,38 +19,22 @@
  * around it may be: then that round makes the trips of those loops again.
  */
 #include "autodiff/over_trips.h"
+#include "autodiff/replica.h"
 
 #include "core/base/status.h"
-#include "core/graph/copy.h"
 
 #include <string.h>
 
-/* The copy of one loop, the base frame's or one around it. */
+/* The replica of one loop, the base frame's or one around it. */
 typedef struct copying {
+    eddy__replica replica;
     eddy__reverse *r;
     eddy__recomputed *again;
-    uint32_t frame;
-    const eddy_frame *loop;
-    uint32_t *variable_of; /* an old Merge of a variable: which, plus 1 */
-    eddy_node *copy;       /* of an old node, or EDDY_NO_NODE */
-    const char **frames;   /* of an inner frame's copy, or NULL */
-    uint8_t *is_found;     /* an old node that the copy has, in `list` */
-    uint8_t *is_given;     /* one whose value of this trip enters the copy */
-    eddy_node *list;
-    size_t n;
-    const char *name;  /* of the copy's frame */
-    eddy_output *next; /* a variable: what its NextIteration reads */
 } copying;
 
 static const eddy__node *node_at(const copying *c, eddy_node node)
 {
     return eddy__graph_node(c->r->e.core.graph, node);
-}
-
-/* A name that no node has, and no frame that is named here. */
-static const char *name_copy(copying *c, const char *like)
-{
-    return eddy__emit_take_name(&c->r->e, "replay", like);
 }
 
 static void refuse(copying *c, eddy_node node, const char *why)
@@ -59,31 +43,7 @@ static void refuse(copying *c, eddy_node node, const char *why)
                     "a gradient asked for in the loop '%s' makes trips of '%s' "
                     "again, but %s",
                     c->r->study.analysis->frames[c->r->places.base].name,
-                    c->loop->name, why);
-}
-
-/* ---- what the copy has ---- */
-
-static void find(copying *c, eddy_node node)
-{
-    /* No node that was there depends on one that this walk has added. */
-    if (node >= c->r->study.n_nodes || c->is_found[node])
-        return;
-    c->is_found[node] = 1;
-    c->list[c->n++] = node;
-}
-
-static bool is_invariant(const copying *c, eddy_node node)
-{
-    return c->r->study.flow.role[node] == EDDY__ROLE_ENTER &&
-           c->r->study.analysis->output_frame[node] == c->frame;
-}
-
-/* Not in the loop's body: made anew rather than copied. */
-static bool is_edge(const copying *c, eddy_node node)
-{
-    return node == c->loop->loop_cond || is_invariant(c, node) ||
-           c->variable_of[node] != 0 || c->is_given[node];
+                    c->replica.loop->name, why);
 }
 
 /* ---- variables ---- */
@@ -146,15 +106,16 @@ static bool is_out_of_body(const eddy__reverse *r)
  * Is it a read of a variable that no loop changes?  Then what this trip reads
  * is what every trip has read.  It must be live whenever the ys may be.
  */
-static bool is_steady_read(const copying *c, eddy_node node)
+static bool is_steady_read(void *owner, eddy_node node)
 {
+    const copying *c = owner;
     const eddy_graph *graph = c->r->e.core.graph;
     const eddy__node *n = node_at(c, node);
     eddy_output source;
     bool in_loop;
 
-    if (!is_op(n, "ReadVariableOp") || c->frame != c->r->places.base ||
-        c->r->study.analysis->node_frame[node] != c->frame ||
+    if (!is_op(n, "ReadVariableOp") || c->replica.frame != c->r->places.base ||
+        c->r->study.analysis->node_frame[node] != c->replica.frame ||
         eddy__study_branch(&c->r->study, (eddy_output){node, 0}) != 0 ||
         is_out_of_body(c->r))
         return false;
@@ -167,219 +128,56 @@ static bool is_steady_read(const copying *c, eddy_node node)
     return true;
 }
 
-static void find_next(copying *c, eddy_node merge)
-{
-    const uint32_t i = c->variable_of[merge] - 1;
-    const eddy_loop_variable *v = &c->loop->variables[i];
-
-    if (v->next_iteration == EDDY_NO_NODE || v->switch_ == EDDY_NO_NODE ||
-        node_at(c, merge)->n_inputs != 2) {
-        refuse(c, merge,
-               "it is not a variable with one first and one next "
-               "value");
-        return;
-    }
-    find(c, v->switch_);
-    c->next[i] = node_at(c, v->next_iteration)->inputs[0];
-    find(c, c->next[i].node);
-}
-
-static void find_sources(copying *c, eddy_node node)
-{
-    const eddy__node *n = node_at(c, node);
-
-    if (!n->op || n->op->flags & (EDDY_OP_STATEFUL | EDDY__OP_HOST))
-        refuse(c, node, "it has a state or an effect");
-    else if (c->r->study.flow.role[node] == EDDY__ROLE_NEXT_ITERATION &&
-             c->r->study.analysis->node_frame[node] == c->frame)
-        refuse(c, node, "something waits for it");
-    for (uint32_t i = 0; i < n->n_inputs; i++)
-        find(c, n->inputs[i].node);
-    for (uint32_t i = 0; i < n->n_controls; i++)
-        find(c, n->controls[i]);
-}
-
-/* All that the states and the loop's predicate come from in a trip. */
-static void find_parts(copying *c)
-{
-    for (size_t i = 0; i < c->loop->n_variables; i++)
-        if (c->loop->variables[i].merge != EDDY_NO_NODE)
-            c->variable_of[c->loop->variables[i].merge] = (uint32_t)i + 1;
-    for (size_t i = 0; i < c->loop->n_variables; i++) {
-        const eddy_node merge = c->loop->variables[i].merge;
-
-        if (merge != EDDY_NO_NODE && c->r->recomputed[merge])
-            find(c, merge);
-    }
-    for (size_t i = 0; i < c->n && c->r->e.core.status == EDDY_OK; i++) {
-        const eddy_node node = c->list[i];
-
-        if (c->variable_of[node] != 0)
-            find_next(c, node);
-        else if (is_invariant(c, node) && !c->r->study.flow.is_constant[node])
-            refuse(c, node, "the first value of a variable is read in it");
-        else if (is_steady_read(c, node))
-            c->is_given[node] = 1;
-        else if (!is_edge(c, node))
-            find_sources(c, node);
-    }
-}
-
 /* ---- the trips made so far ---- */
-
-static eddy_output start_variable(eddy__reverse *r, eddy_output enter)
-{
-    return eddy__emit_op(&r->e, "Merge", enter, enter);
-}
-
-static void step_counter(eddy__reverse *r, eddy_output merge, eddy_output cond,
-                         eddy_output one)
-{
-    const eddy_output switch_ = eddy__emit_op(&r->e, "Switch", merge, cond);
-    const eddy_output add =
-        eddy__emit_op(&r->e, "AddV2", eddy__output_port(switch_, 1), one);
-
-    eddy__emit_back_edge(&r->e, merge,
-                         eddy__emit_op(&r->e, "NextIteration", add));
-}
 
 /* How many trips the loop has made, counted in it; given in the base frame. */
 static eddy_output count_trips(copying *c, eddy_node merge)
 {
     eddy__reverse *r = c->r;
-    const eddy_frame *loop = c->loop;
+    const eddy_frame *loop = c->replica.loop;
+    const uint32_t variable = c->replica.variable_of[merge] - 1;
     const eddy_output first =
-        node_at(c, loop->variables[c->variable_of[merge] - 1].enter)->inputs[0];
+        node_at(c, loop->variables[variable].enter)->inputs[0];
     /* A Switch says that it ran, its Identity which way. */
     const eddy_node like = eddy__emit_op(&r->e, "Identity", first).node;
     const eddy_output zero = eddy__emit_int_after(&r->e, like, 0);
     const eddy_output one = eddy__emit_int_after(&r->e, like, 1);
     const int64_t parallel = loop->parallel_iterations;
-    const eddy_output count = start_variable(
-        r, eddy__emit_enter(&r->e, zero, loop->name, parallel, false));
+    const eddy_output enter =
+        eddy__emit_enter(&r->e, zero, loop->name, parallel, false);
+    const eddy_output count = eddy__emit_op(&r->e, "Merge", enter, enter);
+    eddy_output more;
 
-    step_counter(r, count, (eddy_output){loop->loop_cond, 0},
-                 eddy__emit_enter(&r->e, one, loop->name, parallel, true));
-    return eddy__place_enter_base(&r->places, count, c->frame);
-}
-
-/* ---- the copy ---- */
-
-/* `value`, of the base frame, in the copy; live when `gate` is. */
-static eddy_output enter_copy(copying *c, eddy_output value, eddy_node gate,
-                              bool is_constant)
-{
-    value = eddy__emit_after(&c->r->e, gate, "Identity", &value, 1);
-    return eddy__emit_enter(&c->r->e, value, c->name,
-                            c->loop->parallel_iterations, is_constant);
-}
-
-/* The copy's frame, with its counter and its LoopCond. */
-static void start_copy(copying *c, eddy_output trips, eddy_node gate)
-{
-    eddy__reverse *r = c->r;
-    eddy_output count, one, less;
-
-    c->name = name_copy(c, c->loop->name);
-    if (r->e.core.status != EDDY_OK)
-        return;
-    count = start_variable(
-        r, eddy__emit_first_enter(&r->e, eddy__emit_int_after(&r->e, gate, 0),
-                                  c->name, c->loop->parallel_iterations));
-    one = enter_copy(c, eddy__emit_int_after(&r->e, gate, 1), gate, true);
-    less =
-        eddy__emit_op(&r->e, "Less", count, enter_copy(c, trips, gate, true));
-    less = eddy__emit_op(&r->e, "LoopCond", less);
-    c->copy[c->loop->loop_cond] = less.node;
-    step_counter(r, count, less, one);
+    more = eddy__emit_op(&r->e, "Switch", count,
+                         ((eddy_output){loop->loop_cond, 0}));
+    more =
+        eddy__emit_op(&r->e, "AddV2", eddy__output_port(more, 1),
+                      eddy__emit_enter(&r->e, one, loop->name, parallel, true));
+    eddy__emit_back_edge(&r->e, count,
+                         eddy__emit_op(&r->e, "NextIteration", more));
+    return eddy__place_enter_base(&r->places, count, c->replica.frame);
 }
 
 /* The first values and the invariants enter the copy. */
 static void enter_values(copying *c, eddy_node gate)
 {
-    eddy__reverse *r = c->r;
+    eddy__replica *replica = &c->replica;
 
-    for (size_t i = 0; i < c->n && r->e.core.status == EDDY_OK; i++) {
-        const eddy_node node = c->list[i];
+    for (size_t i = 0; i < replica->n && c->r->e.core.status == EDDY_OK; i++) {
+        const eddy_node node = replica->list[i];
         eddy_output v = {node, 0};
 
-        if (c->variable_of[node] != 0) {
-            v = node_at(c, c->loop->variables[c->variable_of[node] - 1].enter)
+        if (replica->variable_of[node] != 0)
+            v = node_at(c,
+                        replica->loop->variables[replica->variable_of[node] - 1]
+                            .enter)
                     ->inputs[0];
-            v = start_variable(
-                r,
-                enter_copy(c, eddy__primal_value(&r->primals, v), gate, false));
-            c->copy[node] = v.node;
-        } else if (is_invariant(c, node) || c->is_given[node]) {
-            v = enter_copy(c, eddy__primal_value(&r->primals, v), gate, true);
-            c->copy[node] = v.node;
-        }
+        else if (!eddy__replica_is_invariant(replica, node) &&
+                 !replica->is_entered[node])
+            continue;
+        eddy__replica_enter(replica, node,
+                            eddy__primal_value(&c->r->primals, v), gate);
     }
-}
-
-static void copy_node(copying *c, eddy_node node)
-{
-    eddy__reverse *r = c->r;
-    eddy__copier copier = {.arena = &r->e.arena};
-    eddy__node_copy copy = {.of = node_at(c, node),
-                            .name = name_copy(c, node_at(c, node)->name),
-                            .drops_class = true,
-                            .shares_resource = true};
-
-    if (copy.name && r->study.flow.role[node] == EDDY__ROLE_ENTER) {
-        const uint32_t id = r->study.analysis->output_frame[node];
-
-        if (!c->frames[id])
-            c->frames[id] = name_copy(c, r->study.analysis->frames[id].name);
-        copy.frame_name = c->frames[id];
-    }
-    if (r->e.core.status == EDDY_OK)
-        r->e.core.status = eddy__copy_add(&copier, r->e.core.graph, &copy,
-                                          &c->copy[node], r->e.core.err);
-}
-
-static void connect(copying *c, eddy_node node)
-{
-    eddy__reverse *r = c->r;
-    const eddy__node n = *node_at(c, node);
-
-    for (uint32_t i = 0; i < n.n_inputs && r->e.core.status == EDDY_OK; i++)
-        r->e.core.status = eddy__graph_connect(
-            r->e.core.graph, c->copy[node], i,
-            (eddy_output){c->copy[n.inputs[i].node], n.inputs[i].index},
-            r->e.core.err);
-    for (uint32_t i = 0; i < n.n_controls && r->e.core.status == EDDY_OK; i++)
-        if (n.controls[i] < r->study.n_nodes)
-            r->e.core.status =
-                eddy__graph_add_control(r->e.core.graph, c->copy[node],
-                                        c->copy[n.controls[i]], r->e.core.err);
-}
-
-static void copy_body(copying *c)
-{
-    for (size_t i = 0; i < c->n && c->r->e.core.status == EDDY_OK; i++)
-        if (!is_edge(c, c->list[i]))
-            copy_node(c, c->list[i]);
-    for (size_t i = 0; i < c->n && c->r->e.core.status == EDDY_OK; i++)
-        if (!is_edge(c, c->list[i]))
-            connect(c, c->list[i]);
-}
-
-/* The variable's next value, and what it is after all trips. */
-static eddy_output end_variable(copying *c, eddy_node merge)
-{
-    eddy__reverse *r = c->r;
-    const uint32_t i = c->variable_of[merge] - 1;
-    const eddy_output from = c->next[i];
-    const eddy_output next = {c->copy[from.node], from.index};
-    const eddy_output now = {c->copy[merge], 0};
-    const eddy_output end = {c->copy[c->loop->variables[i].switch_], 0};
-
-    if (r->e.core.status != EDDY_OK)
-        return EDDY__NO_OUTPUT;
-    eddy__emit_back_edge(&r->e, now,
-                         eddy__emit_op(&r->e, "NextIteration", next));
-    return eddy__emit_op(&r->e, "Exit", end);
 }
 
 /* ---- a loop ---- */
@@ -405,12 +203,12 @@ static eddy_node take_gradients(copying *c, eddy_output *gradients)
 {
     eddy_node gate = EDDY_NO_NODE;
 
-    for (size_t i = 0; i < c->loop->n_variables; i++) {
-        const eddy_loop_variable *v = &c->loop->variables[i];
+    for (size_t i = 0; i < c->replica.loop->n_variables; i++) {
+        const eddy_loop_variable *v = &c->replica.loop->variables[i];
 
         gradients[i] = EDDY__NO_OUTPUT;
         if (v->merge == EDDY_NO_NODE || !c->r->recomputed[v->merge] ||
-            c->variable_of[v->merge] != i + 1)
+            c->replica.variable_of[v->merge] != i + 1)
             continue;
         gradients[i] = state_gradient(c, v);
         if (!eddy__output_exists(gradients[i]))
@@ -426,76 +224,46 @@ static eddy_node take_gradients(copying *c, eddy_output *gradients)
     return gate;
 }
 
-static bool allocate(copying *c)
-{
-    eddy__gradient_emitter *e = &c->r->e;
-    const size_t n = c->r->study.n_nodes;
-    const size_t n_frames = c->r->study.analysis->n_frames;
-
-    c->variable_of = eddy__emit_zeroed_room(e, n, sizeof *c->variable_of);
-    c->copy = eddy__emit_room(e, n, sizeof *c->copy);
-    c->is_found = eddy__emit_zeroed_room(e, n, 1);
-    c->is_given = eddy__emit_zeroed_room(e, n, 1);
-    c->list = eddy__emit_room(e, n, sizeof *c->list);
-    c->next = eddy__emit_room(e, c->loop->n_variables, sizeof *c->next);
-    c->frames = eddy__emit_zeroed_room(e, n_frames, sizeof *c->frames);
-    if (e->core.status != EDDY_OK)
-        return false;
-    memset(c->copy, 0xff, n * sizeof *c->copy);
-    return true;
-}
-
-/* A node that counts as a constant does so in the copy, too. */
-static void take_stops(copying *c)
-{
-    const eddy__asked *asked = &c->r->asked;
-
-    for (size_t i = 0; i < asked->n_stop; i++) {
-        const eddy_output stop = asked->stop[i];
-
-        if (stop.node < c->r->study.n_nodes &&
-            c->copy[stop.node] != EDDY_NO_NODE)
-            c->again->stop[c->again->n_stop++] =
-                (eddy_output){c->copy[stop.node], stop.index};
-    }
-}
-
 static void recompute_loop(eddy__reverse *r, uint32_t frame,
                            eddy__recomputed *again)
 {
-    copying c = {.r = r,
-                 .again = again,
-                 .frame = frame,
-                 .loop = &r->study.analysis->frames[frame]};
-    eddy_output *gradients =
-        eddy__emit_room(&r->e, c.loop->n_variables + 1, sizeof *gradients);
+    copying c = {.replica.is_given = is_steady_read, .r = r, .again = again};
+    eddy__replica *replica = &c.replica;
+    eddy_output *gradients;
     eddy_node gate;
 
-    if (!gradients || !allocate(&c))
+    replica->owner = &c;
+    eddy__replica_begin(replica, &r->e, &r->study, frame);
+    gradients = eddy__emit_room(&r->e, replica->loop->n_variables + 1,
+                                sizeof *gradients);
+    eddy__replica_find(replica, r->recomputed);
+    if (replica->why_not && r->e.core.status == EDDY_OK)
+        refuse(&c, replica->at, replica->why_not);
+    if (replica->n == 0 || r->e.core.status != EDDY_OK)
         return;
-    find_parts(&c);
-    if (c.n == 0 || r->e.core.status != EDDY_OK)
-        return;
-    r->e.at = c.list[0];
+    r->e.at = replica->list[0];
     gate = take_gradients(&c, gradients);
     if (gate == EDDY_NO_NODE || r->e.core.status != EDDY_OK)
         return;
-    start_copy(&c, count_trips(&c, c.list[0]), gate);
+    eddy__replica_start(replica, count_trips(&c, replica->list[0]), gate);
     enter_values(&c, gate);
-    copy_body(&c);
-    for (size_t i = 0; i < c.n && r->e.core.status == EDDY_OK; i++) {
-        const uint32_t v = c.variable_of[c.list[i]];
+    eddy__replica_copy(replica);
+    for (size_t i = 0; i < replica->n && r->e.core.status == EDDY_OK; i++) {
+        const eddy_node node = replica->list[i];
+        const uint32_t v = replica->variable_of[node];
         eddy_output end;
 
         if (v == 0)
             continue;
-        end = end_variable(&c, c.list[i]);
-        if (!r->recomputed[c.list[i]] || !eddy__output_exists(gradients[v - 1]))
+        end = eddy__replica_end(replica, node);
+        if (!r->recomputed[node] || !eddy__output_exists(gradients[v - 1]))
             continue;
         again->ys[again->n] = end;
         again->grad_ys[again->n++] = gradients[v - 1];
     }
-    take_stops(&c);
+    /* A node that counts as a constant does so in the copy, too. */
+    again->n_stop += eddy__replica_stops(
+        replica, r->asked.stop, r->asked.n_stop, again->stop + again->n_stop);
 }
 
 /* ---- all of them ---- */

@@ -13,6 +13,7 @@
 #include "autodiff/deferral.h"
 #include "autodiff/levels.h"
 #include "autodiff/over_trips.h"
+#include "autodiff/policy.h"
 #include "autodiff/waits.h"
 #include "core/base/status.h"
 
@@ -34,6 +35,9 @@ typedef struct answers {
     eddy_output *gradients;
     bool is_first; /* round */
 } answers;
+
+static eddy_status ask_inner(eddy__reverse *outer, const eddy__inner *inner,
+                             eddy_output *out_gradients);
 
 /* ---- the ends ---- */
 
@@ -98,7 +102,8 @@ static eddy_status find_histories(eddy__reverse *r, const answers *a)
         if (a->ways[i] == BY_NOTHING)
             continue;
         a->ways[i] = BY_WALK;
-        if (r->places.base != 0 && !is_out_of_reach(r, a->asked.xs[i]))
+        if (!r->inner && r->places.base != 0 &&
+            !is_out_of_reach(r, a->asked.xs[i]))
             EDDY_TRY(eddy__activity_find_history(&r->activity, a->asked.ys,
                                                  a->asked.n_ys, &a->asked.xs[i],
                                                  &has_history));
@@ -288,6 +293,7 @@ static void init_round(eddy__reverse *r, eddy_graph *graph, const char *prefix,
     eddy__places_init(&r->places, &r->e, &r->study);
     eddy__primals_init(&r->primals, &r->shapes, &r->places);
     r->one = EDDY__NO_OUTPUT;
+    r->ask_inner = ask_inner;
     /* The graph has grown since any other call. */
     eddy__rule_host_source(r->source, graph->n_nodes);
 }
@@ -325,7 +331,8 @@ static eddy_status walk_round(eddy__reverse *r, answers *a,
 
     r->asked = a->asked;
     EDDY_TRY(begin_round(r));
-    if (a->is_first && r->places.base != 0)
+    EDDY_TRY(eddy__policy_choose(&r->study, &r->e, a->options, a->is_first));
+    if (a->is_first && !r->inner && r->places.base != 0)
         EDDY_TRY(find_waiting(r, a));
     a->is_first = false;
     EDDY_TRY(find_histories(r, a));
@@ -341,7 +348,8 @@ static eddy_status walk_round(eddy__reverse *r, answers *a,
         if (a->ways[i] != BY_NOTHING)
             a->gradients[i] = result_of(
                 r, a, i, a->ways[i] != BY_RECOMPUTING || again->n == 0);
-    return r->e.core.status == EDDY_OK ? note_results(r, a) : r->e.core.status;
+    return r->e.core.status == EDDY_OK && !r->inner ? note_results(r, a)
+                                                    : r->e.core.status;
 }
 
 /* The next round asks from the states that were computed again. */
@@ -377,6 +385,39 @@ static eddy_status find_gradients(eddy__reverse *first, answers *a)
         deinit_round(&r);
     }
     eddy__arena_destroy(&again.arena);
+    return status;
+}
+
+/* ---- a question within one ---- */
+
+/* One round answers it, since no x is outside of the frame of the ys. */
+static eddy_status ask_inner(eddy__reverse *outer, const eddy__inner *inner,
+                             eddy_output *out_gradients)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+    answers a = {.asked = {.ys = inner->ys,
+                           .n_ys = inner->n_ys,
+                           .xs = inner->xs,
+                           .n_xs = inner->n_xs,
+                           .stop = inner->stop,
+                           .n_stop = inner->n_stop,
+                           .starts = inner->starts,
+                           .n_starts = inner->n_ys},
+                 .options = &options,
+                 .gradients = out_gradients,
+                 .is_first = true};
+    eddy__recomputed none = {.n = 0};
+    eddy__reverse r;
+    eddy_status status;
+
+    for (size_t i = 0; i < inner->n_xs; i++)
+        out_gradients[i] = EDDY__NO_OUTPUT;
+    init_round(&r, outer->e.core.graph, outer->e.prefix, outer->e.core.err);
+    r.inner = inner;
+    memcpy(r.source, outer->source, sizeof r.source);
+    a.ways = eddy__emit_zeroed_room(&r.e, inner->n_xs, 1);
+    status = a.ways ? walk_round(&r, &a, &none) : r.e.core.status;
+    deinit_round(&r);
     return status;
 }
 

@@ -33,8 +33,10 @@ typedef struct eddy__loop {
     /* ---- walk.c ---- */
     bool is_active; /* some node of it, or of a loop in it, is */
     bool is_open;
-    uint32_t n_exits;     /* active Exits to come before it opens */
-    uint32_t n_tapes;     /* tapes whose pops must be walked before */
+    bool has_tape;    /* one end of one, and not both; so may loops around it */
+    bool is_done;     /* it has a gradient, and its body is not walked */
+    uint32_t n_exits; /* active Exits to come before it opens */
+    uint32_t n_tapes; /* tapes whose pops must be walked before */
     uint32_t n_remaining; /* units of the body to come before it closes */
     /* Lists: what runs in it, the loops in it, and tapes by either loop. */
     uint32_t first_unit, first_child, first_pushed, first_popped;
@@ -80,6 +82,23 @@ typedef struct eddy__walk {
     size_t n_ready, capacity;
 } eddy__walk;
 
+/*
+ * A gradient within a gradient: that of a replica, in the body of the loop that
+ * the walk makes.  All is in one frame, and an x reaches the ys in one
+ * iteration of it.
+ */
+typedef struct eddy__inner {
+    const eddy_output *ys, *starts;
+    size_t n_ys;
+    const eddy_output *xs;
+    /* One an x: the sum to which the x of a loop invariant adds its gradient,
+     * trip by trip, in place of zeros; or NO_OUTPUT. */
+    const eddy_output *sums;
+    size_t n_xs;
+    const eddy_output *stop;
+    size_t n_stop;
+} eddy__inner;
+
 typedef struct eddy__reverse {
     /* The floors below, each of which knows those before it. */
     eddy__gradient_emitter e;
@@ -104,12 +123,73 @@ typedef struct eddy__reverse {
      * because an x is reached through trips that are over?
      */
     uint8_t *recomputed;
+    /* Answers a question within this one, with its names and its source. */
+    eddy_status (*ask_inner)(struct eddy__reverse *r, const eddy__inner *inner,
+                             eddy_output *out_gradients);
+    const eddy__inner *inner; /* the question that this one answers, or NULL */
 } eddy__reverse;
 
 /* ---- loop.c ---- */
 
+static inline const eddy_frame *eddy__loop_frame(const eddy__reverse *r,
+                                                 const eddy__loop *loop)
+{
+    return &r->study.analysis->frames[loop->scope->frame];
+}
+
+/* The branch of the frame around it that it is in. */
+static inline uint32_t eddy__loop_branch(const eddy__reverse *r,
+                                         const eddy__loop *loop)
+{
+    return r->study.branches.of_frame[loop->scope->frame];
+}
+
+/* Enter, Merge and Switch of a loop variable; the back edge comes later. */
+typedef struct eddy__variable {
+    eddy_output merge, switch_;
+} eddy__variable;
+
+/* One of the gradient loop, once its LoopCond is there. */
+eddy__variable eddy__loop_start(eddy__reverse *r, const eddy__loop *loop,
+                                eddy_output start);
+/* The rest of it: what the next iteration gets; gives the Exit. */
+eddy_output eddy__loop_end(eddy__reverse *r, const eddy__variable *v,
+                           eddy_output value);
+
+/* A one of the base frame. */
+eddy_output eddy__loop_one(eddy__reverse *r);
+/* A zero that is live where the loop is entered, after what ran before. */
+eddy_output eddy__loop_count_from(eddy__reverse *r, const eddy__loop *loop);
+
+/*
+ * The gradient loop, which counts `n`, a value of the scope around it, down to
+ * 0: makes its name, its LoopCond, its pivot; gives its counter's Switch.
+ */
+eddy_output eddy__loop_count_down(eddy__reverse *r, eddy__loop *loop,
+                                  eddy_output n);
+
+/* The gradient of the variable's last value, in the scope around the loop. */
+eddy_output eddy__loop_exit_gradient(eddy__reverse *r, const eddy__loop *loop,
+                                     const eddy_loop_variable *v);
+/* The zeros from which the gradient of an invariant is summed, there. */
+eddy_output eddy__loop_invariant_zeros(eddy__reverse *r, eddy_node enter);
+/* The gradient of an Enter of the loop goes to what it reads. */
+void eddy__loop_add_to_enter(eddy__reverse *r, eddy_node enter,
+                             eddy_output gradient);
+
+/* Is the loop what the front ends make of one?  Else fails. */
+bool eddy__loop_check(eddy__reverse *r, const eddy__loop *loop);
+
 void eddy__loop_open(eddy__reverse *r, eddy__loop *loop);
 void eddy__loop_close(eddy__reverse *r, eddy__loop *loop);
+
+/* ---- segments.c ---- */
+
+/*
+ * The gradient of a loop that is to make its trips again, all of it, in place
+ * of opening and closing; false, with nothing done, if it has to keep them.
+ */
+bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop);
 
 /* ---- branch.c ---- */
 

@@ -198,21 +198,6 @@ static void walk_node(eddy__reverse *r, eddy_node node)
     unit_done(r, loop);
 }
 
-static void open_loop(eddy__reverse *r, eddy__loop *loop)
-{
-    if (loop->is_open)
-        return;
-    loop->is_open = true;
-    eddy__loop_open(r, loop);
-    for (uint32_t v = loop->first_unit; v != EDDY__END_OF_LIST;
-         v = r->walk.next_unit[v])
-        if (r->walk.pending[v] == 0)
-            make_ready(r, EDDY__UNIT_NODE, v);
-    for (uint32_t f = loop->first_child; f != EDDY__END_OF_LIST;
-         f = r->loops[f].next_child)
-        try_open(r, &r->loops[f]);
-}
-
 /* Once, though several variables may start from one Enter. */
 static void release_enter(eddy__reverse *r, eddy_node enter)
 {
@@ -224,11 +209,11 @@ static void release_enter(eddy__reverse *r, eddy_node enter)
     release_inputs(r, enter);
 }
 
-static void close_loop(eddy__reverse *r, eddy__loop *loop)
+/* Its gradient is there. */
+static void release_loop(eddy__reverse *r, eddy__loop *loop)
 {
     const eddy_frame *frame = &r->study.analysis->frames[loop->scope->frame];
 
-    eddy__loop_close(r, loop);
     for (size_t i = 0; i < frame->n_variables; i++)
         release_enter(r, frame->variables[i].enter);
     for (size_t i = 0; i < frame->n_invariants; i++)
@@ -237,6 +222,32 @@ static void close_loop(eddy__reverse *r, eddy__loop *loop)
          i = r->tapes[i].next_popped)
         tape_done(r, i);
     unit_done(r, loop->parent);
+}
+
+static void open_loop(eddy__reverse *r, eddy__loop *loop)
+{
+    if (loop->is_open || loop->is_done || !eddy__loop_check(r, loop))
+        return;
+    if (eddy__segments_make(r, loop)) {
+        loop->is_done = true;
+        release_loop(r, loop);
+        return;
+    }
+    loop->is_open = true;
+    eddy__loop_open(r, loop);
+    for (uint32_t v = loop->first_unit; v != EDDY__END_OF_LIST;
+         v = r->walk.next_unit[v])
+        if (r->walk.pending[v] == 0)
+            make_ready(r, EDDY__UNIT_NODE, v);
+    for (uint32_t f = loop->first_child; f != EDDY__END_OF_LIST;
+         f = r->loops[f].next_child)
+        try_open(r, &r->loops[f]);
+}
+
+static void close_loop(eddy__reverse *r, eddy__loop *loop)
+{
+    eddy__loop_close(r, loop);
+    release_loop(r, loop);
 }
 
 static void walk_units(eddy__reverse *r)
@@ -300,6 +311,13 @@ static uint32_t common_frame(const eddy__reverse *r, uint32_t a, uint32_t b)
     return a;
 }
 
+/* The loops around a push or a pop, below `frame`, have the tape's one end. */
+static void note_tape(eddy__reverse *r, uint32_t inner, uint32_t frame)
+{
+    for (; inner != frame; inner = r->study.analysis->frames[inner].parent)
+        r->loops[inner].has_tape = true;
+}
+
 static void count_tapes(eddy__reverse *r)
 {
     for (size_t i = 0; i < r->study.tapes.n; i++) {
@@ -316,6 +334,8 @@ static void count_tapes(eddy__reverse *r)
         gradient->push_loop = loop_below(r, push, frame);
         gradient->pop_loop = loop_below(r, pop, frame);
         gradient->is_pending = true;
+        note_tape(r, push, frame);
+        note_tape(r, pop, frame);
         if (gradient->push_loop)
             gradient->push_loop->n_tapes++;
         else

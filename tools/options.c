@@ -97,6 +97,9 @@ static const option options_table[] = {
      "a tensor to take as a constant; repeats"},
     {"order", "K", KIND_COUNT, EDDY__FOR_GRAD, MEMBER(order), 1,
      EDDY__MOST_ORDERS, "gradients of the sum of the gradients, and so on (1)"},
+    {"tape", "[LOOP=]POLICY", KIND_LIST, EDDY__FOR_GRAD | EDDY__FOR_VERIFY,
+     MEMBER(tapes), 0, 0,
+     "keep or recompute values of loops, or of one by its frame; repeats"},
     {"output", "OUT.pb", KIND_TEXT, EDDY__FOR_GRAD, MEMBER(out), 0, 0,
      "the file to write, also -o OUT.pb"},
     {"help", NULL, KIND_FLAG, FOR_ALL | EDDY__FOR_GRAD, MEMBER(help), 0, 0,
@@ -255,7 +258,7 @@ static bool allocate_all(eddy__options *options, size_t n)
            allocate(&options->fetches, n) && allocate(&options->targets, n) &&
            allocate(&options->init, n) && allocate(&options->ys, n) &&
            allocate(&options->xs, n) && allocate(&options->grad_ys, n) &&
-           allocate(&options->stop, n);
+           allocate(&options->stop, n) && allocate(&options->tapes, n);
 }
 
 eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
@@ -300,6 +303,7 @@ void eddy__options_deinit(eddy__options *options)
     free(options->xs.items);
     free(options->grad_ys.items);
     free(options->stop.items);
+    free(options->tapes.items);
     *options = (eddy__options){.repeat = 0};
 }
 

@@ -33,6 +33,7 @@ typedef struct eddy__options {
     eddy__texts init;      /* targets to run before */
     const char *signature; /* of a SavedModel */
     eddy__texts ys, xs, grad_ys, stop;
+    eddy__texts tapes; /* POLICY or LOOP=POLICY */
     const char *out;
     const char *dump_after; /* a pass of planning */
     bool help, forward, json, dot, linear, keep_denormals, external_data;

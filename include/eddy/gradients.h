@@ -16,6 +16,27 @@
 
 EDDY_BEGIN_DECLS
 
+/*
+ * What the gradient of a loop does for the values of its trips; docs/tapes.md.
+ * The bits of the result do not depend on it.
+ */
+typedef enum eddy_tape_policy {
+    /* The attribute `_eddy_tape` of its LoopCond says it; without: to keep. */
+    EDDY_TAPE_DEFAULT,
+    EDDY_TAPE_KEEP, /* all of them, on stacks: bytes grow with the trips */
+    /*
+     * Only states, about sqrt(2 n) of n trips; the gradient makes the trips
+     * between two of them again.  A loop whose trips can't be made again, such
+     * as one with effects, keeps them.
+     */
+    EDDY_TAPE_RECOMPUTE,
+} eddy_tape_policy;
+
+typedef struct eddy_loop_tape {
+    const char *frame; /* the frame name of a loop */
+    eddy_tape_policy policy;
+} eddy_loop_tape;
+
 typedef struct eddy_gradient_options {
     size_t size; /* sizeof(eddy_gradient_options) */
     /*
@@ -30,6 +51,14 @@ typedef struct eddy_gradient_options {
     /* Zeros in place of EDDY_NO_NODE where no y depends on an x. */
     bool zeros_if_unconnected;
     const eddy_limits *limits; /* on what is added; NULL: none */
+    /*
+     * That of all loops, and those of single ones, which come before it.  It is
+     * noted in the graph, as `_eddy_tape` of each LoopCond, and so is that of
+     * later calls.
+     */
+    eddy_tape_policy tape;
+    const eddy_loop_tape *loop_tapes;
+    size_t n_loop_tapes;
 } eddy_gradient_options;
 
 /*

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checkpoints: the forward loop puts the state with which a segment begins on
+ * stacks.
+ *
+ * The first segment has one trip, and each has one more than that before it.
+ * So it need not be known how many trips there will be: after n of them there
+ * are about sqrt(2 n) segments, none longer than that.  Two variables count:
+ *
+ *     left = length = 0
+ *     while ...:
+ *         if left == 0:  length += 1;  left = length;  push(state)
+ *         left -= 1
+ *
+ * What the last segment is short of is in `left` at the end.  The next trip's
+ * count waits for the pushes, so states stand in the order of the segments.
+ */
+#include "autodiff/segments.h"
+
+typedef struct counting {
+    eddy_output left, length;           /* Merges */
+    eddy_output left_exit, length_exit; /* Switches of the loop */
+    eddy_output is_start, is_start_int; /* of a segment, in the body */
+    eddy_node next;                     /* what the next trip waits for */
+} counting;
+
+static eddy_output cast(eddy__gradient_emitter *e, eddy_output x)
+{
+    const eddy_dtype from = EDDY_BOOL, to = EDDY_INT32;
+    const eddy_attr attrs[] = {eddy_attr_type("SrcT", &from),
+                               eddy_attr_type("DstT", &to)};
+
+    return eddy__emit_spec(e, &(eddy_node_spec){.op = "Cast",
+                                                .inputs = &x,
+                                                .n_inputs = 1,
+                                                .attrs = attrs,
+                                                .n_attrs = 2});
+}
+
+/* A constant of the base frame in the forward loop. */
+static eddy_output bring(eddy__segments *s, eddy_output value)
+{
+    return eddy__place_import_forward(&s->r->places, value,
+                                      s->loop->scope->frame, 0);
+}
+
+static void count(eddy__segments *s, counting *c)
+{
+    eddy__gradient_emitter *e = &s->r->e;
+    const eddy_frame *frame = eddy__loop_frame(s->r, s->loop);
+    const eddy_output loop_cond = {frame->loop_cond, 0};
+    const eddy_output enter =
+        eddy__emit_enter(e, eddy__loop_count_from(s->r, s->loop), frame->name,
+                         frame->parallel_iterations, false);
+    const eddy_output zero = bring(s, eddy__emit_int(e, 0));
+    const eddy_output one = bring(s, eddy__loop_one(s->r));
+    eddy_output left, length;
+
+    c->left = eddy__emit_op(e, "Merge", enter, enter);
+    c->length = eddy__emit_op(e, "Merge", enter, enter);
+    c->left_exit = eddy__emit_op(e, "Switch", c->left, loop_cond);
+    c->length_exit = eddy__emit_op(e, "Switch", c->length, loop_cond);
+    left = eddy__output_port(c->left_exit, 1);
+    length = eddy__output_port(c->length_exit, 1);
+    c->is_start = eddy__emit_op(e, "Equal", left, zero);
+    c->is_start_int = cast(e, c->is_start);
+    length = eddy__emit_op(e, "AddV2", length, c->is_start_int);
+    left = eddy__emit_op(e, "AddV2", left,
+                         eddy__emit_op(e, "Mul", c->is_start_int, length));
+    left = eddy__emit_op(e, "Sub", left, one);
+    left = eddy__emit_op(e, "NextIteration", left);
+    eddy__emit_back_edge(e, c->left, left);
+    length = eddy__emit_op(e, "NextIteration", length);
+    c->next = length.node;
+    eddy__emit_back_edge(e, c->length, length);
+}
+
+/* Where a segment starts its state is pushed; `done` is live in every trip. */
+static void push_state(eddy__segments *s, const counting *c, size_t i,
+                       eddy_node done)
+{
+    eddy__reverse *r = s->r;
+    const eddy_output state = {s->replica.loop->variables[i].switch_, 1};
+    eddy_output value;
+
+    r->e.at = state.node;
+    s->stacks[i] =
+        eddy__stack_emit(&r->primals, &r->places.scopes[r->places.base],
+                         eddy_graph_output_dtype(r->e.core.graph, state));
+    value = eddy__emit_op(&r->e, "Switch", state, c->is_start);
+    value = eddy__stack_push(&r->e, EDDY_NO_NODE, bring(s, s->stacks[i]),
+                             eddy__output_port(value, 1));
+    eddy__emit_control(&r->e, done, value.node);
+}
+
+void eddy__checkpoint_make(eddy__segments *s)
+{
+    eddy__reverse *r = s->r;
+    const eddy_frame *frame = eddy__loop_frame(r, s->loop);
+    eddy_output sides, start;
+    counting c;
+
+    s->stacks = eddy__emit_room(&r->e, frame->n_variables, sizeof *s->stacks);
+    if (!s->stacks)
+        return;
+    count(s, &c);
+    sides = eddy__emit_op(&r->e, "Switch", c.is_start_int, c.is_start);
+    start = eddy__emit_op(&r->e, "Identity", eddy__output_port(sides, 1));
+    for (size_t i = 0; i < frame->n_variables && r->e.core.status == EDDY_OK;
+         i++) {
+        const eddy_node merge = frame->variables[i].merge;
+
+        s->stacks[i] = EDDY__NO_OUTPUT;
+        if (merge != EDDY_NO_NODE && s->replica.is_found[merge])
+            push_state(s, &c, i, start.node);
+    }
+    eddy__emit_control(&r->e, c.next,
+                       eddy__emit_op(&r->e, "Merge",
+                                     eddy__emit_op(&r->e, "Identity", sides),
+                                     start)
+                           .node);
+    s->count = eddy__emit_op(&r->e, "Exit", c.length_exit);
+    s->missing = eddy__emit_op(&r->e, "Exit", c.left_exit);
+    eddy__order_forward(&r->places, s->loop->scope->parent, s->count.node,
+                        eddy__loop_branch(r, s->loop));
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policies by name: options put them into the graph, and all else reads them
+ * from there, so that a graph from a file and copies of its loops have theirs.
+ */
+#include "autodiff/policy.h"
+
+#include "core/base/status.h"
+#include "core/graph/edit.h"
+
+#include <string.h>
+
+#define ATTR "_eddy_tape"
+
+/* By value of the enum; the default has no name. */
+static const char *const names[] = {NULL, "keep", "recompute"};
+
+#define N_POLICIES (sizeof names / sizeof names[0])
+
+void eddy__policy_note(eddy__gradient_emitter *e, eddy_node loop_cond,
+                       eddy_tape_policy policy)
+{
+    eddy_graph *graph = e->core.graph;
+    eddy_string text, *kept;
+    eddy_attr attr;
+
+    if (e->core.status != EDDY_OK || policy == EDDY_TAPE_DEFAULT)
+        return;
+    text =
+        (eddy_string){.data = names[policy], .length = strlen(names[policy])};
+    kept = eddy__arena_copy(&graph->arena, &text, 1, sizeof text);
+    if (kept) {
+        attr = eddy_attr_string(ATTR, kept);
+        if (eddy__edit_adopt_attr(graph, loop_cond, &attr))
+            return;
+    }
+    e->core.status = eddy__fail_memory(e->core.err);
+}
+
+eddy_tape_policy eddy__policy_of(const eddy_graph *graph, eddy_node loop_cond)
+{
+    const eddy__node *node = eddy__graph_node(graph, loop_cond);
+    const eddy_attr *attr = eddy__node_attr(node, ATTR);
+    eddy_string text;
+
+    if (!attr || attr->kind != EDDY_ATTR_STRING || attr->n != 1)
+        return EDDY_TAPE_KEEP;
+    text = attr->as.strings[0];
+    for (size_t i = 1; i < N_POLICIES; i++)
+        if (strlen(names[i]) == text.length &&
+            memcmp(names[i], text.data, text.length) == 0)
+            return (eddy_tape_policy)i;
+    return EDDY_TAPE_KEEP;
+}
+
+static eddy_status check(eddy__gradient_emitter *e, eddy_tape_policy policy)
+{
+    if ((size_t)policy < N_POLICIES)
+        return EDDY_OK;
+    return eddy__emit_fail(e, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                           EDDY_NO_NODE, "%d is no policy of tapes",
+                           (int)policy);
+}
+
+static const eddy_frame *find_loop(const eddy__study *study, const char *name)
+{
+    const eddy_analysis *analysis = study->analysis;
+
+    for (size_t f = 1; name && f < analysis->n_frames; f++)
+        if (strcmp(analysis->frames[f].name, name) == 0 &&
+            analysis->frames[f].loop_cond != EDDY_NO_NODE)
+            return &analysis->frames[f];
+    return NULL;
+}
+
+eddy_status eddy__policy_choose(const eddy__study *study,
+                                eddy__gradient_emitter *e,
+                                const eddy_gradient_options *options,
+                                bool must_exist)
+{
+    const eddy_analysis *analysis = study->analysis;
+
+    EDDY_TRY(check(e, options->tape));
+    for (size_t f = 1; f < analysis->n_frames; f++)
+        if (analysis->frames[f].loop_cond != EDDY_NO_NODE)
+            eddy__policy_note(e, analysis->frames[f].loop_cond, options->tape);
+    for (size_t i = 0; i < options->n_loop_tapes; i++) {
+        const eddy_loop_tape *tape = &options->loop_tapes[i];
+        const eddy_frame *loop = find_loop(study, tape->frame);
+
+        EDDY_TRY(check(e, tape->policy));
+        if (loop)
+            eddy__policy_note(e, loop->loop_cond, tape->policy);
+        else if (must_exist)
+            return eddy__emit_fail(
+                e, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, EDDY_NO_NODE,
+                "tape %zu is for the loop '%s', but the ys depend on no loop "
+                "of that name",
+                i, tape->frame ? tape->frame : "");
+    }
+    return e->core.status;
+}

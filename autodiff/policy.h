@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each loop does for the values of its trips: the policy that a call
+ * chooses, or that the attribute `_eddy_tape` of the loop's LoopCond says.
+ * TensorFlow ignores the attribute, and copies of the node have it too.
+ */
+#ifndef EDDY_AUTODIFF_POLICY_H
+#define EDDY_AUTODIFF_POLICY_H
+
+#include "autodiff/study.h"
+#include "eddy/gradients.h"
+
+/*
+ * Notes in the graph what the options choose for the loops of the study; those
+ * that are named must be there if `must_exist`.
+ */
+eddy_status eddy__policy_choose(const eddy__study *study,
+                                eddy__gradient_emitter *e,
+                                const eddy_gradient_options *options,
+                                bool must_exist);
+
+/* Notes one. */
+void eddy__policy_note(eddy__gradient_emitter *e, eddy_node loop_cond,
+                       eddy_tape_policy policy);
+
+/* What is noted; to keep where nothing is. */
+eddy_tape_policy eddy__policy_of(const eddy_graph *graph, eddy_node loop_cond);
+
+#endif

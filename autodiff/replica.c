@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The replica of a loop: which nodes it copies, and the copy.  Requires the
+ * study; what is copied was there before it.
+ */
+#include "autodiff/replica.h"
+
+#include "core/base/status.h"
+#include "core/graph/copy.h"
+
+#include <string.h>
+
+static const eddy__node *node_at(const eddy__replica *c, eddy_node node)
+{
+    return eddy__graph_node(c->e->core.graph, node);
+}
+
+/* A name that no node has, and no frame that is named here. */
+static const char *name_copy(eddy__replica *c, const char *like)
+{
+    return eddy__emit_take_name(c->e, "replay", like);
+}
+
+static void refuse(eddy__replica *c, eddy_node node, const char *why)
+{
+    if (c->why_not)
+        return;
+    c->at = node;
+    c->why_not = why;
+}
+
+void eddy__replica_begin(eddy__replica *c, eddy__gradient_emitter *e,
+                         const eddy__study *study, uint32_t frame)
+{
+    const size_t n = study->n_nodes;
+    const size_t n_frames = study->analysis->n_frames;
+
+    c->e = e;
+    c->study = study;
+    c->frame = frame;
+    c->loop = &study->analysis->frames[frame];
+    c->name = c->why_not = NULL;
+    c->at = EDDY_NO_NODE;
+    c->n = 0;
+    c->variable_of = eddy__emit_zeroed_room(e, n, sizeof *c->variable_of);
+    c->copy = eddy__emit_room(e, n, sizeof *c->copy);
+    c->is_found = eddy__emit_zeroed_room(e, n, 1);
+    c->is_entered = eddy__emit_zeroed_room(e, n, 1);
+    c->list = eddy__emit_room(e, n, sizeof *c->list);
+    c->next = eddy__emit_room(e, c->loop->n_variables, sizeof *c->next);
+    c->frames = eddy__emit_zeroed_room(e, n_frames, sizeof *c->frames);
+    if (e->core.status != EDDY_OK)
+        return;
+    memset(c->copy, 0xff, n * sizeof *c->copy);
+    for (size_t i = 0; i < c->loop->n_variables; i++)
+        if (c->loop->variables[i].merge != EDDY_NO_NODE)
+            c->variable_of[c->loop->variables[i].merge] = (uint32_t)i + 1;
+}
+
+/* ---- what it has ---- */
+
+static void find(eddy__replica *c, eddy_node node)
+{
+    /* No node that was there depends on one that this walk has added. */
+    if (node >= c->study->n_nodes || c->is_found[node])
+        return;
+    c->is_found[node] = 1;
+    c->list[c->n++] = node;
+}
+
+bool eddy__replica_is_invariant(const eddy__replica *c, eddy_node node)
+{
+    return c->study->flow.role[node] == EDDY__ROLE_ENTER &&
+           c->study->analysis->output_frame[node] == c->frame;
+}
+
+/* Not in the loop's body: made anew rather than copied. */
+static bool is_edge(const eddy__replica *c, eddy_node node)
+{
+    return node == c->loop->loop_cond || eddy__replica_is_invariant(c, node) ||
+           c->variable_of[node] != 0 || c->is_entered[node];
+}
+
+static void find_next(eddy__replica *c, eddy_node merge)
+{
+    const uint32_t i = c->variable_of[merge] - 1;
+    const eddy_loop_variable *v = &c->loop->variables[i];
+
+    if (v->next_iteration == EDDY_NO_NODE || v->switch_ == EDDY_NO_NODE ||
+        node_at(c, merge)->n_inputs != 2) {
+        refuse(c, merge,
+               "it is not a variable with one first and one next value");
+        return;
+    }
+    find(c, v->switch_);
+    c->next[i] = node_at(c, v->next_iteration)->inputs[0];
+    find(c, c->next[i].node);
+}
+
+static void find_sources(eddy__replica *c, eddy_node node)
+{
+    const eddy__node *n = node_at(c, node);
+
+    if (!n->op || n->op->flags & (EDDY_OP_STATEFUL | EDDY__OP_HOST))
+        refuse(c, node, "it has a state or an effect");
+    else if (c->study->flow.role[node] == EDDY__ROLE_NEXT_ITERATION &&
+             c->study->analysis->node_frame[node] == c->frame)
+        refuse(c, node, "something waits for it");
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        find(c, n->inputs[i].node);
+    for (uint32_t i = 0; i < n->n_controls; i++)
+        find(c, n->controls[i]);
+}
+
+void eddy__replica_find(eddy__replica *c, const uint8_t *wanted)
+{
+    if (c->e->core.status != EDDY_OK)
+        return;
+    for (size_t i = 0; i < c->loop->n_variables; i++) {
+        const eddy_node merge = c->loop->variables[i].merge;
+
+        if (merge != EDDY_NO_NODE && wanted[merge])
+            find(c, merge);
+    }
+    for (size_t i = 0; i < c->n && !c->why_not; i++) {
+        const eddy_node node = c->list[i];
+
+        if (c->variable_of[node] != 0)
+            find_next(c, node);
+        else if (eddy__replica_is_invariant(c, node) &&
+                 !c->study->flow.is_constant[node])
+            refuse(c, node, "the first value of a variable is read in it");
+        else if (c->is_given && c->is_given(c->owner, node))
+            c->is_entered[node] = 1;
+        else if (!is_edge(c, node))
+            find_sources(c, node);
+    }
+}
+
+/* ---- the copy ---- */
+
+static eddy_output start_variable(eddy__replica *c, eddy_output enter)
+{
+    return eddy__emit_op(c->e, "Merge", enter, enter);
+}
+
+/* `value`, of the gate's frame, in the copy; live when the gate is. */
+static eddy_output enter_copy(eddy__replica *c, eddy_output value,
+                              eddy_node gate, bool is_constant)
+{
+    value = eddy__emit_after(c->e, gate, "Identity", &value, 1);
+    return eddy__emit_enter(c->e, value, c->name, c->loop->parallel_iterations,
+                            is_constant);
+}
+
+void eddy__replica_start(eddy__replica *c, eddy_output trips, eddy_node gate)
+{
+    eddy_output count, one, less, more;
+
+    c->name = name_copy(c, c->loop->name);
+    if (c->e->core.status != EDDY_OK)
+        return;
+    count = start_variable(
+        c, eddy__emit_first_enter(c->e, eddy__emit_int_after(c->e, gate, 0),
+                                  c->name, c->loop->parallel_iterations));
+    one = enter_copy(c, eddy__emit_int_after(c->e, gate, 1), gate, true);
+    less = eddy__emit_op(c->e, "Less", count, enter_copy(c, trips, gate, true));
+    less = eddy__emit_op(c->e, "LoopCond", less);
+    c->copy[c->loop->loop_cond] = less.node;
+    more = eddy__emit_op(c->e, "Switch", count, less);
+    more = eddy__emit_op(c->e, "AddV2", eddy__output_port(more, 1), one);
+    eddy__emit_back_edge(c->e, count,
+                         eddy__emit_op(c->e, "NextIteration", more));
+}
+
+void eddy__replica_enter(eddy__replica *c, eddy_node node, eddy_output value,
+                         eddy_node gate)
+{
+    const bool is_variable = c->variable_of[node] != 0;
+
+    value = enter_copy(c, value, gate, !is_variable);
+    if (is_variable)
+        value = start_variable(c, value);
+    c->copy[node] = value.node;
+}
+
+static void copy_node(eddy__replica *c, eddy_node node)
+{
+    eddy__copier copier = {.arena = &c->e->arena};
+    eddy__node_copy copy = {.of = node_at(c, node),
+                            .name = name_copy(c, node_at(c, node)->name),
+                            .drops_class = true,
+                            .shares_resource = true};
+
+    if (copy.name && c->study->flow.role[node] == EDDY__ROLE_ENTER) {
+        const uint32_t id = c->study->analysis->output_frame[node];
+
+        if (!c->frames[id])
+            c->frames[id] = name_copy(c, c->study->analysis->frames[id].name);
+        copy.frame_name = c->frames[id];
+    }
+    if (c->e->core.status == EDDY_OK)
+        c->e->core.status = eddy__copy_add(&copier, c->e->core.graph, &copy,
+                                           &c->copy[node], c->e->core.err);
+}
+
+static void connect(eddy__replica *c, eddy_node node)
+{
+    eddy_graph *graph = c->e->core.graph;
+    const eddy__node n = *node_at(c, node);
+
+    for (uint32_t i = 0; i < n.n_inputs && c->e->core.status == EDDY_OK; i++)
+        c->e->core.status = eddy__graph_connect(
+            graph, c->copy[node], i,
+            (eddy_output){c->copy[n.inputs[i].node], n.inputs[i].index},
+            c->e->core.err);
+    for (uint32_t i = 0; i < n.n_controls && c->e->core.status == EDDY_OK; i++)
+        if (n.controls[i] < c->study->n_nodes)
+            c->e->core.status = eddy__graph_add_control(
+                graph, c->copy[node], c->copy[n.controls[i]], c->e->core.err);
+}
+
+/* In the order of the numbers, in which walks go, so that sums are the same. */
+void eddy__replica_copy(eddy__replica *c)
+{
+    const size_t n = c->study->n_nodes;
+
+    for (eddy_node v = 0; v < n && c->e->core.status == EDDY_OK; v++)
+        if (c->is_found[v] && !is_edge(c, v))
+            copy_node(c, v);
+    for (eddy_node v = 0; v < n && c->e->core.status == EDDY_OK; v++)
+        if (c->is_found[v] && !is_edge(c, v))
+            connect(c, v);
+}
+
+eddy_output eddy__replica_end(eddy__replica *c, eddy_node merge)
+{
+    const uint32_t i = c->variable_of[merge] - 1;
+    eddy_output from, next, end;
+
+    if (c->e->core.status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    from = c->next[i];
+    next = (eddy_output){c->copy[from.node], from.index};
+    end = (eddy_output){c->copy[c->loop->variables[i].switch_], 0};
+    eddy__emit_back_edge(c->e, (eddy_output){c->copy[merge], 0},
+                         eddy__emit_op(c->e, "NextIteration", next));
+    return eddy__emit_op(c->e, "Exit", end);
+}
+
+size_t eddy__replica_stops(const eddy__replica *c, const eddy_output *stop,
+                           size_t n_stop, eddy_output *out_stop)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_stop; i++)
+        if (stop[i].node < c->study->n_nodes &&
+            c->copy[stop[i].node] != EDDY_NO_NODE)
+            out_stop[n++] = (eddy_output){c->copy[stop[i].node], stop[i].index};
+    return n;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A replica of a loop makes trips of it again: a copy of what its states come
+ * from, in a frame of its own, which a counter ends in place of the loop's
+ * predicate.
+ *
+ * It is made in this order: begin, find, start, enter what the loop's edges
+ * were, body, end each variable.  Failures are those of the emitter, but for
+ * that of finding, which the caller may live with.
+ */
+#ifndef EDDY_AUTODIFF_REPLICA_H
+#define EDDY_AUTODIFF_REPLICA_H
+
+#include "autodiff/emit.h"
+#include "autodiff/study.h"
+
+typedef struct eddy__replica {
+    eddy__gradient_emitter *e;
+    const eddy__study *study;
+    uint32_t frame; /* of the loop */
+    const eddy_frame *loop;
+    const char *name; /* of the replica's frame */
+    /* Does the value of a node of the body enter?  Asked while it is found. */
+    bool (*is_given)(void *owner, eddy_node node);
+    void *owner;
+    const char *why_not; /* it cannot be made; NULL: it can */
+    eddy_node at;        /* ... because of this node */
+
+    eddy_node *list; /* the nodes of the loop that it has a copy of */
+    size_t n;
+    uint32_t *variable_of; /* a Merge of a variable: which, plus 1 */
+    uint8_t *is_found;     /* a node in `list` */
+    uint8_t *is_entered;   /* one of the body whose value enters */
+    eddy_node *copy;       /* of a node, or EDDY_NO_NODE */
+    const char **frames;   /* of an inner frame's copy, or NULL */
+    eddy_output *next;     /* a variable: what its NextIteration reads */
+} eddy__replica;
+
+/* Of the loop in `frame`; the rest of `*replica` but `is_given` is set. */
+void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,
+                         const eddy__study *study, uint32_t frame);
+
+/*
+ * Finds all that the states of the `wanted` Merges, a byte a node, come from in
+ * a trip.  Sets `why_not` where something cannot be done again.
+ */
+void eddy__replica_find(eddy__replica *replica, const uint8_t *wanted);
+
+/* Is the node a constant Enter of the loop itself? */
+bool eddy__replica_is_invariant(const eddy__replica *replica, eddy_node node);
+
+/*
+ * The frame, which makes `trips` trips each time that `gate` is live, in the
+ * gate's frame.
+ */
+void eddy__replica_start(eddy__replica *replica, eddy_output trips,
+                         eddy_node gate);
+
+/* `value` stands for a node of the list: the first one of a variable's Merge,
+ * or that of an invariant or of what is given. */
+void eddy__replica_enter(eddy__replica *replica, eddy_node node,
+                         eddy_output value, eddy_node gate);
+
+/* Copies what is in the body, once all of its edges have entered. */
+void eddy__replica_copy(eddy__replica *replica);
+
+/* The variable's next value; gives what it is after all trips. */
+eddy_output eddy__replica_end(eddy__replica *replica, eddy_node merge);
+
+/* Of outputs that are taken as constants: those that the replica has. */
+size_t eddy__replica_stops(const eddy__replica *replica,
+                           const eddy_output *stop, size_t n_stop,
+                           eddy_output *out_stop);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The gradient of a loop that keeps no tape but makes its trips again, a
+ * segment at a time:
+ *
+ *     forward loop                         gradient loop
+ *     while pred(v):                       s = segments; g = dv (of the Exit)
+ *         if a segment starts: push(v)     while s > 0:
+ *         v = body(v)                          n = trips of segment s;  s -= 1
+ *     exit v                                   r = pop()
+ *                                              n times: r = body(r)
+ *                                              g = g * dr / dpop
+ *                                          exit g: dx (of the Enter)
+ *
+ * The replica is a loop like any other, which keeps its tape for as long as
+ * the segment lasts; its gradient is a question of its own, asked in the body
+ * of the gradient loop.  The gradient of an invariant is summed on from where
+ * the segment before, which is later in the forward loop, has left it; so sums
+ * have the order that they have in a gradient that keeps its tape, and the
+ * same bits.
+ */
+#include "autodiff/segments.h"
+
+#include "autodiff/policy.h"
+#include "core/graph/edit.h"
+
+/* The gradient of a variable or an invariant in the gradient loop. */
+typedef struct carried {
+    eddy_node enter;
+    eddy__variable made;
+    eddy_node next; /* its NextIteration, whose input is set at the end */
+    eddy_output exit;
+    eddy_output x; /* in the body, what the replica starts from */
+    bool is_invariant;
+} carried;
+
+typedef struct questions {
+    carried *list;
+    size_t n;
+    eddy_output *ys, *starts, *xs, *sums, *stop, *out;
+    size_t n_ys;
+} questions;
+
+/* ---- can it be ---- */
+
+static bool is_state(const eddy__segments *s, size_t i)
+{
+    const eddy_node merge = s->replica.loop->variables[i].merge;
+
+    return merge != EDDY_NO_NODE && s->replica.is_found[merge];
+}
+
+static bool is_active(const eddy__segments *s, eddy_node node)
+{
+    return eddy__activity_has(&s->r->activity, node);
+}
+
+/* Is every value of it one that a stack or an Enter hands on as it is? */
+static bool has_plain_values(const eddy__segments *s)
+{
+    const eddy_frame *loop = s->replica.loop;
+    const eddy_graph *graph = s->r->e.core.graph;
+
+    for (size_t i = 0; i < loop->n_variables; i++) {
+        const eddy_dtype dtype =
+            is_state(s, i)
+                ? eddy_graph_output_dtype(
+                      graph, (eddy_output){loop->variables[i].merge, 0})
+                : EDDY_FLOAT32;
+
+        if (dtype == EDDY_RESOURCE || dtype == EDDY_VARIANT)
+            return false;
+    }
+    for (size_t i = 0; i < loop->n_invariants; i++)
+        if (is_active(s, loop->invariants[i]) &&
+            eddy_graph_output_dtype(
+                graph, (eddy_output){loop->invariants[i], 0}) == EDDY_RESOURCE)
+            return false;
+    return true;
+}
+
+/* Finds the replica; can it be made? */
+static bool begin(eddy__segments *s)
+{
+    eddy__reverse *r = s->r;
+    const eddy_frame *loop = eddy__loop_frame(r, s->loop);
+    uint8_t *wanted = eddy__emit_zeroed_room(&r->e, r->study.n_nodes, 1);
+
+    if (s->loop->has_tape || !wanted)
+        return false;
+    for (size_t i = 0; i < loop->n_variables; i++)
+        if (loop->variables[i].merge != EDDY_NO_NODE)
+            wanted[loop->variables[i].merge] =
+                is_active(s, loop->variables[i].merge);
+    eddy__replica_begin(&s->replica, &r->e, &r->study, s->loop->scope->frame);
+    eddy__replica_find(&s->replica, wanted);
+    return r->e.core.status == EDDY_OK && s->replica.n > 0 &&
+           !s->replica.why_not && has_plain_values(s);
+}
+
+/* ---- the gradient loop ---- */
+
+/* The trips of the segment; the first one that is made is the last, and may be
+ * short of some. */
+static eddy_output count_segments(eddy__segments *s)
+{
+    eddy__reverse *r = s->r;
+    eddy__loop *loop = s->loop;
+    const uint32_t frame = loop->scope->parent->frame;
+    const uint32_t branch = eddy__loop_branch(r, loop);
+    const eddy_output count =
+        eddy__stack_save(&r->primals, s->count, frame, branch);
+    const eddy_output missing =
+        eddy__stack_save(&r->primals, s->missing, frame, branch);
+    const eddy_output counter = eddy__loop_count_down(r, loop, count);
+    const eddy__variable v = eddy__loop_start(r, loop, missing);
+    eddy_output zero =
+        eddy__place_import(&r->places, eddy__emit_int(&r->e, 0), loop->scope);
+    eddy_output next;
+
+    zero =
+        eddy__emit_after(&r->e, loop->scope->pivot.node, "Identity", &zero, 1);
+    next = eddy__emit_op(&r->e, "NextIteration", zero);
+    eddy__emit_back_edge(&r->e, v.merge, next);
+    return eddy__emit_op(&r->e, "Sub", eddy__output_port(counter, 1),
+                         eddy__output_port(v.switch_, 1));
+}
+
+/* A state off its stack, of the shape that it is known to have. */
+static eddy_output pop_state(eddy__segments *s, size_t i)
+{
+    eddy__reverse *r = s->r;
+    eddy__scope *scope = s->loop->scope;
+    const eddy_output merge = {s->replica.loop->variables[i].merge, 0};
+    const eddy_shape *shape = eddy__value_shapes_find(&r->shapes, merge);
+    const eddy_attr attr = eddy_attr_shape("shape", shape);
+    eddy_output pop;
+
+    r->e.at = merge.node;
+    pop = eddy__stack_pop(&r->e, scope->pivot.node,
+                          eddy__place_import(&r->places, s->stacks[i], scope),
+                          eddy_graph_output_dtype(r->e.core.graph, merge));
+    eddy__order_backward(&r->places, scope, pop.node, 0);
+    if (shape->rank < 0)
+        return pop;
+    return eddy__emit_spec(&r->e, &(eddy_node_spec){.op = "EnsureShape",
+                                                    .inputs = &pop,
+                                                    .n_inputs = 1,
+                                                    .attrs = &attr,
+                                                    .n_attrs = 1});
+}
+
+/* A gradient that goes from segment to segment; what it is next is not known
+ * yet, and in the meantime it is handed on. */
+static void carry(eddy__segments *s, questions *q, eddy_node enter,
+                  bool is_invariant, eddy_output start)
+{
+    eddy__reverse *r = s->r;
+    carried *c = &q->list[q->n++];
+
+    *c = (carried){.enter = enter, .is_invariant = is_invariant};
+    c->made = eddy__loop_start(r, s->loop, start);
+    c->next = eddy__emit_op(&r->e, "NextIteration",
+                            eddy__output_port(c->made.switch_, 1))
+                  .node;
+    eddy__emit_back_edge(&r->e, c->made.merge, (eddy_output){c->next, 0});
+    c->exit = eddy__emit_op(&r->e, "Exit", c->made.switch_);
+}
+
+/* What the Enter of the replica's invariant, or of its variable, reads. */
+static eddy_output entered(const eddy__segments *s, eddy_node node)
+{
+    const eddy_graph *graph = s->r->e.core.graph;
+    eddy_node enter = s->replica.copy[node];
+
+    if (s->r->e.core.status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
+    if (s->replica.variable_of[node] != 0)
+        enter = eddy__graph_node(graph, enter)->inputs[0].node;
+    return eddy__graph_node(graph, enter)->inputs[0];
+}
+
+static void enter_variables(eddy__segments *s, questions *q)
+{
+    const eddy_frame *loop = s->replica.loop;
+    eddy__reverse *r = s->r;
+    const eddy_node gate = s->loop->scope->pivot.node;
+
+    for (size_t i = 0; i < loop->n_variables && r->e.core.status == EDDY_OK;
+         i++) {
+        const eddy_loop_variable *v = &loop->variables[i];
+
+        if (!is_state(s, i))
+            continue;
+        eddy__replica_enter(&s->replica, v->merge, pop_state(s, i), gate);
+        if (!is_active(s, v->merge))
+            continue;
+        carry(s, q, v->enter, false, eddy__loop_exit_gradient(r, s->loop, v));
+        q->list[q->n - 1].x = entered(s, v->merge);
+    }
+}
+
+static void enter_invariants(eddy__segments *s, questions *q)
+{
+    const eddy_frame *loop = s->replica.loop;
+    eddy__reverse *r = s->r;
+    const eddy_node gate = s->loop->scope->pivot.node;
+
+    for (size_t i = 0; i < loop->n_invariants && r->e.core.status == EDDY_OK;
+         i++) {
+        const eddy_output v = {loop->invariants[i], 0};
+
+        if (!s->replica.is_found[v.node])
+            continue;
+        r->e.at = v.node;
+        eddy__replica_enter(&s->replica, v.node,
+                            eddy__primal_value(&r->primals, v), gate);
+        if (!is_active(s, v.node))
+            continue;
+        carry(s, q, v.node, true, eddy__loop_invariant_zeros(r, v.node));
+        q->list[q->n - 1].x = entered(s, v.node);
+    }
+}
+
+/* ---- the gradient of the replica ---- */
+
+static bool allocate(eddy__segments *s, questions *q)
+{
+    eddy__gradient_emitter *e = &s->r->e;
+    const size_t n =
+        s->replica.loop->n_variables + s->replica.loop->n_invariants;
+
+    *q = (questions){.list = eddy__emit_room(e, n, sizeof *q->list)};
+    q->ys = eddy__emit_room(e, n, sizeof *q->ys);
+    q->starts = eddy__emit_room(e, n, sizeof *q->starts);
+    q->xs = eddy__emit_room(e, n, sizeof *q->xs);
+    q->sums = eddy__emit_room(e, n, sizeof *q->sums);
+    q->out = eddy__emit_room(e, n, sizeof *q->out);
+    q->stop = eddy__emit_room(e, s->r->asked.n_stop, sizeof *q->stop);
+    return e->core.status == EDDY_OK;
+}
+
+/* Ends the replica's variables: what the active ones give is differentiated. */
+static void end_variables(eddy__segments *s, questions *q)
+{
+    const eddy_frame *loop = s->replica.loop;
+    size_t k = 0;
+
+    for (size_t i = 0; i < loop->n_variables; i++) {
+        eddy_output end;
+
+        if (!is_state(s, i))
+            continue;
+        end = eddy__replica_end(&s->replica, loop->variables[i].merge);
+        if (!is_active(s, loop->variables[i].merge))
+            continue;
+        q->ys[q->n_ys] = end;
+        q->starts[q->n_ys++] = eddy__output_port(q->list[k++].made.switch_, 1);
+    }
+}
+
+static void ask(eddy__segments *s, questions *q)
+{
+    eddy__reverse *r = s->r;
+    eddy__inner inner = {.ys = q->ys,
+                         .starts = q->starts,
+                         .n_ys = q->n_ys,
+                         .xs = q->xs,
+                         .sums = q->sums,
+                         .n_xs = q->n,
+                         .stop = q->stop};
+
+    for (size_t i = 0; i < q->n; i++) {
+        q->xs[i] = q->list[i].x;
+        q->sums[i] = q->list[i].is_invariant
+                         ? eddy__output_port(q->list[i].made.switch_, 1)
+                         : EDDY__NO_OUTPUT;
+    }
+    inner.n_stop = eddy__replica_stops(&s->replica, r->asked.stop,
+                                       r->asked.n_stop, q->stop);
+    if (r->e.core.status == EDDY_OK)
+        r->e.core.status = r->ask_inner(r, &inner, q->out);
+}
+
+/* What the gradients are for the segment before, and after the first one. */
+static void close_gradients(eddy__segments *s, questions *q)
+{
+    eddy__reverse *r = s->r;
+
+    for (size_t i = 0; i < q->n && r->e.core.status == EDDY_OK; i++) {
+        const carried *c = &q->list[i];
+        eddy_output next = q->out[i];
+
+        if (!eddy__output_exists(next) && c->is_invariant)
+            continue; /* nothing was added to it */
+        if (!eddy__output_exists(next))
+            next = eddy__emit_op(&r->e, "ZerosLike", c->x);
+        if (r->e.core.status == EDDY_OK)
+            eddy__edit_input(r->e.core.graph, c->next, 0, next);
+        eddy__loop_add_to_enter(r, c->enter, c->exit);
+    }
+}
+
+bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
+{
+    const eddy_node loop_cond = eddy__loop_frame(r, loop)->loop_cond;
+    eddy__segments s = {.r = r, .loop = loop};
+    questions q;
+    eddy_output trips;
+
+    if (r->e.core.status != EDDY_OK ||
+        eddy__policy_of(r->e.core.graph, loop_cond) != EDDY_TAPE_RECOMPUTE ||
+        !begin(&s))
+        return false;
+    r->e.at = loop_cond;
+    eddy__primal_prepare(&r->primals, loop->scope->parent->frame,
+                         eddy__loop_branch(r, loop));
+    if (!allocate(&s, &q))
+        return true;
+    eddy__checkpoint_make(&s);
+    trips = count_segments(&s);
+    eddy__replica_start(&s.replica, trips, loop->scope->pivot.node);
+    if (r->e.core.status != EDDY_OK)
+        return true;
+    eddy__policy_note(&r->e, s.replica.copy[loop_cond], EDDY_TAPE_KEEP);
+    enter_variables(&s, &q);
+    enter_invariants(&s, &q);
+    eddy__replica_copy(&s.replica);
+    end_variables(&s, &q);
+    ask(&s, &q);
+    close_gradients(&s, &q);
+    return true;
+}
