@@ -24,19 +24,6 @@ typedef struct counting {
     eddy_node next;                     /* what the next trip waits for */
 } counting;
 
-static eddy_output cast(eddy__gradient_emitter *e, eddy_output x)
-{
-    const eddy_dtype from = EDDY_BOOL, to = EDDY_INT32;
-    const eddy_attr attrs[] = {eddy_attr_type("SrcT", &from),
-                               eddy_attr_type("DstT", &to)};
-
-    return eddy__emit_spec(e, &(eddy_node_spec){.op = "Cast",
-                                                .inputs = &x,
-                                                .n_inputs = 1,
-                                                .attrs = attrs,
-                                                .n_attrs = 2});
-}
-
 /* A constant of the base frame in the forward loop. */
 static eddy_output bring(eddy__segments *s, eddy_output value)
 {
@@ -44,26 +31,35 @@ static eddy_output bring(eddy__segments *s, eddy_output value)
                                       s->loop->scope->frame, 0);
 }
 
+static eddy_output start_count(eddy__segments *s, eddy_output from)
+{
+    const eddy_frame *frame = eddy__loop_frame(s->r, s->loop);
+    const eddy_output enter = eddy__emit_enter(
+        &s->r->e, from, frame->name, frame->parallel_iterations, false);
+
+    return eddy__emit_op(&s->r->e, "Merge", enter, enter);
+}
+
 static void count(eddy__segments *s, counting *c)
 {
     eddy__gradient_emitter *e = &s->r->e;
     const eddy_frame *frame = eddy__loop_frame(s->r, s->loop);
     const eddy_output loop_cond = {frame->loop_cond, 0};
-    const eddy_output enter =
-        eddy__emit_enter(e, eddy__loop_count_from(s->r, s->loop), frame->name,
-                         frame->parallel_iterations, false);
+    const eddy_output from = eddy__loop_count_from(s->r, s->loop);
     const eddy_output zero = bring(s, eddy__emit_int(e, 0));
     const eddy_output one = bring(s, eddy__loop_one(s->r));
     eddy_output left, length;
 
-    c->left = eddy__emit_op(e, "Merge", enter, enter);
-    c->length = eddy__emit_op(e, "Merge", enter, enter);
+    c->left = start_count(s, from);
+    c->length = start_count(s, from);
     c->left_exit = eddy__emit_op(e, "Switch", c->left, loop_cond);
     c->length_exit = eddy__emit_op(e, "Switch", c->length, loop_cond);
     left = eddy__output_port(c->left_exit, 1);
     length = eddy__output_port(c->length_exit, 1);
     c->is_start = eddy__emit_op(e, "Equal", left, zero);
-    c->is_start_int = cast(e, c->is_start);
+    /* 1 where that is 0, else 0. */
+    c->is_start_int =
+        eddy__emit_op(e, "Maximum", eddy__emit_op(e, "Sub", one, left), zero);
     length = eddy__emit_op(e, "AddV2", length, c->is_start_int);
     left = eddy__emit_op(e, "AddV2", left,
                          eddy__emit_op(e, "Mul", c->is_start_int, length));

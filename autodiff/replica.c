@@ -184,21 +184,29 @@ void eddy__replica_enter(eddy__replica *c, eddy_node node, eddy_output value,
     c->copy[node] = value.node;
 }
 
+/* The frame of an Enter's copy has its name from the first one, which no other
+ * node or frame can have then. */
+static void name_frame(eddy__replica *c, eddy_node enter, eddy__node_copy *copy)
+{
+    const uint32_t id = c->study->analysis->output_frame[enter];
+
+    if (!c->frames[id]) {
+        c->frames[id] = name_copy(c, c->study->analysis->frames[id].name);
+        copy->name = c->frames[id];
+    }
+    copy->frame_name = c->frames[id];
+}
+
 static void copy_node(eddy__replica *c, eddy_node node)
 {
     eddy__copier copier = {.arena = &c->e->arena};
-    eddy__node_copy copy = {.of = node_at(c, node),
-                            .name = name_copy(c, node_at(c, node)->name),
-                            .drops_class = true,
-                            .shares_resource = true};
+    eddy__node_copy copy = {
+        .of = node_at(c, node), .drops_class = true, .shares_resource = true};
 
-    if (copy.name && c->study->flow.role[node] == EDDY__ROLE_ENTER) {
-        const uint32_t id = c->study->analysis->output_frame[node];
-
-        if (!c->frames[id])
-            c->frames[id] = name_copy(c, c->study->analysis->frames[id].name);
-        copy.frame_name = c->frames[id];
-    }
+    if (c->study->flow.role[node] == EDDY__ROLE_ENTER)
+        name_frame(c, node, &copy);
+    if (!copy.name)
+        copy.name = name_copy(c, copy.of->name);
     if (c->e->core.status == EDDY_OK)
         c->e->core.status = eddy__copy_add(&copier, c->e->core.graph, &copy,
                                            &c->copy[node], c->e->core.err);

@@ -145,8 +145,9 @@ static bool measure(bench_state *bench, const program *p, row *r)
 
 /* ---- the scalar loop ---- */
 
-/* y = y * x, SCALAR_TRIPS times. */
-static eddy_output build_scalar(builder *b, eddy_output *x, eddy_output *y)
+/* y = y * x, so many times. */
+static eddy_output build_scalar(builder *b, int32_t trips, eddy_output *x,
+                                eddy_output *y)
 {
     const eddy_output zero = builder_int(b, 0, EDDY_NO_NODE);
     eddy_output firsts[2], nexts[2], exits[2] = {{EDDY_NO_NODE, 0}};
@@ -157,7 +158,7 @@ static eddy_output build_scalar(builder *b, eddy_output *x, eddy_output *y)
     firsts[0] = zero;
     firsts[1] = *y;
     loop_open(b, &l, "while", firsts, 2);
-    loop_test_trips(b, &l, SCALAR_TRIPS);
+    loop_test_trips(b, &l, trips);
     nexts[0] = loop_next_count(b, &l);
     nexts[1] = builder_binary(b, "Mul", l.body[1],
                               builder_enter(b, "while", *x, true));
@@ -177,7 +178,7 @@ static void measure_scalar(bench_state *bench)
                  .limit = (double)NAN};
 
     builder_init(&b, bench->ctx);
-    fetches[0] = build_scalar(&b, &xs[0], &xs[1]);
+    fetches[0] = build_scalar(&b, SCALAR_TRIPS, &xs[0], &xs[1]);
     if (b.status == EDDY_OK)
         b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, NULL, fetches + 1,
                                   &b.err);
@@ -192,6 +193,60 @@ static void measure_scalar(bench_state *bench)
         measure(bench, &p, &backward);
     }
     builder_deinit(&b);
+}
+
+/* ---- policies of tapes ---- */
+
+/* The scalar loop and its gradient of one policy. */
+static void measure_policy(bench_state *bench, const char *name, int32_t trips,
+                           eddy_tape_policy policy)
+{
+    const eddy_gradient_options how = {.size = sizeof how, .tape = policy};
+    eddy_output fetches[3] = {{EDDY_NO_NODE, 0}}, xs[2];
+    row forward = {.trips = 0}, backward;
+    program p = {.name = name,
+                 .fetches = fetches,
+                 .n_fetches = 1,
+                 .trips = (uint64_t)trips,
+                 .limit = (double)NAN};
+    builder b;
+
+    if (!options_want(bench->options, name))
+        return;
+    builder_init(&b, bench->ctx);
+    fetches[0] = build_scalar(&b, trips, &xs[0], &xs[1]);
+    p.graph = b.graph;
+    if (b.status == EDDY_OK)
+        b.status = execute(&p, &forward, &b.err);
+    if (b.status == EDDY_OK)
+        b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, &how, fetches + 1,
+                                  &b.err);
+    p.n_fetches = 3;
+    p.forward = &forward;
+    if (b.status != EDDY_OK)
+        fail(bench, name, &b.err);
+    else
+        measure(bench, &p, &backward);
+    builder_deinit(&b);
+}
+
+static void measure_policies(bench_state *bench)
+{
+    static const struct {
+        const char *name;
+        int32_t trips;
+        eddy_tape_policy policy;
+    } rows[] = {
+        {"tape_keep_1e4", 10000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e4", 10000, EDDY_TAPE_RECOMPUTE},
+        {"tape_keep_1e5", 100000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e5", 100000, EDDY_TAPE_RECOMPUTE},
+        {"tape_keep_1e6", 1000000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e6", 1000000, EDDY_TAPE_RECOMPUTE},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        measure_policy(bench, rows[i].name, rows[i].trips, rows[i].policy);
 }
 
 /* ---- recorded graphs ---- */
@@ -279,6 +334,7 @@ int main(int argc, char **argv)
     }
     table_begin(&t, "Gradients of loops: one thread, medians");
     measure_scalar(&bench);
+    measure_policies(&bench);
     listing = suite_read(o.graphs);
     if (listing) {
         measure_recording(&bench, listing, "grad_loop", 1100, NULL);

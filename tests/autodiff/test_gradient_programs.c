@@ -37,6 +37,7 @@ typedef struct drawing {
     uint64_t state;
     uint32_t n_statements;
     uint32_t n_gradients; /* that it may still ask for */
+    uint32_t most_trips;  /* of a loop, plus 1 */
     eddy_output v[VARIABLES];
     eddy_output axis; /* 0 */
 } drawing;
@@ -230,7 +231,7 @@ static void hand_back(drawing *d, carried *c)
 static void draw_loop(drawing *d, uint32_t depth)
 {
     const bool has_condition = below(d, 3) == 0;
-    const int32_t trips = (int32_t)below(d, 5);
+    const int32_t trips = (int32_t)below(d, d->most_trips);
     const uint32_t parallel = 1 + below(d, 5);
     eddy_output before[VARIABLES], predicate, bound;
     carried c;
@@ -425,7 +426,7 @@ static void draw_block(drawing *d, uint32_t depth, uint32_t n)
 typedef struct made {
     eddy_output xs[2], along[2];
     /* y, margin, largest, gap, tangent, gradients */
-    eddy_output fetches[7];
+    eddy_output fetches[8];
 } made;
 
 static eddy_output feed_of(drawing *d, const char *name, int32_t rank)
@@ -685,7 +686,8 @@ static void check_second(program *p, drawing *d, const made *m, uint64_t seed)
 static void try_program(uint64_t seed, uint32_t n_gradients)
 {
     program p;
-    drawing d = {.p = &p, .state = seed, .n_gradients = n_gradients};
+    drawing d = {
+        .p = &p, .state = seed, .n_gradients = n_gradients, .most_trips = 5};
     made m;
 
     program_init(&p, seed % 4 == 0 ? 2 : 0);
@@ -721,6 +723,83 @@ START_TEST(programs_go_on_with_gradients_of_their_own)
 }
 END_TEST
 
+/* ---- policies of tapes ---- */
+
+static size_t n_replayed; /* programs with trips that are made again */
+
+/* Gradients of the first and of the second order. */
+static void derive_by(program *p, const made *m, eddy_output y,
+                      eddy_tape_policy policy, eddy_output out[4])
+{
+    const eddy_gradient_options options = {
+        .size = sizeof options, .zeros_if_unconnected = true, .tape = policy};
+
+    program_want_ok(
+        p, eddy_gradients(p->graph, &y, 1, m->xs, 2, &options, out, &p->err));
+    program_want_ok(p, eddy_gradients(p->graph, out, 2, m->xs, 2, &options,
+                                      out + 2, &p->err));
+}
+
+static bool is_replay(const program *p)
+{
+    const size_t n = eddy_graph_size(p->graph);
+
+    for (eddy_node v = 0; v < n; v++)
+        if (strstr(eddy_graph_node_name(p->graph, v), "/replay/") != NULL)
+            return true;
+    return false;
+}
+
+static void compare_policies(uint64_t seed)
+{
+    program p;
+    drawing d = {.p = &p, .state = seed, .most_trips = 12};
+    double x[ELEMENTS], v[ELEMENTS] = {0};
+    made m;
+    eddy_output y;
+
+    program_init(&p, seed % 4 == 0 ? 2 : 0);
+    y = draw_program(&d, &m);
+    derive_by(&p, &m, y, EDDY_TAPE_KEEP, m.fetches);
+    ck_assert(!is_replay(&p));
+    derive_by(&p, &m, y, EDDY_TAPE_RECOMPUTE, m.fetches + 4);
+    n_replayed += is_replay(&p);
+    for (int i = 0; i < ELEMENTS; i++)
+        x[i] = between(&d, -1, 1);
+    plan(&p, &m, 8);
+    feed_all(&p, x, v);
+    program_run(&p);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_msg(memcmp(eddy_tensor_data(eddy_run_fetch(p.run, i)),
+                             eddy_tensor_data(eddy_run_fetch(p.run, i + 4)),
+                             eddy_tensor_bytes(eddy_run_fetch(p.run, i))) == 0,
+                      "seed %llu: gradient %zu: %.17g kept, %.17g recomputed",
+                      (unsigned long long)seed, i, fetched(&p, i, 0),
+                      fetched(&p, i + 4, 0));
+    /* Of the second order sums are made in another order. */
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const double kept = fetched(&p, i == 0 ? 2 : 3, i == 0 ? 0 : i - 1);
+        const double again = fetched(&p, i == 0 ? 6 : 7, i == 0 ? 0 : i - 1);
+
+        ck_assert_msg((!isfinite(kept) && !isfinite(again)) ||
+                          is_near(kept, again, 1e-9),
+                      "seed %llu: second order %.17g kept, %.17g recomputed",
+                      (unsigned long long)seed, kept, again);
+    }
+    program_deinit(&p);
+}
+
+START_TEST(trips_that_are_made_again_give_the_bits_of_a_tape)
+{
+    const size_t n = program_scale(40, 4);
+
+    n_replayed = 0;
+    for (uint64_t seed = 0; seed < n; seed++)
+        compare_policies((uint64_t)_i * 1000 + seed);
+    ck_assert_uint_gt(n_replayed, n / 4);
+}
+END_TEST
+
 TCase *gradient_programs_tests(void)
 {
     TCase *tcase = tcase_create("gradient_programs");
@@ -729,5 +808,7 @@ TCase *gradient_programs_tests(void)
     tcase_add_loop_test(tcase, all_modes_agree, 0, 20);
     tcase_add_loop_test(tcase, programs_go_on_with_gradients_of_their_own, 0,
                         20);
+    tcase_add_loop_test(
+        tcase, trips_that_are_made_again_give_the_bits_of_a_tape, 0, 10);
     return tcase;
 }

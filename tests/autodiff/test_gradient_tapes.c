@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policies of tapes: which loops make their trips again, what that costs, and
+ * that the bits are those of a tape.  Random programs have them too, in
+ * test_gradient_programs.c.
+ */
+#include "tests/aid/program.h"
+#include "tests/suites.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* while (i < n) { i += 1; v = tanh(v * w) + w } */
+#define LOOP                                                                   \
+    "i0 int32=0\none int32=1\nx float64=0.5\nw float64=0.75\n"                 \
+    "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"                      \
+    "less Less i/m i/l\nc LoopCond less\ni/s Switch i/m c\n"                   \
+    "i/o Enter@w! one\ni/a AddV2 i/s:1 i/o\ni/n NextIteration i/a\n"           \
+    "v/e Enter@w x\nv/m Merge v/e v/n\nv/s Switch v/m c\nv/w Enter@w! w\n"     \
+    "v/p Mul v/s:1 v/w\nv/t Tanh v/p\nv/b AddV2 v/t v/w\n"                     \
+    "v/n NextIteration v/b\nv/x Exit v/s\n"
+
+/* The same again, from v/x, in the frame u. */
+#define SECOND_LOOP                                                            \
+    "j/e Enter@u i0\nj/m Merge j/e j/n\nj/l Enter@u! n\n"                      \
+    "j/less Less j/m j/l\nd LoopCond j/less\nj/s Switch j/m d\n"               \
+    "j/o Enter@u! one\nj/a AddV2 j/s:1 j/o\nj/n NextIteration j/a\n"           \
+    "u/e Enter@u v/x\nu/m Merge u/e u/n\nu/s Switch u/m d\n"                   \
+    "u/b Sin u/s:1\nu/n NextIteration u/b\nu/x Exit u/s\n"
+
+static program p;
+
+static eddy_output named(const char *name)
+{
+    return program_output(&p, name);
+}
+
+/* The gradients by x and w. */
+static void differentiate(const char *y, const eddy_gradient_options *options,
+                          eddy_output out[2])
+{
+    const eddy_output ys = named(y), xs[] = {named("x"), named("w")};
+
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &ys, 1, xs, 2, options, out, &p.err));
+}
+
+static void differentiate_by(eddy_tape_policy policy, eddy_output out[2])
+{
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = policy};
+
+    differentiate("v/x", &options, out);
+}
+
+/* Copies of the loop that run it again, by the frame it has. */
+static size_t count_replicas(const char *frame)
+{
+    const size_t n = eddy_graph_size(p.graph);
+    char name[64];
+    size_t found = 0;
+
+    (void)snprintf(name, sizeof name, "gradients/replay/%s", frame);
+    for (eddy_node v = 0; v < n; v++)
+        found += strcmp(eddy_graph_node_name(p.graph, v), name) == 0;
+    return found;
+}
+
+static void want_same_bits(const eddy_output *outputs, size_t n)
+{
+    program_plan_outputs(&p, outputs, 2 * n);
+    program_run(&p);
+    for (size_t i = 0; i < n; i++) {
+        const eddy_tensor *a = eddy_run_fetch(p.run, i);
+        const eddy_tensor *b = eddy_run_fetch(p.run, i + n);
+
+        ck_assert_mem_eq(eddy_tensor_data(a), eddy_tensor_data(b),
+                         eddy_tensor_bytes(a));
+    }
+}
+
+/* Segments of 1, 2, 3, ... trips, the last of them whole and not. */
+START_TEST(every_number_of_trips)
+{
+    eddy_output out[4];
+    char text[64];
+
+    program_init(&p, _i % 3 == 0 ? 2 : 0);
+    (void)snprintf(text, sizeof text, "n int32=%d\n", _i);
+    program_build(&p, text);
+    program_build(&p, LOOP);
+    differentiate_by(EDDY_TAPE_KEEP, out);
+    ck_assert_uint_eq(count_replicas("w"), 0);
+    differentiate_by(EDDY_TAPE_RECOMPUTE, out + 2);
+    ck_assert_uint_eq(count_replicas("w"), 1);
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+static uint64_t peak_bytes_by(eddy_tape_policy policy, int trips)
+{
+    eddy_output out[2];
+    eddy_stats stats;
+    char text[64];
+
+    program_init(&p, 0);
+    (void)snprintf(text, sizeof text, "n int32=%d\n", trips);
+    program_build(&p, text);
+    program_build(&p, LOOP);
+    differentiate_by(policy, out);
+    program_plan_outputs(&p, out, 2);
+    program_run(&p);
+    stats = program_stats(&p);
+    program_deinit(&p);
+    return stats.peak_bytes;
+}
+
+START_TEST(bytes_grow_with_the_root_of_the_trips)
+{
+    const int trips = (int)program_scale(200000, 20000);
+    const uint64_t kept = peak_bytes_by(EDDY_TAPE_KEEP, trips);
+    const uint64_t again = peak_bytes_by(EDDY_TAPE_RECOMPUTE, trips);
+
+    ck_assert_uint_gt(kept, (uint64_t)trips * 8);
+    ck_assert_uint_lt(again, 256 << 10);
+    ck_assert_uint_lt(again * 2, kept);
+}
+END_TEST
+
+START_TEST(the_policy_stays_with_the_graph)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+    eddy_output out[4];
+    eddy_attr attr;
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=20\n" LOOP);
+    differentiate_by(EDDY_TAPE_RECOMPUTE, out);
+    program_reload(&p);
+    ck_assert(
+        eddy_graph_node_attr(p.graph, named("c").node, "_eddy_tape", &attr));
+    ck_assert_str_eq(attr.as.strings[0].data, "recompute");
+    differentiate("v/x", &options, out + 2);
+    ck_assert_uint_eq(count_replicas("w_1"), 1);
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+START_TEST(a_loop_has_its_own)
+{
+    const eddy_loop_tape tapes[] = {{"u", EDDY_TAPE_RECOMPUTE},
+                                    {"w", EDDY_TAPE_KEEP}};
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = EDDY_TAPE_RECOMPUTE,
+                                           .loop_tapes = tapes,
+                                           .n_loop_tapes = 2};
+    const eddy_gradient_options keep = {.size = sizeof keep,
+                                        .tape = EDDY_TAPE_KEEP};
+    eddy_output out[4];
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=20\n" LOOP SECOND_LOOP);
+    differentiate("u/x", &options, out);
+    ck_assert_uint_eq(count_replicas("w"), 0);
+    ck_assert_uint_eq(count_replicas("u"), 1);
+    differentiate("u/x", &keep, out + 2);
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+static void want_refused(const eddy_gradient_options *options,
+                         const char *message)
+{
+    const eddy_output y = {eddy_graph_find(p.graph, "v/x"), 0}, x = named("x");
+    eddy_output dx;
+
+    program_want(&p,
+                 eddy_gradients(p.graph, &y, 1, &x, 1, options, &dx, &p.err),
+                 EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(p.err.message, message));
+}
+
+START_TEST(what_is_no_policy_is_refused)
+{
+    const eddy_loop_tape other = {"other", EDDY_TAPE_KEEP};
+    const eddy_loop_tape wrong = {"w", (eddy_tape_policy)99};
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=20\n" LOOP);
+    want_refused(&(eddy_gradient_options){.size = sizeof(eddy_gradient_options),
+                                          .loop_tapes = &other,
+                                          .n_loop_tapes = 1},
+                 "'other'");
+    want_refused(&(eddy_gradient_options){.size = sizeof(eddy_gradient_options),
+                                          .loop_tapes = &wrong,
+                                          .n_loop_tapes = 1},
+                 "99");
+    want_refused(&(eddy_gradient_options){.size = sizeof(eddy_gradient_options),
+                                          .tape = (eddy_tape_policy)98},
+                 "98");
+    program_deinit(&p);
+}
+END_TEST
+
+/* An effect can't be had twice: the loop keeps its tape. */
+START_TEST(trips_with_effects_are_kept)
+{
+    eddy_output out[2];
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=3\n" LOOP);
+    program_build(&p, "dims int32[1]=1\nshape Enter@w! dims\n"
+                      "r RandomUniform shape dtype=float64\n");
+    ck_assert_int_eq(
+        eddy_graph_set_input(p.graph, named("v/p").node, 1, named("r"), &p.err),
+        EDDY_OK);
+    differentiate_by(EDDY_TAPE_RECOMPUTE, out);
+    ck_assert_uint_eq(count_replicas("w"), 0);
+    program_deinit(&p);
+}
+END_TEST
+
+TCase *gradient_tapes_tests(void)
+{
+    TCase *tcase = tcase_create("gradient_tapes");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, every_number_of_trips, 0, 24);
+    tcase_add_test(tcase, bytes_grow_with_the_root_of_the_trips);
+    tcase_add_test(tcase, the_policy_stays_with_the_graph);
+    tcase_add_test(tcase, a_loop_has_its_own);
+    tcase_add_test(tcase, what_is_no_policy_is_refused);
+    tcase_add_test(tcase, trips_with_effects_are_kept);
+    return tcase;
+}
