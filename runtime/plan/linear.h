@@ -105,7 +105,7 @@ typedef struct eddy__linear_frame {
     uint32_t parent; /* of the region; the outermost: EDDY__LINEAR_NONE */
     uint32_t enter;  /* its first Enter, a step */
     uint32_t guard;  /* under which it is entered, if it has a parent */
-    /* Executions of an entry that is dead; ControlTriggers are live. */
+    /* Executions of an entry that is dead, of which some are live. */
     uint64_t n_dead, n_live;
 } eddy__linear_frame;
 

@@ -817,6 +817,7 @@ static eddy_status list_guards(writer *r)
         frames[frames[f].parent].n_dead += frames[f].n_dead;
         frames[frames[f].parent].n_live += frames[f].n_live;
     }
+    eddy__linear_count_reach(w, frames, r->out->n_frames);
     return EDDY_OK;
 }
 
@@ -1016,6 +1017,7 @@ static eddy_status begin(eddy__linear_build *w)
     w->guard_of = eddy__arena_allocate(&w->scratch, n, sizeof *w->guard_of);
     w->pending =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->pending);
+    w->reach = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->store_op =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->store_op);
     w->is_loop_merge = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
@@ -1023,8 +1025,8 @@ static eddy_status begin(eddy__linear_build *w)
     w->seen_by =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->seen_by);
     w->stack = eddy__arena_allocate(&w->scratch, n, sizeof *w->stack);
-    if (!w->store_op || !w->seen_by || !w->stack || !w->loops || !w->guard_of ||
-        !w->pending || !w->is_loop_merge || !w->is_skipped)
+    if (!w->reach || !w->store_op || !w->seen_by || !w->stack || !w->loops ||
+        !w->guard_of || !w->pending || !w->is_loop_merge || !w->is_skipped)
         return eddy__fail_memory(w->err);
     memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
     for (uint32_t f = 0; f < n_frames; f++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the pass share that makes the linear form: guards
- * (linear_guard.c), stacks and arrays (linear_store.c), the order of steps
- * (linear_order.c), code (linear_build.c) and what is done to it
+ * (linear_guard.c, linear_reach.c), stacks and arrays (linear_store.c), the
+ * order of steps (linear_order.c), code (linear_build.c) and what is done to it
  * (linear_tidy.c).
  *
  * A guard says when the steps of a frame's iteration are live: always, on one
@@ -64,9 +64,9 @@ typedef struct eddy__predicate {
 
 typedef struct eddy__loop {
     eddy__linear_doubt doubt;
-    uint32_t root;        /* guard */
-    uint32_t predicate;   /* the LoopCond's */
-    uint32_t entered;     /* guard of its Enters, in the frame around it */
+    uint32_t root;      /* guard */
+    uint32_t predicate; /* the LoopCond's */
+    uint32_t entered;   /* innermost guard of its Enters, in the frame around */
     uint32_t first_value; /* of its slots */
     uint32_t n_pending;   /* Enters to come */
     uint32_t number;      /* in the region */
@@ -100,6 +100,7 @@ typedef struct eddy__linear_build {
     uint32_t n_values;
     uint32_t *guard_of; /* a step */
     uint32_t *pending;  /* a step: in-edges to come */
+    uint8_t *reach;     /* a step (linear_reach.c) */
     uint16_t *store_op; /* a step: PUSH_8, ..., or DONE: none of these */
     bool *is_loop_merge;
     bool *is_skipped;  /* dissolved, or of the root */
@@ -145,6 +146,14 @@ uint32_t eddy__linear_edge_guard(eddy__linear_build *w, uint32_t from,
  */
 uint32_t eddy__linear_store_op(const eddy__linear_build *w, uint32_t step,
                                uint32_t *out_passed);
+
+/*
+ * What is live in loops that are dead, once guards are found; and what that
+ * adds to the counts of frames entered dead.
+ */
+void eddy__linear_find_reach(eddy__linear_build *w);
+void eddy__linear_count_reach(const eddy__linear_build *w,
+                              eddy__linear_frame *frames, uint32_t n_frames);
 
 /* Finds guards, aliases and doubts of all frames. */
 eddy_status eddy__linear_guards(eddy__linear_build *w);

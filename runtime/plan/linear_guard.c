@@ -306,6 +306,23 @@ static void visit_merge(eddy__linear_build *w, uint32_t id)
     set_value(w, id, 1, w->guard_of[id]);
 }
 
+/*
+ * A loop is live where all that enters it is.  By the time its LoopCond is seen
+ * this must be known (linear_reach.c looks at the other Enters).
+ */
+static void narrow_entry(eddy__linear_build *w, uint32_t id, eddy__loop *child)
+{
+    const uint32_t guard = w->guard_of[id];
+
+    if (child->n_enters == 0 ||
+        (child->predicate == EDDY__NO &&
+         eddy__linear_is_within(w, guard, child->entered)))
+        child->entered = guard;
+    else if (!eddy__linear_is_within(w, child->entered, guard))
+        eddy__linear_refuse(w, w->plan->steps[id].frame, id,
+                            "it enters a loop that may be dead in part");
+}
+
 /* Its guard is in the frame around; its value is the child's. */
 static void visit_enter(eddy__linear_build *w, uint32_t id)
 {
@@ -316,10 +333,7 @@ static void visit_enter(eddy__linear_build *w, uint32_t id)
 
     if (step->frame != 0) {
         join_edges(w, id);
-        if (child->n_enters > 0 && child->entered != w->guard_of[id])
-            eddy__linear_refuse(w, step->frame, id,
-                                "it enters a loop that may be dead in part");
-        child->entered = w->guard_of[id];
+        narrow_entry(w, id, child);
     }
     child->enters[child->n_enters++] = id;
     if ((step->flags & EDDY__STEP_CONSTANT) && !is_lent)
@@ -550,6 +564,7 @@ eddy_status eddy__linear_guards(eddy__linear_build *w)
         EDDY_TRY(add_guard(w, f, EDDY__NO, EDDY__NO, 0, &w->loops[f].root));
     for (uint32_t id = 0; id < plan->n_steps; id++)
         EDDY_TRY(visit(w, id));
+    eddy__linear_find_reach(w);
     for (uint32_t id = 0; id < plan->n_steps; id++)
         if (!w->is_skipped[id] && w->guard_of[id] != EDDY__NO)
             count_own(w, id);

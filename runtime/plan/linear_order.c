@@ -132,13 +132,15 @@ static void count_left(eddy__linear_build *w, uint32_t frame)
     eddy__loop *loop = &w->loops[frame];
 
     loop->n_left = 0;
-    loop->n_pending = loop->n_enters;
     for (uint32_t i = 0; i < plan->n_steps; i++) {
         const uint32_t id = plan->steps[i];
         const uint32_t n =
             (uint32_t)(w->l->in_first[id + 1] - w->l->in_first[id]);
 
         w->pending[id] = n;
+        if (w->plan->steps[id].kind == EDDY__STEP_ENTER)
+            w->loops[w->plan->steps[id].aux].n_pending =
+                w->loops[w->plan->steps[id].aux].n_enters;
         if (w->is_skipped[id] || w->is_loop_merge[id])
             continue;
         loop->n_left++;
@@ -185,7 +187,8 @@ static eddy_status take(order *o, uint32_t guard)
 
         if (--w->loops[child].n_pending > 0)
             return EDDY_OK;
-        return make_ready(w, guard, EDDY__EVENT_LOOP, r.step, child);
+        return make_ready(w, w->loops[child].entered, EDDY__EVENT_LOOP, r.step,
+                          child);
     }
     case EDDY__STEP_NEXT_ITERATION:
         return EDDY_OK;

@@ -157,8 +157,12 @@ static void count(eddy_run *run, eddy__linear_run *l)
         if (g->kind == EDDY__GUARD_ALWAYS && g->frame > 0) {
             const eddy__linear_frame *frame = &region->frames[g->frame];
 
-            n_dead += frame->n_dead *
-                      (l->iterations[frame->parent] - live[frame->guard]);
+            const uint64_t n =
+                l->iterations[frame->parent] - live[frame->guard];
+
+            entered[g->frame] = live[frame->guard];
+            n_dead += frame->n_dead * n;
+            n_live += frame->n_live * n;
         }
         live[i] = times(l, i);
         n_live += live[i] * g->own;
