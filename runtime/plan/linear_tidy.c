@@ -131,6 +131,47 @@ static void rename_register(tidy *d, uint32_t from, uint32_t to)
     d->n_looks += t->n + t->n_calls;
 }
 
+/* How often an instruction reads a register, as count_code counts it. */
+static uint32_t reads_of(const tidy *d, eddy__linear_code *c, uint32_t reg)
+{
+    const char *operands = eddy__linear_operands(c->op);
+    const eddy__linear_call *call = NULL;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < 3; i++)
+        n += operands[i] == 'r' && *operand(c, i) == reg;
+    if (has_call(c->op) || eddy__linear_has_aux_call(c->op))
+        call = &d->t->calls[has_call(c->op) ? c->a : c->aux];
+    for (uint32_t i = 0; call && i < call->n_in; i++)
+        n += call->in[i] == number_of(reg);
+    return n;
+}
+
+/*
+ * Is what is made at `from` and moved at `at` read by nobody who may see
+ * another value in the move's target?  So by those in between, and by those
+ * that follow in a row until that is written again.
+ */
+static bool is_read_near(tidy *d, size_t from, size_t at)
+{
+    eddy__linear_text *t = d->t;
+    const eddy__linear_code move = t->code[at];
+    uint32_t left = d->n_reads[number_of(move.a)];
+
+    for (size_t i = from + 1; i < t->n && d->n_looks++ < MOST_LOOKS; i++) {
+        eddy__linear_code *c = &t->code[i];
+
+        if (d->is_gone[i])
+            continue;
+        if (i > at && (d->is_target[i] || has_operand(c, move.to, 'w')))
+            break;
+        left -= reads_of(d, c, move.a);
+        if (i > at && eddy__linear_operands(c->op)[0] == 't')
+            break;
+    }
+    return left == 0;
+}
+
 /*
  * A move in the part of the code where its source was made, by an operation
  * that could as well have made the target: nobody looks at that in between.
@@ -148,7 +189,7 @@ static void spare_move(tidy *d, size_t at)
             continue;
         if (has_operand(c, move.a, 'w')) {
             if (c->op > EDDY__LINEAR_CALL &&
-                t->guard_of[i] == t->guard_of[at]) {
+                t->guard_of[i] == t->guard_of[at] && is_read_near(d, i, at)) {
                 rename_register(d, move.a, move.to);
                 d->is_gone[at] = 1;
                 /* It has another value before: never to be renamed itself. */

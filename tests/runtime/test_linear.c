@@ -30,6 +30,14 @@ static void teardown(void)
         program_deinit(&programs[e]);
 }
 
+static bool show_line(void *user, const char *text, size_t length)
+{
+    (void)user;
+    (void)length;
+    fputs(text, stderr);
+    return true;
+}
+
 static bool count_line(void *user, const char *text, size_t length)
 {
     (void)length;
@@ -114,8 +122,10 @@ static size_t try_seed(uint64_t seed, size_t *n_failed)
         p->err = (eddy_error){.code = EDDY_OK};
         status[e] = program_execute(p);
     }
-    if (getenv("EDDY_SHOW"))
+    if (getenv("EDDY_SHOW")) {
         fprintf(stderr, "%s%s\n", loop.text, loop.fetches);
+        (void)eddy_plan_print_linear(programs[1].plan, show_line, NULL);
+    }
     ck_assert_msg(status[0] == status[1], "seed %llu: %s or %s",
                   (unsigned long long)seed, programs[0].err.message,
                   programs[1].err.message);
@@ -262,6 +272,69 @@ START_TEST(a_loop_on_an_untaken_branch_is_dead)
 }
 END_TEST
 
+static bool count_inner(void *user, const char *text, size_t length)
+{
+    (void)length;
+    *(size_t *)user += strncmp(text, "linear, in ", 11) == 0;
+    return true;
+}
+
+/*
+ * Three loops in each other; `limit` and `same` come in under the guard of the
+ * iteration around, also where that is the last one and the loop is dead.
+ */
+START_TEST(a_loop_in_a_loop_is_in_one_row)
+{
+    static const char text[] =
+        "zero int32=0\none int32=1\nthree int32=3\nx float32=1.5\n"
+        "a/e Enter@a zero\na/n Enter@a! three\na/one Enter@a! one\n"
+        "a/zero Enter@a! zero\na/x Enter@a x\n"
+        "a/m Merge a/e a/next\na/mx Merge a/x a/nx\n"
+        "a/l Less a/m a/n\na/c LoopCond a/l\na/s Switch a/m a/c\n"
+        "a/sx Switch a/mx a/c\na/pivot Identity a/s:1\n"
+        "a/start Identity a/zero ^a/pivot\na/same Identity a/one\n"
+        "b/e Enter@b a/start\nb/n Enter@b! a/n\nb/same Enter@b! a/same\n"
+        "b/k Enter@b a/m\nb/x Enter@b a/sx:1\nb/zero Enter@b! a/zero\n"
+        "b/m Merge b/e b/next\nb/mk Merge b/k b/nk\nb/mx Merge b/x b/nx\n"
+        "b/same2 Identity b/same\n"
+        "b/l Less b/m b/n\nb/c LoopCond b/l\nb/s Switch b/m b/c\n"
+        "b/sk Switch b/mk b/c\nb/sx Switch b/mx b/c\n"
+        "b/pivot Identity b/s:1\nb/start Identity b/zero ^b/pivot\n"
+        "c/e Enter@c b/start\nc/n Enter@c! b/n\nc/one Enter@c! b/same2\n"
+        "c/x Enter@c b/sx:1\n"
+        "c/m Merge c/e c/next\nc/mx Merge c/x c/nx\n"
+        "c/l Less c/m c/n\nc/c LoopCond c/l\nc/s Switch c/m c/c\n"
+        "c/sx Switch c/mx c/c\nc/add AddV2 c/s:1 c/one\n"
+        "c/half Mul c/sx:1 c/sx:1\nc/y Sqrt c/half\n"
+        "c/next NextIteration c/add\nc/nx NextIteration c/y\n"
+        "c/out Exit c/sx\n"
+        "b/add AddV2 b/s:1 b/same\nb/k2 AddV2 b/sk:1 b/same\n"
+        "b/next NextIteration b/add\nb/nk NextIteration b/k2\n"
+        "b/nx NextIteration c/out\nb/out Exit b/sx\nb/kout Exit b/sk\n"
+        "a/add AddV2 a/s:1 a/one\na/kf Cast b/kout SrcT=int32 DstT=float32 "
+        "Truncate=false\na/y AddV2 b/out a/kf\n"
+        "a/next NextIteration a/add\na/nx NextIteration a/y\n"
+        "a/out Exit a/sx\na/count Exit a/s\n";
+    eddy_stats stats[2];
+    size_t n = 0;
+
+    for (int e = 0; e < 2; e++) {
+        program_build(&programs[e], text);
+        program_plan(&programs[e], NULL, "a/out a/count");
+        program_run(&programs[e]);
+        ck_assert_float_eq(program_fetch_float(&programs[e], 0),
+                           1.5f + 3 + 4 + 5);
+        stats[e] = program_stats(&programs[e]);
+    }
+    ck_assert_uint_eq(stats[0].live_executions, stats[1].live_executions);
+    ck_assert_uint_eq(stats[0].dead_executions, stats[1].dead_executions);
+    ck_assert_uint_eq(stats[0].iterations, stats[1].iterations);
+    ck_assert_uint_eq(stats[0].frames, stats[1].frames);
+    ck_assert(eddy_plan_print_linear(programs[1].plan, count_inner, &n));
+    ck_assert_uint_eq(n, 2);
+}
+END_TEST
+
 /* What comes out of the loop goes in again: its Enters can't wait. */
 START_TEST(a_loop_that_feeds_itself_stays_dynamic)
 {
@@ -294,6 +367,7 @@ TCase *linear_tests(void)
     tcase_add_test(tc, a_loop_without_end_is_out_of_time);
     tcase_add_test(tc, a_loop_without_end_can_be_polled_and_cancelled);
     tcase_add_test(tc, a_loop_on_an_untaken_branch_is_dead);
+    tcase_add_test(tc, a_loop_in_a_loop_is_in_one_row);
     tcase_add_test(tc, a_loop_that_feeds_itself_stays_dynamic);
     return tc;
 }

@@ -85,10 +85,15 @@ static eddy_status run_both(const char *text, const char *fetches)
  * Loop f pushes 1, 2, ... n as `dtype`, and loop b sums them up as it pops; a
  * loop that looks at its value_index is not linear.
  */
-static void write_loops(char *to, size_t size, const char *dtype, int n,
-                        int n_pops, int room, bool f_dynamic, bool b_dynamic)
+typedef struct loops {
+    const char *dtype;
+    int n, n_pops, room;
+    bool f_dynamic, b_dynamic;
+} loops;
+
+static void write_loops(char *to, size_t size, loops l)
 {
-    static const char loops[] =
+    static const char pattern[] =
         "room int32=%d\ns StackV2 room elem_type=%s stack_name='tape'\n"
         "zero int32=0\none int32=1\nn int32=%d\npops int32=%d\n"
         "start %s=0\n"
@@ -112,9 +117,10 @@ static void write_loops(char *to, size_t size, const char *dtype, int n,
         "b/add AddV2 b/sa:1 b/pop\n"
         "b/next NextIteration b/i\nb/na NextIteration b/add\n"
         "b/out Exit b/sa\n";
-    const int length = snprintf(to, size, loops, room, dtype, n, n_pops, dtype,
-                                dtype, f_dynamic ? "f/m:1" : "f/one",
-                                b_dynamic ? "b/m:1" : "b/one", dtype);
+    const int length =
+        snprintf(to, size, pattern, l.room, l.dtype, l.n, l.n_pops, l.dtype,
+                 l.dtype, l.f_dynamic ? "f/m:1" : "f/one",
+                 l.b_dynamic ? "b/m:1" : "b/one", l.dtype);
 
     ck_assert(length > 0 && (size_t)length < size);
 }
@@ -134,8 +140,13 @@ START_TEST(a_tape_goes_from_one_executor_to_the_other)
         for (int who = 0; who < 4; who++) {
             const bool is_small = d < 4 || d == 10;
 
-            write_loops(text, sizeof text, dtypes[d], is_small ? 40 : 5000,
-                        is_small ? 11 : 5000, -1, who & 1, who & 2);
+            write_loops(text, sizeof text,
+                        (loops){.dtype = dtypes[d],
+                                .n = is_small ? 40 : 5000,
+                                .n_pops = is_small ? 11 : 5000,
+                                .room = -1,
+                                .f_dynamic = (who & 1) != 0,
+                                .b_dynamic = (who & 2) != 0});
             ck_assert_int_eq(run_both(text, "b/out"), EDDY_OK);
             ck_assert_uint_eq(count("PUSH_"), !(who & 1));
             ck_assert_uint_eq(count("POP_"), !(who & 2));
@@ -157,7 +168,9 @@ START_TEST(a_tape_serves_again)
     program *p = &programs[1];
     char text[4096];
 
-    write_loops(text, sizeof text, "int64", 5000, 5000, -1, false, false);
+    write_loops(
+        text, sizeof text,
+        (loops){.dtype = "int64", .n = 5000, .n_pops = 5000, .room = -1});
     program_build(p, text);
     program_plan(p, NULL, "b/out");
     for (int i = 0; i < 3; i++) {
@@ -172,12 +185,16 @@ START_TEST(a_full_stack_and_an_empty_one_say_where)
 {
     char text[4096];
 
-    write_loops(text, sizeof text, "float32", 1000, 10, 700, false, false);
+    write_loops(
+        text, sizeof text,
+        (loops){.dtype = "float32", .n = 1000, .n_pops = 10, .room = 700});
     ck_assert_int_eq(run_both(text, "b/out"), EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(programs[1].err.detail, EDDY_E_FULL);
     ck_assert_str_eq(programs[1].err.node, "f/push");
     ck_assert_str_eq(programs[1].err.frame, "f[700]");
-    write_loops(text, sizeof text, "float32", 1000, 1001, -1, false, false);
+    write_loops(
+        text, sizeof text,
+        (loops){.dtype = "float32", .n = 1000, .n_pops = 1001, .room = -1});
     ck_assert_int_eq(run_both(text, "b/out"), EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(programs[1].err.detail, EDDY_E_EMPTY);
     ck_assert_str_eq(programs[1].err.node, "b/pop");
@@ -191,7 +208,9 @@ START_TEST(a_tape_is_charged)
 
     for (int e = 0; e < 2; e++)
         programs[e].run_options.max_bytes = 1 << 18;
-    write_loops(text, sizeof text, "float64", 100000, 10, -1, false, false);
+    write_loops(
+        text, sizeof text,
+        (loops){.dtype = "float64", .n = 100000, .n_pops = 10, .room = -1});
     ck_assert_int_eq(run_both(text, "b/out"), EDDY_RESOURCE_EXHAUSTED);
     ck_assert_int_eq(programs[1].err.detail, EDDY_E_LIMIT_BYTES);
     ck_assert_str_eq(programs[1].err.node, "f/push");
@@ -203,7 +222,9 @@ START_TEST(a_stack_with_a_vector_is_left_to_kernels)
 {
     char text[4096];
 
-    write_loops(text, sizeof text, "float32", 100, 100, -1, false, false);
+    write_loops(
+        text, sizeof text,
+        (loops){.dtype = "float32", .n = 100, .n_pops = 100, .room = -1});
     strncat(text,
             "v float32[3]=1\nlate StackPushV2 s v ^b/out\n"
             "last StackPopV2 s ^late elem_type=float32\n",
