@@ -20,8 +20,8 @@ scratch=$(mktemp -d)
 root=${1:-$scratch/root}
 trap 'rm -rf "$scratch"' EXIT
 examples='while_loop builder gradient train_loop'
-cases='tests/conformance/tf/while tests/conformance/tf/cond
-    tests/conformance/tf/models'
+cases="tests/conformance/tf/while tests/conformance/tf/cond"
+cases="$cases tests/conformance/tf/models"
 
 fail()
 {
@@ -83,7 +83,12 @@ done
 echo "packages: an example builds by CMake both ways, and runs"
 
 eddy --version
-eddy verify $CASES | tail -n 1
+# shellcheck disable=SC2086
+eddy verify $CASES >verify.log || {
+    tail -n 20 verify.log >&2
+    exit 1
+}
+tail -n 1 verify.log
 
 # Debian's package of the module, and then the wheel where nothing is.
 cat >look.py <<'LOOK'
@@ -101,11 +106,13 @@ python3 -m venv made/environment
 PIP_CERT=/etc/ssl/certs/ca-certificates.crt made/environment/bin/pip install \
     -q --disable-pip-version-check wheel/*.whl pytest
 made/environment/bin/python look.py
-made/environment/bin/python -m pytest -q -p no:cacheprovider \
-    tests/python/test_recorded.py 2>&1 | tail -n 1
+made/environment/bin/python -m pytest -q -p no:cacheprovider -k test_case \
+    tests/python/test_recorded.py >pytest.log 2>&1 || {
+    tail -n 30 pytest.log >&2
+    exit 1
+}
+tail -n 1 pytest.log
 END
-
-export EXAMPLES="$examples" CASES="$(echo $cases)"
 
 in_fresh_system()
 {
@@ -144,7 +151,9 @@ in_fresh_system()
         fail "apt does not install the packages"
     }
     say "the packages are installed"
-    chroot "$root" sh /stranger/stranger.sh /stranger ||
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+        LANG=C.UTF-8 EXAMPLES="$examples" CASES="$cases" \
+        OPENBLAS_NUM_THREADS=1 sh /stranger/stranger.sh /stranger ||
         fail "something failed in the fresh system"
 }
 

@@ -22,11 +22,14 @@ static const struct example {
     const char *arguments[4]; /* up to a NULL */
     const char *prints;       /* a part of what it prints */
 } examples[] = {
+    {"beam_search", false, {NULL}, "  -5.654  gram\n"},
     {"builder", true, {NULL}, "27: 111 steps"},
     {"caffe2", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
+    {"char_lstm", false, {NULL}, "step 199  loss 0.717\n"},
     {"cntk", true, {NULL}, "from the past 1 2.5 4.25 6.125\n"},
     {"demo", false, {NULL}, "v1 = 14, v2 = 14"},
     {"gradient", true, {NULL}, "1024\n3584\n10752\n"},
+    {"life", false, {NULL}, "generation 32\n  . # . . . . . .\n"},
     {"load_graphdef",
      false,
      {"benchmarks/graphs/counter.pb", "while/Exit"},
@@ -41,7 +44,12 @@ static const struct example {
      {NULL},
      "h: 1 2.5 4.25 6.125\nlast: 6.125\nsquares: 1 4 9 16\n"
      "while: 6.125\n"},
+    {"mandelbrot", false, {NULL}, "186162 trips of the inner loop\n"},
     {"mxnet", true, {NULL}, "at once, h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
+    {"newton",
+     false,
+     {NULL},
+     " 0.5  0.90      7  1.384413   1.20016   1.20016 "},
     {"nnc",
      true,
      {NULL},
