@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorArrayV3: making, writing and reading items one by one, gradients. */
+/*
+ * TensorArrays: making, writing and reading items one by one, gradients.
+ *
+ * There are three forms of each op.  V3 has a handle; the first one has a
+ * reference in place of it, the edges of which carry handles too once a plan is
+ * made; V2 has two strings (ops/list/tensor_array_handle.c).
+ */
 #include "ops/list/tensor_array.h"
 
 #include "ops/math/addn.h"
@@ -18,59 +24,6 @@
 
 /* An array of up to so many items gets room for all of them at once. */
 #define DIRECT 4096
-
-/* ---- the resource ---- */
-
-static eddy__array *array_of(eddy__resource *resource)
-{
-    return (eddy__array *)(void *)resource;
-}
-
-static void drop_items(eddy__array *a, eddy__heap *heap)
-{
-    for (int32_t i = 0; a->items && i < a->n_items; i++)
-        eddy__value_clear(heap, &a->items[i]);
-    if (a->block)
-        eddy__heap_recycle(heap, a->block, a->block_size);
-    if (a->shapes)
-        eddy__heap_recycle(heap, a->shapes, a->shapes_size);
-    a->block = NULL;
-    a->items = NULL;
-    a->shapes = NULL;
-    a->n_items = a->capacity = 0;
-    a->cells.items = a->cells.states = NULL;
-    a->cells.n = 0;
-}
-
-static void clear_array(eddy__resource *resource, eddy__heap *heap)
-{
-    eddy__array *a = array_of(resource);
-
-    drop_items(a, heap);
-    while (a->gradients) {
-        eddy__array *gradient = a->gradients;
-
-        a->gradients = gradient->next;
-        eddy__resource_release(&gradient->cells.base);
-    }
-}
-
-static const eddy__resource_type arrays = {.name = "a TensorArray",
-                                           .clear = clear_array};
-
-eddy_status eddy__in_array(eddy_kernel *k, eddy__array **out_array)
-{
-    eddy__resource *resource;
-
-    *out_array = NULL;
-    EDDY_TRY(eddy__in_resource(k, 0, &arrays, &resource));
-    *out_array = array_of(resource);
-    if ((*out_array)->is_closed)
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_CLOSED,
-                           "TensorArray %s has already been closed",
-                           (*out_array)->name);
-    return EDDY_OK;
-}
 
 eddy_status eddy__array_want_dtype(eddy_kernel *k, const eddy__array *array,
                                    eddy_dtype dtype, const char *verb)
@@ -472,20 +425,21 @@ static eddy_status prepare_creation(eddy_infer *infer)
         c->shape = attr.as.shapes[0];
     c->is_dynamic = eddy__infer_bool(infer, "dynamic_size");
     c->clears = eddy__infer_bool(infer, "clear_after_read");
-    c->is_uniform = eddy__infer_bool(infer, "identical_element_shapes");
+    c->is_uniform = eddy_infer_attr(infer, "identical_element_shapes", &attr) &&
+                    attr.as.bools[0];
     return EDDY_OK;
 }
 
-/* The flow of a new array says nothing. */
-static void put_flow(eddy_kernel *k, uint32_t i)
+/* The flow of a new array says nothing; only V3 has it. */
+static void put_flow(eddy_kernel *k)
 {
-    eddy__out_scalar(eddy__out(k, i), EDDY_FLOAT32, 0);
+    if (k->node->n_out > 1)
+        eddy__out_scalar(eddy__out(k, 1), EDDY_FLOAT32, 0);
 }
 
 static eddy_status run_create(eddy_kernel *k)
 {
     const creation *c = eddy__state(k);
-    eddy__resource *resource;
     eddy__array *a;
     int32_t size = 0;
 
@@ -495,9 +449,7 @@ static eddy_status run_create(eddy_kernel *k)
                            "the size of a TensorArray is %" PRId32
                            ", it must be at least 0",
                            size);
-    EDDY_TRY(eddy__output_new_resource(k, 0, &arrays, sizeof *a, &resource));
-    a = array_of(resource);
-    a->name = c->name;
+    EDDY_TRY(eddy__array_create(k, c->name, &a));
     a->dtype = (uint8_t)c->dtype;
     a->is_dynamic = c->is_dynamic;
     a->clears = c->clears;
@@ -508,7 +460,7 @@ static eddy_status run_create(eddy_kernel *k)
     a->split_size = -1;
     a->is_bare = eddy__dtype_is_inline(c->dtype);
     a->cells.after_read = c->clears ? READ | CLEARED : READ;
-    put_flow(k, 1);
+    put_flow(k);
     return EDDY_OK;
 }
 
@@ -560,12 +512,9 @@ static eddy_status copy_shapes(eddy_kernel *k, eddy__array *a,
 static eddy_status make_gradient(eddy_kernel *k, eddy__array *from,
                                  const eddy_shape *prefix)
 {
-    eddy__resource *resource;
     eddy__array *a;
 
-    EDDY_TRY(eddy__output_new_resource(k, 0, &arrays, sizeof *a, &resource));
-    a = array_of(resource);
-    a->name = from->name;
+    EDDY_TRY(eddy__array_create(k, from->name, &a));
     a->dtype = from->dtype;
     a->is_gradient = a->is_summing = true;
     /* Who wrote to an index twice reads its gradient twice. */
@@ -582,7 +531,7 @@ static eddy_status make_gradient(eddy_kernel *k, eddy__array *from,
     eddy__array_publish(a);
     a->next = from->gradients;
     from->gradients = a;
-    (void)eddy__resource_retain(resource);
+    (void)eddy__resource_retain(&a->cells.base);
     return EDDY_OK;
 }
 
@@ -594,12 +543,10 @@ static eddy_status find_gradient(eddy_kernel *k, const eddy_shape *prefix)
     EDDY_TRY(eddy__in_array(k, &from));
     /* Its gradient has the size that it has now. */
     from->is_dynamic = false;
-    put_flow(k, 1);
+    put_flow(k);
     for (a = from->gradients; a; a = a->next) {
-        if (strcmp(a->source, source) == 0) {
-            eddy__out_resource(k, 0, eddy__resource_retain(&a->cells.base));
-            return EDDY_OK;
-        }
+        if (strcmp(a->source, source) == 0)
+            return eddy__array_put_handle(k, a);
     }
     return make_gradient(k, from, prefix);
 }
@@ -682,12 +629,10 @@ static eddy_status run_size(eddy_kernel *k)
 /* Closing twice is no error. */
 static eddy_status run_close(eddy_kernel *k)
 {
-    eddy__resource *resource;
     eddy__array *a;
 
-    EDDY_TRY(eddy__in_resource(k, 0, &arrays, &resource));
-    a = array_of(resource);
-    drop_items(a, k->heap);
+    EDDY_TRY(eddy__array_find(k, &a));
+    eddy__array_drop_items(a, k->heap);
     a->is_closed = true;
     return EDDY_OK;
 }
@@ -698,6 +643,20 @@ static eddy_status infer_created(eddy_infer *infer)
 {
     EDDY_TRY(eddy__infer_want_rank(infer, 0, 0));
     return eddy__infer_scalar(infer);
+}
+
+static eddy_status infer_names(eddy_infer *infer)
+{
+    const eddy_shape names = eddy__shape_vector(2);
+
+    eddy_infer_set_output(infer, 0, &names);
+    return EDDY_OK;
+}
+
+static eddy_status infer_created_names(eddy_infer *infer)
+{
+    EDDY_TRY(eddy__infer_want_rank(infer, 0, 0));
+    return infer_names(infer);
 }
 
 static eddy_status infer_written(eddy_infer *infer)
@@ -739,24 +698,45 @@ static eddy_status infer_with_shape(eddy_infer *infer)
 #define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP)
 #define NONE_FLAGS (FLAGS | EDDY_OP_NOT_DIFFERENTIABLE)
 
+#define CREATION_ATTRS                                                         \
+    "dtype: type, element_shape: shape = ?, dynamic_size: bool = false, "      \
+    "clear_after_read: bool = true, tensor_array_name: string = ''"
+#define CREATION "A new array of `size` items that live as long as the run."
+#define GRADIENT                                                               \
+    "The array of that source whose items are the gradients of this one's."
+
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW(
         "TensorArrayV3", .inputs = "size: int32",
         .outputs = "handle: resource, flow: float32",
-        .attrs =
-            "dtype: type, element_shape: shape = ?, dynamic_size: bool = "
-            "false, clear_after_read: bool = true, identical_element_shapes: "
-            "bool = false, tensor_array_name: string = ''",
+        .attrs = CREATION_ATTRS ", identical_element_shapes: bool = false",
         .infer = infer_created, .kernel = run_create,
-        .prepare = prepare_creation, .flags = NONE_FLAGS,
-        .doc = "A new array of `size` items that live as long as the run."),
+        .prepare = prepare_creation, .flags = NONE_FLAGS, .doc = CREATION),
+    EDDY__OP_ROW("TensorArrayV2", .inputs = "size: int32",
+                 .outputs = "handle: string", .attrs = CREATION_ATTRS,
+                 .infer = infer_created_names, .kernel = run_create,
+                 .prepare = prepare_creation, .flags = NONE_FLAGS,
+                 .doc = CREATION),
     EDDY__OP_ROW(
-        "TensorArrayGradV3", .inputs = "handle: resource, flow_in: float32",
-        .outputs = "grad_handle: resource, flow_out: float32",
-        .attrs = "source: string", .infer = eddy__infer_scalar,
-        .kernel = run_gradient, .prepare = prepare_gradient, .flags = FLAGS,
-        .doc = "The array of that source whose items are the gradients of this "
-               "one's."),
+        "TensorArray", .inputs = "size: int32", .outputs = "handle: ref string",
+        .attrs = CREATION_ATTRS, .infer = infer_created, .kernel = run_create,
+        .prepare = prepare_creation, .flags = NONE_FLAGS, .doc = CREATION),
+    EDDY__OP_ROW("TensorArrayGradV3",
+                 .inputs = "handle: resource, flow_in: float32",
+                 .outputs = "grad_handle: resource, flow_out: float32",
+                 .attrs = "source: string", .infer = eddy__infer_scalar,
+                 .kernel = run_gradient, .prepare = prepare_gradient,
+                 .flags = FLAGS, .doc = GRADIENT),
+    EDDY__OP_ROW(
+        "TensorArrayGradV2", .inputs = "handle: string, flow_in: float32",
+        .outputs = "grad_handle: string", .attrs = "source: string",
+        .infer = infer_names, .kernel = run_gradient,
+        .prepare = prepare_gradient, .flags = NONE_FLAGS, .doc = GRADIENT),
+    EDDY__OP_ROW(
+        "TensorArrayGrad", .inputs = "handle: ref string, flow_in: float32",
+        .outputs = "grad_handle: ref string", .attrs = "source: string",
+        .infer = eddy__infer_scalar, .kernel = run_gradient,
+        .prepare = prepare_gradient, .flags = NONE_FLAGS, .doc = GRADIENT),
     EDDY__OP_ROW(
         "TensorArrayGradWithShape",
         .inputs = "handle: resource, flow_in: float32, shape_to_prepend: int32",
@@ -765,24 +745,22 @@ static const eddy_op_spec specs[] = {
         .kernel = run_gradient_with_shape, .prepare = prepare_gradient,
         .flags = FLAGS,
         .doc = "The same with further dimensions before those of each item."),
-    EDDY__OP_ROW(
-        "TensorArrayWriteV3",
-        .inputs = "handle: resource, index: int32, value: T, flow_in: float32",
+    EDDY__ARRAY_FORMS(
+        "TensorArrayWrite", ", index: int32, value: T, flow_in: float32",
         .outputs = "flow_out: float32", .attrs = "T: type",
         .infer = infer_written, .kernel = run_write, .flags = FLAGS,
         .doc = "Makes `value` the item at `index`."),
-    EDDY__OP_ROW("TensorArrayReadV3",
-                 .inputs = "handle: resource, index: int32, flow_in: float32",
-                 .outputs = "value: dtype", .attrs = "dtype: type",
-                 .infer = infer_read, .kernel = run_read, .flags = FLAGS,
-                 .doc = "The item at `index`."),
-    EDDY__OP_ROW(
-        "TensorArraySizeV3", .inputs = "handle: resource, flow_in: float32",
-        .outputs = "size: int32", .infer = eddy__infer_scalar,
-        .kernel = run_size, .flags = NONE_FLAGS, .doc = "The number of items."),
-    EDDY__OP_ROW("TensorArrayCloseV3", .inputs = "handle: resource",
-                 .kernel = run_close, .flags = NONE_FLAGS,
-                 .doc = "Drops all items; no op may follow."),
+    EDDY__ARRAY_FORMS("TensorArrayRead", ", index: int32, flow_in: float32",
+                      .outputs = "value: dtype", .attrs = "dtype: type",
+                      .infer = infer_read, .kernel = run_read, .flags = FLAGS,
+                      .doc = "The item at `index`."),
+    EDDY__ARRAY_FORMS("TensorArraySize", ", flow_in: float32",
+                      .outputs = "size: int32", .infer = eddy__infer_scalar,
+                      .kernel = run_size, .flags = NONE_FLAGS,
+                      .doc = "The number of items."),
+    EDDY__ARRAY_FORMS("TensorArrayClose", "", .kernel = run_close,
+                      .flags = NONE_FLAGS,
+                      .doc = "Drops all items; no op may follow."),
 };
 
 const eddy__op_table eddy__tensor_array_ops = {

@@ -24,8 +24,10 @@ typedef struct eddy__array eddy__array;
 struct eddy__array {
     eddy__cells cells; /* states always, items only if `is_bare` */
     const char *name;  /* of the plan */
+    uint64_t number;   /* among those with names in this run; 0: has a handle */
     uint8_t dtype;     /* eddy_dtype of the items */
     bool is_closed;
+    bool is_kept;    /* by a reference to itself, until the run ends */
     bool is_dynamic; /* a write may make it larger */
     bool is_gradient;
     bool is_summing;  /* writes to an index add up */
@@ -53,6 +55,30 @@ struct eddy__array {
     eddy__array *next;      /* in that list */
     const char *source;     /* of a gradient: its key there; of the plan */
 };
+
+/*
+ * Makes a new array called `name`, all else of which is to be set, and output 0
+ * what stands for it.
+ */
+eddy_status eddy__array_create(eddy_kernel *k, const char *name,
+                               eddy__array **out_array);
+
+/* Makes output 0 what stands for the array. */
+eddy_status eddy__array_put_handle(eddy_kernel *k, eddy__array *array);
+
+/* The array behind input 0. */
+eddy_status eddy__array_find(eddy_kernel *k, eddy__array **out_array);
+
+void eddy__array_drop_items(eddy__array *array, eddy__heap *heap);
+
+/* An op in its three forms: by a handle, by two strings, by a reference. */
+#define EDDY__ARRAY_FORMS(name, more_in, ...)                                  \
+    EDDY__OP_ROW(name "V3", .inputs = "handle: resource" more_in,              \
+                 __VA_ARGS__),                                                 \
+        EDDY__OP_ROW(name "V2", .inputs = "handle: string" more_in,            \
+                     __VA_ARGS__),                                             \
+        EDDY__OP_ROW(name, .inputs = "handle: ref string" more_in,             \
+                     __VA_ARGS__)
 
 /* The array behind input 0, which is open. */
 eddy_status eddy__in_array(eddy_kernel *k, eddy__array **out_array);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The TensorArray ops on many items at a time: GatherV3 and ConcatV3 make a
- * tensor of them, ScatterV3 and SplitV3 make them of a tensor.
+ * The TensorArray ops on many items at a time: Gather and Concat make a
+ * tensor of them, Scatter and Split make them of a tensor.
  */
 #include "ops/list/tensor_array.h"
 #include "ops/ops.h"
 
 #include <inttypes.h>
 
-/* What a node says of the items that it reads; for ConcatV3, `shape` is without
+/* What a node says of the items that it reads; for Concat, `shape` is without
  * their first dimension. */
 typedef struct reader {
     eddy_dtype dtype;
@@ -91,7 +91,7 @@ static eddy_status put_nothing(eddy_kernel *k, const reader *r)
     return eddy__output_elements(k, 0, r->dtype, &shape, &to);
 }
 
-/* ---- GatherV3 ---- */
+/* ---- Gather ---- */
 
 static eddy_status merge_shape(eddy_kernel *k, eddy__array *a,
                                const eddy_shape *shape)
@@ -155,7 +155,7 @@ static eddy_status run_gather(eddy_kernel *k)
     return put_together(k, &p, &shape);
 }
 
-/* ---- ConcatV3 ---- */
+/* ---- Concat ---- */
 
 static eddy_status check_part(eddy_kernel *k, const picked *p, const reader *r,
                               int64_t i, const eddy_shape *shape,
@@ -414,38 +414,34 @@ static eddy_status infer_split(eddy_infer *infer)
     return eddy__infer_scalar(infer);
 }
 
+#define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP)
+
 static const eddy_op_spec specs[] = {
-    EDDY__OP_ROW("TensorArrayGatherV3",
-                 .inputs = "handle: resource, indices: int32, flow_in: float32",
-                 .outputs = "value: dtype",
-                 .attrs = "dtype: type, element_shape: shape = ?",
-                 .infer = infer_gather, .kernel = run_gather,
-                 .prepare = prepare_gather,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
-                 .doc = "The items at `indices` along a new first dimension."),
-    EDDY__OP_ROW(
-        "TensorArrayConcatV3", .inputs = "handle: resource, flow_in: float32",
+    EDDY__ARRAY_FORMS(
+        "TensorArrayGather", ", indices: int32, flow_in: float32",
+        .outputs = "value: dtype",
+        .attrs = "dtype: type, element_shape: shape = ?", .infer = infer_gather,
+        .kernel = run_gather, .prepare = prepare_gather, .flags = FLAGS,
+        .doc = "The items at `indices` along a new first dimension."),
+    EDDY__ARRAY_FORMS(
+        "TensorArrayConcat", ", flow_in: float32",
         .outputs = "value: dtype, lengths: int64",
         .attrs = "dtype: type, element_shape_except0: shape = ?",
         .infer = infer_concat, .kernel = run_concat, .prepare = prepare_concat,
-        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .flags = FLAGS,
         .doc = "All items along their first dimension, and how long each is "
                "there."),
-    EDDY__OP_ROW(
-        "TensorArrayScatterV3",
-        .inputs =
-            "handle: resource, indices: int32, value: T, flow_in: float32",
+    EDDY__ARRAY_FORMS(
+        "TensorArrayScatter", ", indices: int32, value: T, flow_in: float32",
         .outputs = "flow_out: float32", .attrs = "T: type",
         .infer = infer_scatter, .kernel = run_scatter,
-        .prepare = prepare_writer, .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .prepare = prepare_writer, .flags = FLAGS,
         .doc = "Makes the rows of `value` the items at `indices`."),
-    EDDY__OP_ROW(
-        "TensorArraySplitV3",
-        .inputs =
-            "handle: resource, value: T, lengths: int64, flow_in: float32",
+    EDDY__ARRAY_FORMS(
+        "TensorArraySplit", ", value: T, lengths: int64, flow_in: float32",
         .outputs = "flow_out: float32", .attrs = "T: type",
         .infer = infer_split, .kernel = run_split, .prepare = prepare_writer,
-        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .flags = FLAGS,
         .doc = "Makes parts of `value` of these lengths the items."),
 };
 
