@@ -51,6 +51,7 @@
     X(linear_equations)                                                        \
     X(list_edit)                                                               \
     X(lstm)                                                                    \
+    X(lu)                                                                      \
     X(matmul)                                                                  \
     X(max_pool)                                                                \
     X(optimizer)                                                               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Eigenvalues, singular values, and QR.  As in TensorFlow the gradients of
+ * Eigenvalues, singular values, QR and LU.  As in TensorFlow the gradients of
  * vectors grow without bound as values come to be equal.
  */
 #include "autodiff/rule.h"
@@ -239,5 +239,42 @@ eddy_status eddy__grad_qr(eddy_gradient *g)
                          "matrices are asked for");
     d = (qr){.q = Y(0), .r = Y(1), .dq = DY(0), .dr = DY(1)};
     DX(0, m < n ? wide(g, &d, m) : deep(g, &d));
+    return EDDY_OK;
+}
+
+/* ---- LU ---- */
+
+/* P' L'^-1 (low(L' dL) + up(dU U')) U'^-1, with P' for the order of rows. */
+eddy_status eddy__grad_lu(eddy_gradient *g)
+{
+    const bool no = false, yes = true;
+    const eddy_attr attrs[] = {eddy_attr_bool("lower", &yes),
+                               eddy_attr_bool("adjoint", &yes)};
+    const eddy_attr upper[] = {eddy_attr_bool("lower", &no)};
+    eddy_output l, u, dl, du, ones, middle, rows, order;
+
+    if (!WANTS(0) || !eddy_gradient_is_given(g, 0))
+        return EDDY_OK;
+    ones = OP("OnesLike", OP("MatrixDiagPart", Y(0)));
+    l = OP("MatrixSetDiag", OP("MatrixBandPart", Y(0), INT(-1.0), INT(0.0)),
+           ones);
+    u = OP("MatrixBandPart", Y(0), INT(0.0), INT(-1.0));
+    dl = OP("MatrixSetDiag", OP("MatrixBandPart", DY(0), INT(-1.0), INT(0.0)),
+            OP("ZerosLike", ones));
+    du = OP("MatrixBandPart", DY(0), INT(0.0), INT(-1.0));
+    middle = PRODUCT(l, dl, true, false);
+    middle =
+        OP("MatrixSetDiag", OP("MatrixBandPart", middle, INT(-1.0), INT(0.0)),
+           OP("ZerosLike", ones));
+    middle = ADD(middle, OP("MatrixBandPart", PRODUCT(du, u, false, true),
+                            INT(0.0), INT(-1.0)));
+    rows = OP_WITH("MatrixTriangularSolve", attrs, l, middle);
+    rows = ADJOINT(OP_WITH("MatrixTriangularSolve", upper, u, ADJOINT(rows)));
+    order = OP("Shape", Y(1));
+    order =
+        OP("OneHot", Y(1),
+           eddy__rule_element(g, order, OP("Sub", OP("Size", order), INT(1.0))),
+           NUMBER(0, 1), NUMBER(0, 0));
+    DX(0, PRODUCT(order, rows, true, false));
     return EDDY_OK;
 }

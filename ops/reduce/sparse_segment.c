@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums, means and sums by the root of their count of rows that are picked by
- * index, by segment; and what gradients bring to the rows that were picked.
+ * index, by segment; and what gradients bring to the rows that were picked: to
+ * all there are, or to those whose index occurs.
  * Ids are sorted; a segment that none names is zeros.
  */
 #include "ops/math/elements.h"
@@ -271,7 +272,22 @@ static eddy_status put_all_back(eddy_kernel *k, const picked *p, void *out)
     return status;
 }
 
-/* Input 0 has a row for each segment. */
+/* What a gradient is given: input 0 has a row for each segment. */
+static eddy_status read_back(eddy_kernel *k, picked *p)
+{
+    EDDY_TRY(read_rows(k, p));
+    EDDY_TRY(read_vectors(k, p));
+    EDDY_TRY(eddy__index_argument(k, 3, "output_dim0", &p->n_out));
+    if (p->n_out < 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "output_dim0 is %" PRId64, p->n_out);
+    for (int64_t i = 0; i < p->ids.count; i++) {
+        EDDY_TRY(check_id(k, p, i, p->n_rows, 0));
+        EDDY_TRY(check_index(k, p, i, p->n_out));
+    }
+    return EDDY_OK;
+}
+
 static eddy_status run_back(eddy_kernel *k, joining how)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
@@ -279,16 +295,7 @@ static eddy_status run_back(eddy_kernel *k, joining how)
     eddy_shape shape;
     unsigned char *out;
 
-    EDDY_TRY(read_rows(k, &p));
-    EDDY_TRY(read_vectors(k, &p));
-    EDDY_TRY(eddy__index_argument(k, 3, "output_dim0", &p.n_out));
-    if (p.n_out < 0)
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
-                           "output_dim0 is %" PRId64, p.n_out);
-    for (int64_t i = 0; i < p.ids.count; i++) {
-        EDDY_TRY(check_id(k, &p, i, p.n_rows, 0));
-        EDDY_TRY(check_index(k, &p, i, p.n_out));
-    }
+    EDDY_TRY(read_back(k, &p));
     shape = *eddy__in_shape(k, 0);
     shape.dims[0] = p.n_out;
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
@@ -311,13 +318,142 @@ static eddy_status run_root_back(eddy_kernel *k)
     return run_back(k, ROOT);
 }
 
+/* ---- gradients of the rows that occur ---- */
+
+/* Merges [first, middle) and [middle, end) by index, the earlier one first. */
+static void merge(const picked *p, const int64_t *from, int64_t first,
+                  int64_t middle, int64_t end, int64_t *to)
+{
+    int64_t a = first, b = middle;
+
+    for (int64_t i = first; i < end; i++) {
+        const bool takes_a =
+            a < middle &&
+            (b == end || eddy__index_at(&p->indices, from[a]) <=
+                             eddy__index_at(&p->indices, from[b]));
+
+        to[i] = takes_a ? from[a++] : from[b++];
+    }
+}
+
+/* The places of the indices in the order of these; `room` for as many. */
+static eddy_status sort_places(eddy_kernel *k, const picked *p,
+                               int64_t **places, int64_t **room)
+{
+    const int64_t n = p->indices.count;
+
+    for (int64_t i = 0; i < n; i++)
+        (*places)[i] = i;
+    for (int64_t step = 1; step < n; step *= 2) {
+        int64_t *sorted = *room;
+
+        for (int64_t first = 0; first < n; first += 2 * step) {
+            const int64_t middle = first + step < n ? first + step : n;
+            const int64_t end = middle + step < n ? middle + step : n;
+
+            EDDY_TRY(eddy__go_on(k, 4 * (end - first)));
+            merge(p, *places, first, middle, end, sorted);
+        }
+        *room = *places;
+        *places = sorted;
+    }
+    return EDDY_OK;
+}
+
+/* Is the index at the i-th of the places another than that before it? */
+static bool is_new(const picked *p, const int64_t *places, int64_t i)
+{
+    return i == 0 || eddy__index_at(&p->indices, places[i]) !=
+                         eddy__index_at(&p->indices, places[i - 1]);
+}
+
+static eddy_status put_unique(eddy_kernel *k, const picked *p,
+                              const int64_t *places, const int64_t *counts)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, 0), index = eddy__in_dtype(k, 1);
+    eddy_shape shape = *eddy__in_shape(k, 0), vector = eddy__shape_vector(0);
+    int64_t row = -1;
+    unsigned char *out;
+    void *unique;
+
+    for (int64_t i = 0; i < p->indices.count; i++)
+        vector.dims[0] += is_new(p, places, i);
+    shape.dims[0] = vector.dims[0];
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
+    EDDY_TRY(eddy__output(k, 1, index, &vector, &unique));
+    eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
+    for (int64_t i = 0; i < p->indices.count; i++) {
+        const int64_t id = eddy__index_at(&p->ids, places[i]);
+        const int64_t at = eddy__index_at(&p->indices, places[i]);
+
+        EDDY_TRY(eddy__go_on(k, 2 * p->width + 4));
+        row += is_new(p, places, i);
+        if (index == EDDY_INT64)
+            ((int64_t *)unique)[row] = at;
+        else
+            ((int32_t *)unique)[row] = (int32_t)at;
+        loops[dtype].put_back(p, eddy__in_elements(k, 0), id, out, row,
+                              counts[id]);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status put_sorted(eddy_kernel *k, const picked *p)
+{
+    const eddy_shape shape = eddy__shape_vector(p->indices.count);
+    eddy_tensor *places = NULL, *room = NULL, *counts = NULL;
+    int64_t *sorted = NULL, *spare = NULL;
+    eddy_status status = eddy__new_tensor(k, EDDY_INT64, &shape, &places);
+
+    if (status == EDDY_OK)
+        status = eddy__new_tensor(k, EDDY_INT64, &shape, &room);
+    if (status == EDDY_OK)
+        status = count_rows(k, p, &counts);
+    if (status == EDDY_OK) {
+        sorted = places->data;
+        spare = room->data;
+        status = sort_places(k, p, &sorted, &spare);
+    }
+    if (status == EDDY_OK)
+        status = put_unique(k, p, sorted, counts->data);
+    if (counts)
+        eddy__tensor_recycle(k->heap, counts);
+    if (room)
+        eddy__tensor_recycle(k->heap, room);
+    if (places)
+        eddy__tensor_recycle(k->heap, places);
+    return status;
+}
+
+static eddy_status run_back_unique(eddy_kernel *k, joining how)
+{
+    picked p = {.how = how};
+
+    EDDY_TRY(read_back(k, &p));
+    return put_sorted(k, &p);
+}
+
+static eddy_status run_sum_unique(eddy_kernel *k)
+{
+    return run_back_unique(k, SUM);
+}
+
+static eddy_status run_mean_unique(eddy_kernel *k)
+{
+    return run_back_unique(k, MEAN);
+}
+
+static eddy_status run_root_unique(eddy_kernel *k)
+{
+    return run_back_unique(k, ROOT);
+}
+
 /* ---- shapes ---- */
 
-/* Rows like those of input 0, of which input 3 says the number if it can. */
-static eddy_status infer_rows(eddy_infer *infer)
+/* `n` rows like those of input 0; -1: any number. */
+static eddy_status infer_some_rows(eddy_infer *infer, int64_t n)
 {
     eddy_shape shape = *eddy_infer_input(infer, 0);
-    int64_t n;
 
     EDDY_TRY(eddy__infer_want_rank(infer, 1, 1));
     EDDY_TRY(eddy__infer_want_rank(infer, 2, 1));
@@ -326,11 +462,28 @@ static eddy_status infer_rows(eddy_infer *infer)
                                "the data must have rows, but it is a scalar");
     if (shape.rank < 0)
         return EDDY_OK;
-    shape.dims[0] = eddy_infer_inputs(infer) > 3 &&
-                            eddy__infer_constant_int(infer, 3, 0, &n) && n >= 0
-                        ? n
-                        : -1;
+    shape.dims[0] = n;
     eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+/* Input 3 says the number if it can. */
+static eddy_status infer_rows(eddy_infer *infer)
+{
+    int64_t n;
+
+    if (eddy_infer_inputs(infer) > 3 &&
+        eddy__infer_constant_int(infer, 3, 0, &n) && n >= 0)
+        return infer_some_rows(infer, n);
+    return infer_some_rows(infer, -1);
+}
+
+static eddy_status infer_unique(eddy_infer *infer)
+{
+    const eddy_shape unique = eddy__shape_vector(-1);
+
+    EDDY_TRY(infer_some_rows(infer, -1));
+    eddy_infer_set_output(infer, 1, &unique);
     return EDDY_OK;
 }
 
@@ -355,6 +508,16 @@ static eddy_status infer_rows(eddy_infer *infer)
                            "Tsegmentids, output_dim0: int32",                  \
                  .outputs = "output: T", .attrs = "T: float, " IDS,            \
                  .infer = infer_rows, .kernel = run, .doc = text)
+#define BACK_UNIQUE(name, run, of)                                             \
+    EDDY__OP_ROW(name,                                                         \
+                 .inputs = "grad: T, indices: Tidx, segment_ids: "             \
+                           "Tsegmentids, dense_output_dim0: int32",            \
+                 .outputs = "output: T, sorted_unique_indices: Tidx",          \
+                 .attrs = "T: float, " IDS, .infer = infer_unique,             \
+                 .kernel = run,                                                \
+                 .doc = "The rows of the gradient of " of                      \
+                        " by its data that can be other than 0, and their "    \
+                        "indices.")
 
 static const eddy_op_spec specs[] = {
     ROWS("SparseSegmentSum", "real", run_sum,
@@ -369,6 +532,11 @@ static const eddy_op_spec specs[] = {
          "The gradient of SparseSegmentMean by its data."),
     BACK("SparseSegmentSqrtNGrad", run_root_back,
          "The gradient of SparseSegmentSqrtN by its data."),
+    BACK_UNIQUE("SparseSegmentSumGradV2", run_sum_unique, "SparseSegmentSum"),
+    BACK_UNIQUE("SparseSegmentMeanGradV2", run_mean_unique,
+                "SparseSegmentMean"),
+    BACK_UNIQUE("SparseSegmentSqrtNGradV2", run_root_unique,
+                "SparseSegmentSqrtN"),
 };
 
 const eddy__op_table eddy__sparse_segment_ops = {specs, NULL,

@@ -474,6 +474,16 @@ static const char *const programs[] = {
     "c Mul b b\n"
     "e Mul b:1 b:1\n"
     "y MatMul c e\n",
+    "u float64[3,2]=1,0.3,-0.2,0.8,0.1,0.5\nm MatMul x u\nd "
+    "float64[2,2]=3,0,0.5,4\na AddV2 m d\n"
+    "b Lu a\n"
+    "y Mul b b\n",
+    /* Of a batch, with its rows exchanged. */
+    "u float64[3,2]=1,0.3,-0.2,0.8,0.1,0.5\nm MatMul x u\nd "
+    "float64[2,2]=0.1,3,4,0.5\na AddV2 m d\nq Mul a a\n"
+    "e Pack a q\n"
+    "b Lu e\n"
+    "y Mul b b\n",
     /* rows and blocks */
     "p int32[2]=1,0\nq Mul x x\na ConjugateTranspose q p\ny Mul a a\n",
     "i int32[2]=2,0\nj int32[2]=3,1\nq Mul x x\n"

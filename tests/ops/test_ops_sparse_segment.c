@@ -104,6 +104,34 @@ START_TEST(gradients_go_back_to_the_rows)
 }
 END_TEST
 
+/* The same values, of the rows 0 and 2 alone. */
+START_TEST(gradients_of_rows_that_occur_are_sorted)
+{
+    static const char *const names[] = {"SparseSegmentSumGradV2",
+                                        "SparseSegmentMeanGradV2",
+                                        "SparseSegmentSqrtNGradV2"};
+    const double by = _i == 0 ? 1 : _i == 1 ? 2 : 1.4142135623730951;
+    const double values[] = {1 / by, 2 / by, 1 / by + 3, 2 / by + 4};
+
+    ck_assert_int_eq(harness_run(&h, names[_i], rows(EDDY_FLOAT64),
+                                 harness_vector(&h, EDDY_INT64, 2, 0, 2),
+                                 harness_vector(&h, EDDY_INT32, 0, 0, 1),
+                                 harness_scalar(&h, EDDY_INT32, 2000000000)),
+                     EDDY_OK);
+    harness_want(&h, 0, EDDY_FLOAT64, HARNESS_DIMS(2, 2));
+    want(values, 4);
+    harness_want(&h, 1, EDDY_INT64, HARNESS_DIMS(2));
+    ck_assert(harness_get(h.outputs[1], 0) == 0);
+    ck_assert(harness_get(h.outputs[1], 1) == 2);
+    harness_want_error(&h,
+                       harness_run(&h, names[_i], rows(EDDY_FLOAT64),
+                                   harness_vector(&h, EDDY_INT64, 2, 0, 2),
+                                   harness_vector(&h, EDDY_INT32, 0, 0, 1),
+                                   harness_scalar(&h, EDDY_INT32, 2)),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+}
+END_TEST
+
 /* Two indices, two ids, and the mistake. */
 static const struct {
     double indices[2], ids[2];
@@ -164,6 +192,7 @@ TCase *ops_sparse_segment_tests(void)
     tcase_add_test(tests, a_number_of_segments_may_be_given);
     tcase_add_test(tests, no_rows_make_no_segments);
     tcase_add_loop_test(tests, gradients_go_back_to_the_rows, 0, 3);
+    tcase_add_loop_test(tests, gradients_of_rows_that_occur_are_sorted, 0, 3);
     tcase_add_loop_test(tests, indices_and_ids_must_fit, 0,
                         (int)(sizeof bad / sizeof *bad));
     tcase_add_test(tests, shapes_must_fit);
