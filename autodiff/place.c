@@ -8,6 +8,8 @@
 
 #include "core/base/status.h"
 
+#include <string.h>
+
 /* The kinds of places that `imported` tells apart, by the two lowest bits. */
 enum {
     IN_FRAME = 0,
@@ -290,10 +292,24 @@ static bool is_forward_node(const eddy__places *p, eddy_output v, uint32_t role)
     return v.node < p->study->n_nodes && p->study->flow.role[v.node] == role;
 }
 
-/* Past Identities, whose value is their input's. */
+/*
+ * Is it an Identity, whose value is its input's?  StopGradient is none, nor
+ * PreventGradient: their value is the same, but its gradients are not.
+ */
+static bool is_identity(const eddy__places *p, eddy_output v)
+{
+    const char *op;
+
+    if (!is_forward_node(p, v, EDDY__ROLE_FORWARD) || v.index != 0)
+        return false;
+    op = eddy__graph_node(p->e->core.graph, v.node)->op_name;
+    return strcmp(op, "StopGradient") != 0 &&
+           strcmp(op, "PreventGradient") != 0;
+}
+
 static eddy_output skip_identities(const eddy__places *p, eddy_output v)
 {
-    while (is_forward_node(p, v, EDDY__ROLE_FORWARD) && v.index == 0)
+    while (is_identity(p, v))
         v = eddy__graph_node(p->e->core.graph, v.node)->inputs[0];
     return v;
 }
