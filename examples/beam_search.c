@@ -28,7 +28,7 @@ static int letter_of(char c)
 
 static char text_of(int letter)
 {
-    return letter == 0 ? ' ' : (char)('a' + letter - 1);
+    return " abcdefghijklmnopqrstuvwxyz"[letter];
 }
 
 /* Logarithms of how likely; a word that has ended stays so, at no cost. */

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZE = 32, STEPS = 200, MOST = 64, N_WEIGHTS = 5 };
+enum { SIZE = 32, GATES = 4 * SIZE, STEPS = 200, MOST = 64, N_WEIGHTS = 5 };
 
 static const char text[] = "the quick brown fox jumps over the lazy dog. ";
 static const double rate = 0.5;
@@ -51,12 +51,13 @@ static eddy_output array(eddy_emitter *b, int64_t rows, int64_t columns,
 }
 
 /* Numbers of either sign, the same everywhere. */
-static eddy_output weights(eddy_emitter *b, int rows, int columns, int seed)
+static eddy_output weights(eddy_emitter *b, int64_t rows, int64_t columns,
+                           int seed)
 {
-    static double w[MOST * 4 * SIZE];
+    static double w[MOST * GATES];
 
-    for (int i = 0; i < rows * columns; i++) {
-        const double k = i;
+    for (int64_t i = 0; i < rows * columns; i++) {
+        const double k = (double)i;
 
         w[i] = 0.3 * sin(k * k * 0.7 + k + seed);
     }
@@ -179,7 +180,7 @@ static void step(lesson *l, eddy_output v[2 + N_WEIGHTS])
 
 static eddy_output build(eddy_emitter *b)
 {
-    static const double zeros[STEPS + 4 * SIZE];
+    static const double zeros[STEPS + GATES];
     lesson l = {.b = b};
     eddy_output v[2 + N_WEIGHTS], early;
     const eddy_while_spec spec = {
@@ -189,9 +190,9 @@ static eddy_output build(eddy_emitter *b)
     l.zero = array(b, 1, SIZE, zeros);
     v[0] = eddy_emit_int32(b, 0);
     v[1] = array(b, 0, STEPS, zeros);
-    v[2] = weights(b, l.n_letters, 4 * SIZE, 1);
-    v[3] = weights(b, SIZE, 4 * SIZE, 2);
-    v[4] = array(b, 0, 4 * SIZE, zeros);
+    v[2] = weights(b, l.n_letters, GATES, 1);
+    v[3] = weights(b, SIZE, GATES, 2);
+    v[4] = array(b, 0, GATES, zeros);
     v[5] = weights(b, SIZE, l.n_letters, 3);
     v[6] = array(b, 0, l.n_letters, zeros);
     EDDY_EMIT(b, eddy_while_begin(b->graph, &spec, v, b->err));

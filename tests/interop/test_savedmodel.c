@@ -13,6 +13,8 @@
 
 #define NESTED "tests/conformance/savedmodel/nested"
 #define LSTM "tests/conformance/savedmodel/lstm"
+#define MASKED "tests/conformance/savedmodel/masked"
+#define SEQ2SEQ "tests/conformance/savedmodel/seq2seq"
 
 static eddy_context *ctx;
 static eddy_savedmodel *model;
@@ -129,6 +131,42 @@ START_TEST(a_keras_classifier_gives_tensorflows_values)
     assert_close(got, want);
     eddy_tensor_release(got);
     eddy_tensor_release(want);
+    eddy_tensor_release(x);
+}
+END_TEST
+
+START_TEST(a_masked_bidirectional_classifier_too)
+{
+    eddy_tensor *x = load_npy(MASKED, "x.npy");
+    eddy_tensor *want = load_npy(MASKED, "y.npy"), *got;
+
+    load(MASKED);
+    got = call(&x, "output_0");
+    assert_close(got, want);
+    eddy_tensor_release(got);
+    eddy_tensor_release(want);
+    eddy_tensor_release(x);
+}
+END_TEST
+
+/* Its decoder's loop ends when all texts have: so many columns there are. */
+START_TEST(a_sequence_to_sequence_model_too)
+{
+    eddy_tensor *x = load_npy(SEQ2SEQ, "x.npy");
+    eddy_tensor *state = load_npy(SEQ2SEQ, "y.npy");
+    eddy_tensor *texts = load_npy(SEQ2SEQ, "texts.npy"), *got;
+
+    load(SEQ2SEQ);
+    got = call(&x, "output_1");
+    assert_close(got, state);
+    eddy_tensor_release(got);
+    got = call(&x, "output_0");
+    ck_assert_uint_eq(eddy_tensor_bytes(got), eddy_tensor_bytes(texts));
+    ck_assert_mem_eq(eddy_tensor_data(got), eddy_tensor_data(texts),
+                     eddy_tensor_bytes(texts));
+    eddy_tensor_release(got);
+    eddy_tensor_release(texts);
+    eddy_tensor_release(state);
     eddy_tensor_release(x);
 }
 END_TEST
@@ -297,6 +335,8 @@ TCase *savedmodel_tests(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, nested_loops_give_tensorflows_values);
     tcase_add_test(tc, a_keras_classifier_gives_tensorflows_values);
+    tcase_add_test(tc, a_masked_bidirectional_classifier_too);
+    tcase_add_test(tc, a_sequence_to_sequence_model_too);
     tcase_add_test(tc, signatures_say_what_goes_in_and_out);
     tcase_add_test(tc, a_graph_can_be_taken);
     tcase_add_test(tc, what_is_no_model_is_refused);

@@ -328,3 +328,48 @@ def test_limits_end_a_run():
     with pytest.raises(eddy.DeadlineExceededError) as e:
         g.plan(fetches=i, timeout=0.05)()
     assert isinstance(e.value, TimeoutError)
+
+
+def test_values_are_compared_as_tensorflow_would_give_them():
+    from eddy._verify import same
+    assert same(np.float32(1), np.float32(1 + 1e-7), 1e-5, 0)
+    assert not same(np.float32(1), np.float32(1.1), 1e-5, 0)
+    assert not same(np.float32(1), np.float64(1), 1e-5, 0)
+    assert not same(np.zeros(2), np.zeros((2, 1)), 1, 1)
+    assert same(np.array([np.nan]), np.array([np.nan]), 0, 0)
+    assert same(np.array([b"a"], object), np.array([b"a"], object), 0, 0)
+    assert not same(np.array([1]), np.array([2]), 1, 9)
+
+
+def test_a_graph_is_held_against_tensorflow():
+    pytest.importorskip("tensorflow")
+    g = eddy.Graph()
+    x = g.placeholder("float32", [None], name="x")
+    _, y = eddy.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x),
+                           [g.constant(0), x])
+    dy, = g.gradients(y, [x])
+    found = eddy.verify(g, {"x": np.array([1, 2], "f4")}, [y, dy])
+    assert found and found.compared == 2 and not found.first
+
+    # An op that TensorFlow has too, and does otherwise.
+    context = eddy.Context()
+    op = next(n for n in ("Dawsn", "Expint", "FresnelSin", "Spence")
+              if n not in dir(eddy.Graph(context).ops))
+    eddy.register(op, "x: T", "y: T", "T: {float32}",
+                  kernel=lambda v: v + 1, shape=lambda s: s, context=context)
+    g = eddy.Graph(context)
+    x = g.placeholder("float32", [], name="x")
+    odd = g.add(op, x + 0.25, name="odd")
+    g.add("Neg", odd * 2, name="last")
+    found = eddy.verify(g, {"x": 0.25}, ["last"])
+    assert not found and found.differing == ("last:0",)
+    assert found.first == "odd:0" and "odd:0" in repr(found)
+
+
+def test_without_tensorflow_verify_says_so(monkeypatch):
+    import sys
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    g = eddy.Graph()
+    g.constant(1.0, name="c")
+    with pytest.raises(ImportError):
+        eddy.verify(g, fetches=["c"])
