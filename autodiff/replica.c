@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/graph/copy.h"
+#include "core/graph/edit.h"
 
 #include <string.h>
 
@@ -41,13 +42,14 @@ void eddy__replica_begin(eddy__replica *c, eddy__gradient_emitter *e,
     c->loop = &study->analysis->frames[frame];
     c->name = c->why_not = NULL;
     c->at = EDDY_NO_NODE;
-    c->n = 0;
+    c->n = c->n_writes = 0;
     c->variable_of = eddy__emit_zeroed_room(e, n, sizeof *c->variable_of);
     c->copy = eddy__emit_room(e, n, sizeof *c->copy);
     c->is_found = eddy__emit_zeroed_room(e, n, 1);
     c->is_entered = eddy__emit_zeroed_room(e, n, 1);
     c->list = eddy__emit_room(e, n, sizeof *c->list);
     c->next = eddy__emit_room(e, c->loop->n_variables, sizeof *c->next);
+    c->writes = eddy__emit_room(e, n, sizeof *c->writes);
     c->frames = eddy__emit_zeroed_room(e, n_frames, sizeof *c->frames);
     if (e->core.status != EDDY_OK)
         return;
@@ -81,6 +83,26 @@ static bool is_edge(const eddy__replica *c, eddy_node node)
            c->variable_of[node] != 0 || c->is_entered[node];
 }
 
+static bool is_op(const eddy__replica *c, eddy_node node, const char *op)
+{
+    return strcmp(node_at(c, node)->op_name, op) == 0;
+}
+
+static bool is_write(const eddy__replica *c, eddy_node node)
+{
+    return is_op(c, node, "TensorArrayWriteV3");
+}
+
+/* Does it read or write an array in a way that has a copy? */
+static bool is_array_op(const eddy__replica *c, eddy_node node)
+{
+    return c->has_arrays &&
+           (is_write(c, node) || is_op(c, node, "TensorArrayReadV3") ||
+            is_op(c, node, "TensorArrayGatherV3")) &&
+           eddy__study_array(c->study, node_at(c, node)->inputs[0]) !=
+               EDDY_NO_NODE;
+}
+
 static void find_next(eddy__replica *c, eddy_node merge)
 {
     const uint32_t i = c->variable_of[merge] - 1;
@@ -101,7 +123,8 @@ static void find_sources(eddy__replica *c, eddy_node node)
 {
     const eddy__node *n = node_at(c, node);
 
-    if (!n->op || n->op->flags & (EDDY_OP_STATEFUL | EDDY__OP_HOST))
+    if (!n->op || (n->op->flags & (EDDY_OP_STATEFUL | EDDY__OP_HOST) &&
+                   !is_array_op(c, node)))
         refuse(c, node, "it has a state or an effect");
     else if (c->study->flow.role[node] == EDDY__ROLE_NEXT_ITERATION &&
              c->study->analysis->node_frame[node] == c->frame)
@@ -197,6 +220,56 @@ static void name_frame(eddy__replica *c, eddy_node enter, eddy__node_copy *copy)
     copy->frame_name = c->frames[id];
 }
 
+/* Where input `i` of a write, whose last is the flow, is in its copy. */
+static uint32_t write_port(uint32_t i)
+{
+    return (i + 1) % 4;
+}
+
+/* What was read must not be cleared. */
+static void keep_items(eddy__replica *c, eddy_node array)
+{
+    static const bool no = false;
+    const eddy_attr attr = eddy_attr_bool("clear_after_read", &no);
+
+    if (c->e->core.status == EDDY_OK)
+        (void)eddy__emitter_need(
+            &c->e->core,
+            eddy__edit_adopt_attr(c->e->core.graph, array, &attr) ? c : NULL);
+}
+
+/* The copy of a write, with open inputs. */
+static void copy_write(eddy__replica *c, const eddy__node_copy *copy,
+                       eddy_node node)
+{
+    const eddy__add_options options = {.strict = true, .forward_edges = true};
+    const eddy_graph *graph = c->e->core.graph;
+    eddy_dtype types[4];
+    eddy_attr attr = eddy_attr_type("T", types);
+    eddy__copier copier = {.arena = &c->e->arena};
+    const eddy_output *open = eddy__copier_open(&copier, 4);
+
+    attr.is_list = true;
+    attr.n = 4;
+    if (c->e->core.status != EDDY_OK || !eddy__emitter_need(&c->e->core, open))
+        return;
+    for (uint32_t i = 0; i < 4; i++)
+        types[write_port(i)] =
+            eddy_graph_output_dtype(graph, copy->of->inputs[i]);
+    (void)eddy__emitter_keep(
+        &c->e->core,
+        eddy__graph_add(c->e->core.graph,
+                        &(eddy_node_spec){.size = sizeof(eddy_node_spec),
+                                          .op = "IdentityN",
+                                          .name = copy->name,
+                                          .inputs = open,
+                                          .n_inputs = 4,
+                                          .attrs = &attr,
+                                          .n_attrs = 1},
+                        &options, &c->copy[node], c->e->core.err));
+    c->writes[c->n_writes++] = c->copy[node];
+}
+
 static void copy_node(eddy__replica *c, eddy_node node)
 {
     eddy__copier copier = {.arena = &c->e->arena};
@@ -207,6 +280,12 @@ static void copy_node(eddy__replica *c, eddy_node node)
         name_frame(c, node, &copy);
     if (!copy.name)
         copy.name = name_copy(c, copy.of->name);
+    if (is_array_op(c, node) && is_write(c, node)) {
+        copy_write(c, &copy, node);
+        return;
+    }
+    if (is_array_op(c, node))
+        keep_items(c, eddy__study_array(c->study, copy.of->inputs[0]));
     if (c->e->core.status == EDDY_OK)
         c->e->core.status = eddy__copy_add(&copier, c->e->core.graph, &copy,
                                            &c->copy[node], c->e->core.err);
@@ -216,10 +295,11 @@ static void connect(eddy__replica *c, eddy_node node)
 {
     eddy_graph *graph = c->e->core.graph;
     const eddy__node n = *node_at(c, node);
+    const bool is_flowing = is_array_op(c, node) && is_write(c, node);
 
     for (uint32_t i = 0; i < n.n_inputs && c->e->core.status == EDDY_OK; i++)
         c->e->core.status = eddy__graph_connect(
-            graph, c->copy[node], i,
+            graph, c->copy[node], is_flowing ? write_port(i) : i,
             (eddy_output){c->copy[n.inputs[i].node], n.inputs[i].index},
             c->e->core.err);
     for (uint32_t i = 0; i < n.n_controls && c->e->core.status == EDDY_OK; i++)

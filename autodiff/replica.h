@@ -23,6 +23,11 @@ typedef struct eddy__replica {
     /* Does the value of a node of the body enter?  Asked while it is found. */
     bool (*is_given)(void *owner, eddy_node node);
     void *owner;
+    /*
+     * Are arrays read again and not written again?  Else an op on an array is
+     * one with a state.
+     */
+    bool has_arrays;
     const char *why_not; /* it cannot be made; NULL: it can */
     eddy_node at;        /* ... because of this node */
 
@@ -34,9 +39,11 @@ typedef struct eddy__replica {
     eddy_node *copy;       /* of a node, or EDDY_NO_NODE */
     const char **frames;   /* of an inner frame's copy, or NULL */
     eddy_output *next;     /* a variable: what its NextIteration reads */
+    eddy_node *writes;     /* the copies of writes to arrays */
+    size_t n_writes;
 } eddy__replica;
 
-/* Of the loop in `frame`; the rest of `*replica` but `is_given` is set. */
+/* Of the loop in `frame`; `is_given` and `has_arrays` are set before. */
 void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,
                          const eddy__study *study, uint32_t frame);
 
@@ -61,7 +68,14 @@ void eddy__replica_start(eddy__replica *replica, eddy_output trips,
 void eddy__replica_enter(eddy__replica *replica, eddy_node node,
                          eddy_output value, eddy_node gate);
 
-/* Copies what is in the body, once all of its edges have entered. */
+/*
+ * Copies what is in the body, once all of its edges have entered.
+ *
+ * An item of an array is written once, so it can be read again if the array
+ * does not clear what was read, and need not be written again: the copy of a
+ * write only hands the flow on.  It is an IdentityN of the flow, the handle,
+ * the index and the value.
+ */
 void eddy__replica_copy(eddy__replica *replica);
 
 /* The variable's next value; gives what it is after all trips. */

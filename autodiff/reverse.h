@@ -97,6 +97,9 @@ typedef struct eddy__inner {
     size_t n_xs;
     const eddy_output *stop;
     size_t n_stop;
+    /* Nodes that stand for writes to arrays: IdentityNs as replica.h says. */
+    const eddy_node *writes;
+    size_t n_writes;
 } eddy__inner;
 
 typedef struct eddy__reverse {

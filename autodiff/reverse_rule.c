@@ -5,6 +5,7 @@
  */
 #include "autodiff/reverse.h"
 
+#include "autodiff/rule.h"
 #include "autodiff/rule_table.h"
 
 static eddy_output find_value(eddy_gradient *g, eddy_output v)
@@ -93,10 +94,19 @@ static const eddy__rule_host host = {
     .set_item = add_item,
 };
 
+static eddy_gradient_fn find_rule(const eddy__reverse *r, eddy_node node)
+{
+    for (size_t i = 0; r->inner && i < r->inner->n_writes; i++)
+        if (r->inner->writes[i] == node)
+            return eddy__grad_ta_written;
+    return eddy__rule_table_find(r->e.core.graph,
+                                 eddy__graph_node(r->e.core.graph, node));
+}
+
 void eddy__reverse_rule_use(eddy__reverse *r, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(r->e.core.graph, node);
-    const eddy_gradient_fn rule = eddy__rule_table_find(r->e.core.graph, n);
+    const eddy_gradient_fn rule = find_rule(r, node);
     eddy_gradient g = {.host = &host,
                        .self = r,
                        .e = &r->e,

@@ -268,7 +268,9 @@ static void ask(eddy__segments *s, questions *q)
                          .xs = q->xs,
                          .sums = q->sums,
                          .n_xs = q->n,
-                         .stop = q->stop};
+                         .stop = q->stop,
+                         .writes = s->replica.writes,
+                         .n_writes = s->replica.n_writes};
 
     for (size_t i = 0; i < q->n; i++) {
         q->xs[i] = q->list[i].x;
@@ -304,7 +306,7 @@ static void close_gradients(eddy__segments *s, questions *q)
 bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
 {
     const eddy_node loop_cond = eddy__loop_frame(r, loop)->loop_cond;
-    eddy__segments s = {.r = r, .loop = loop};
+    eddy__segments s = {.r = r, .loop = loop, .replica.has_arrays = true};
     questions q;
     eddy_output trips;
 

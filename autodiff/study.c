@@ -90,7 +90,9 @@ bool eddy__study_is_around(const eddy__study *study, uint32_t frame,
     return inner == frame;
 }
 
-eddy_node eddy__study_variable(const eddy__study *study, eddy_output v)
+/* The node of op `op` that made the handle `v`. */
+static eddy_node find_maker(const eddy__study *study, eddy_output v,
+                            const char *op)
 {
     if (eddy_graph_output_dtype(study->graph, v) != EDDY_RESOURCE)
         return EDDY_NO_NODE;
@@ -98,7 +100,7 @@ eddy_node eddy__study_variable(const eddy__study *study, eddy_output v)
         const eddy__node *node = eddy__graph_node(study->graph, v.node);
         const uint32_t role = study->flow.role[v.node];
 
-        if (strcmp(node->op_name, "VarHandleOp") == 0)
+        if (strcmp(node->op_name, op) == 0)
             return v.node;
         if ((role != EDDY__ROLE_FORWARD || v.index != 0) &&
             role != EDDY__ROLE_ENTER &&
@@ -107,6 +109,16 @@ eddy_node eddy__study_variable(const eddy__study *study, eddy_output v)
         v = node->inputs[0];
     }
     return EDDY_NO_NODE;
+}
+
+eddy_node eddy__study_variable(const eddy__study *study, eddy_output v)
+{
+    return find_maker(study, v, "VarHandleOp");
+}
+
+eddy_node eddy__study_array(const eddy__study *study, eddy_output v)
+{
+    return find_maker(study, v, "TensorArrayV3");
 }
 
 /* The Merge of a loop that is open: its back edge is still to come. */

@@ -77,6 +77,8 @@ bool eddy__study_is_around(const eddy__study *study, uint32_t frame,
 
 /* The VarHandleOp whose handle `v` is; NO_NODE if it is none. */
 eddy_node eddy__study_variable(const eddy__study *study, eddy_output v);
+/* Likewise the TensorArrayV3. */
+eddy_node eddy__study_array(const eddy__study *study, eddy_output v);
 
 /* Is it the Merge of a loop whose body is still being built?  Is that such? */
 bool eddy__study_is_open_merge(const eddy__study *study, eddy_node node);

@@ -11,13 +11,19 @@
 #include <string.h>
 
 /* The array of gradients: port 0 is its handle, port 1 the flow behind it. */
-static eddy_output array_of(eddy_gradient *g, eddy_output flow)
+static eddy_output array_with(eddy_gradient *g, eddy_output handle,
+                              eddy_output flow)
 {
     const char *source = eddy_gradient_source(g);
     const eddy_string text = {.data = source, .length = strlen(source)};
     const eddy_attr attrs[] = {eddy_attr_string("source", &text)};
 
-    return OP_WITH("TensorArrayGradV3", attrs, X(0), flow);
+    return OP_WITH("TensorArrayGradV3", attrs, handle, flow);
+}
+
+static eddy_output array_of(eddy_gradient *g, eddy_output flow)
+{
+    return array_with(g, X(0), flow);
 }
 
 static eddy_attr dtype_attr(const eddy_gradient *g, const char *name)
@@ -51,6 +57,22 @@ eddy_status eddy__grad_ta_write(eddy_gradient *g)
                       eddy__output_at(array, 1)));
     }
     DX(3, DY(0));
+    return EDDY_OK;
+}
+
+/* flow, handle, index, value -> flow, ...: a write that was done before */
+eddy_status eddy__grad_ta_written(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 3);
+    const eddy_attr attrs[] = {eddy_attr_type("dtype", &dtype)};
+
+    if (WANTS(3)) {
+        const eddy_output array = array_with(g, X(1), DY(0));
+
+        DX(3, OP_WITH("TensorArrayReadV3", attrs, array, X(2),
+                      eddy__output_at(array, 1)));
+    }
+    DX(0, DY(0));
     return EDDY_OK;
 }
 
