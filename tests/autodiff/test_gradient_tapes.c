@@ -205,6 +205,53 @@ START_TEST(what_is_no_policy_is_refused)
 }
 END_TEST
 
+/*
+ * while (i < n) { v = tanh(v * w) + in[i]; out[i] = v * v } with an array that
+ * clears what was read, and y the sum of out and of v.
+ */
+#define ARRAYS                                                                 \
+    "size int32=20\nin TensorArrayV3 size dtype=float64\n"                     \
+    "all Range zero size one\nzero int32=0\n"                                  \
+    "rows float64[20]=0.1,0.2,-0.3,0.4,0.5\n"                                  \
+    "filled TensorArrayScatterV3 in all rows in:1\n"                           \
+    "out TensorArrayV3 size dtype=float64\n"                                   \
+    "in/h Enter@w! in\nin/f Enter@w! filled\nin/r TensorArrayReadV3 in/h "     \
+    "i/s:1 in/f dtype=float64\nv/y AddV2 v/b in/r\n"                           \
+    "out/h Enter@w! out\no/e Enter@w out:1\no/m Merge o/e o/n\n"               \
+    "o/s Switch o/m c\nsq Mul v/y v/y\n"                                       \
+    "o/w TensorArrayWriteV3 out/h i/s:1 sq o/s:1\n"                            \
+    "o/n NextIteration o/w\no/x Exit o/s\n"                                    \
+    "got TensorArrayGatherV3 out all o/x dtype=float64\n"                      \
+    "sum Sum got zero\ny AddV2 sum v/x\n"
+
+START_TEST(arrays_are_read_again_and_not_written)
+{
+    const eddy_gradient_options keep = {.size = sizeof keep,
+                                        .tape = EDDY_TAPE_KEEP};
+    const eddy_gradient_options again = {.size = sizeof again,
+                                         .tape = EDDY_TAPE_RECOMPUTE};
+    eddy_output rows, out[6], y;
+
+    program_init(&p, (uint32_t)_i);
+    program_build(&p, "n int32=20\n" LOOP);
+    program_build(&p, ARRAYS);
+    ck_assert_int_eq(eddy_graph_set_input(p.graph, named("v/n").node, 0,
+                                          named("v/y"), &p.err),
+                     EDDY_OK);
+    y = named("y");
+    rows = named("rows");
+    differentiate("y", &keep, out);
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &y, 1, &rows, 1, &keep, out + 2, &p.err));
+    differentiate("y", &again, out + 3);
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &y, 1, &rows, 1, &again, out + 5, &p.err));
+    ck_assert_uint_eq(count_replicas("w"), 1);
+    want_same_bits(out, 3);
+    program_deinit(&p);
+}
+END_TEST
+
 /* An effect can't be had twice: the loop keeps its tape. */
 START_TEST(trips_with_effects_are_kept)
 {
@@ -233,6 +280,7 @@ TCase *gradient_tapes_tests(void)
     tcase_add_test(tcase, the_policy_stays_with_the_graph);
     tcase_add_test(tcase, a_loop_has_its_own);
     tcase_add_test(tcase, what_is_no_policy_is_refused);
+    tcase_add_loop_test(tcase, arrays_are_read_again_and_not_written, 0, 3);
     tcase_add_test(tcase, trips_with_effects_are_kept);
     return tcase;
 }
