@@ -107,7 +107,9 @@ void eddy__checkpoint_make(eddy__segments *s)
         const eddy_node merge = frame->variables[i].merge;
 
         s->stacks[i] = EDDY__NO_OUTPUT;
-        if (merge != EDDY_NO_NODE && s->replica.is_found[merge])
+        if (merge != EDDY_NO_NODE && s->replica.is_found[merge] &&
+            eddy_graph_output_dtype(r->e.core.graph, (eddy_output){merge, 0}) !=
+                EDDY_VARIANT)
             push_state(s, &c, i, start.node);
     }
     eddy__emit_control(&r->e, c.next,

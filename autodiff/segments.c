@@ -24,6 +24,8 @@
 #include "autodiff/policy.h"
 #include "core/graph/edit.h"
 
+#include <string.h>
+
 /* The gradient of a variable or an invariant in the gradient loop. */
 typedef struct carried {
     eddy_node enter;
@@ -41,8 +43,6 @@ typedef struct questions {
     size_t n_ys;
 } questions;
 
-/* ---- can it be ---- */
-
 static bool is_state(const eddy__segments *s, size_t i)
 {
     const eddy_node merge = s->replica.loop->variables[i].merge;
@@ -55,20 +55,78 @@ static bool is_active(const eddy__segments *s, eddy_node node)
     return eddy__activity_has(&s->r->activity, node);
 }
 
-/* Is every value of it one that a stack or an Enter hands on as it is? */
+/* ---- lists ---- */
+
+static const eddy__node *node_at(const eddy__segments *s, eddy_node node)
+{
+    return eddy__graph_node(s->r->e.core.graph, node);
+}
+
+/* Does it give the list that it reads, or that with an item set? */
+static bool hands_list_on(const eddy__segments *s, eddy_node node)
+{
+    return s->r->study.flow.role[node] == EDDY__ROLE_FORWARD ||
+           strcmp(node_at(s, node)->op_name, "TensorListSetItem") == 0;
+}
+
+/* Does one node of the replica read `from` as the list that it hands on? */
+static bool has_one_reader(const eddy__segments *s, eddy_output from,
+                           eddy_node reader)
+{
+    const eddy__replica *replica = &s->replica;
+
+    for (size_t k = 0; k < replica->n; k++) {
+        const eddy__node *n = node_at(s, replica->list[k]);
+
+        for (uint32_t i = 0; i < n->n_inputs; i++)
+            if (n->inputs[i].node == from.node &&
+                n->inputs[i].index == from.index &&
+                (replica->list[k] != reader || i > 0))
+                return false;
+    }
+    return true;
+}
+
+/*
+ * Is variable `i` a list in which trips set items, and which none reads?  Then
+ * the gradient does not ask what is in it, and the replica may go on from what
+ * the list was in the end.
+ */
+static bool is_set_list(const eddy__segments *s, size_t i)
+{
+    const eddy_loop_variable *v = &s->replica.loop->variables[i];
+    eddy_output at = s->replica.next[i];
+    eddy_node reader = EDDY_NO_NODE;
+
+    if (v->exit == EDDY_NO_NODE || !s->loop->scope->parent->is_base)
+        return false;
+    for (;; at = node_at(s, reader)->inputs[0]) {
+        if (!has_one_reader(s, at, reader))
+            return false;
+        if (at.node == v->switch_)
+            return true;
+        if (!s->replica.is_found[at.node] || !hands_list_on(s, at.node))
+            return false;
+        reader = at.node;
+    }
+}
+
+/* ---- can it be ---- */
+
 static bool has_plain_values(const eddy__segments *s)
 {
     const eddy_frame *loop = s->replica.loop;
     const eddy_graph *graph = s->r->e.core.graph;
 
     for (size_t i = 0; i < loop->n_variables; i++) {
-        const eddy_dtype dtype =
-            is_state(s, i)
-                ? eddy_graph_output_dtype(
-                      graph, (eddy_output){loop->variables[i].merge, 0})
-                : EDDY_FLOAT32;
+        eddy_dtype dtype;
 
-        if (dtype == EDDY_RESOURCE || dtype == EDDY_VARIANT)
+        if (!is_state(s, i))
+            continue;
+        dtype = eddy_graph_output_dtype(
+            graph, (eddy_output){loop->variables[i].merge, 0});
+        if (dtype == EDDY_RESOURCE ||
+            (dtype == EDDY_VARIANT && !is_set_list(s, i)))
             return false;
     }
     for (size_t i = 0; i < loop->n_invariants; i++)
@@ -126,8 +184,9 @@ static eddy_output count_segments(eddy__segments *s)
                          eddy__output_port(v.switch_, 1));
 }
 
-/* A state off its stack, of the shape that it is known to have. */
-static eddy_output pop_state(eddy__segments *s, size_t i)
+/* A state off its stack, of the shape that it is known to have; a list is what
+ * it was in the end. */
+static eddy_output take_state(eddy__segments *s, size_t i)
 {
     eddy__reverse *r = s->r;
     eddy__scope *scope = s->loop->scope;
@@ -137,6 +196,12 @@ static eddy_output pop_state(eddy__segments *s, size_t i)
     eddy_output pop;
 
     r->e.at = merge.node;
+    if (!eddy__output_exists(s->stacks[i])) {
+        const eddy_output exit = {s->replica.loop->variables[i].exit, 0};
+
+        return eddy__place_import_like(
+            &r->places, eddy__primal_value(&r->primals, exit), exit, scope);
+    }
     pop = eddy__stack_pop(&r->e, scope->pivot.node,
                           eddy__place_import(&r->places, s->stacks[i], scope),
                           eddy_graph_output_dtype(r->e.core.graph, merge));
@@ -192,7 +257,7 @@ static void enter_variables(eddy__segments *s, questions *q)
 
         if (!is_state(s, i))
             continue;
-        eddy__replica_enter(&s->replica, v->merge, pop_state(s, i), gate);
+        eddy__replica_enter(&s->replica, v->merge, take_state(s, i), gate);
         if (!is_active(s, v->merge))
             continue;
         carry(s, q, v->enter, false, eddy__loop_exit_gradient(r, s->loop, v));

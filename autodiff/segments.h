@@ -14,7 +14,7 @@ typedef struct eddy__segments {
     eddy__reverse *r;
     eddy__loop *loop;
     eddy__replica replica; /* of the trips of one segment */
-    eddy_output *stacks;   /* a variable: of its states; NO_OUTPUT: none */
+    eddy_output *stacks;   /* a variable: of its states, if not of a list */
     /* Exits of the forward loop: how many segments there are, and how many
      * trips the last one is short of. */
     eddy_output count, missing;

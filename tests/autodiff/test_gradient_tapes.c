@@ -210,13 +210,13 @@ END_TEST
  * clears what was read, and y the sum of out and of v.
  */
 #define ARRAYS                                                                 \
-    "size int32=20\nin TensorArrayV3 size dtype=float64\n"                     \
-    "all Range zero size one\nzero int32=0\n"                                  \
-    "rows float64[20]=0.1,0.2,-0.3,0.4,0.5\n"                                  \
+    "zero int32=0\nsize int32=20\nin TensorArrayV3 size dtype=float64\n"       \
+    "all Range zero size one\nrows float64[20]=0.1,0.2,-0.3,0.4,0.5\n"         \
     "filled TensorArrayScatterV3 in all rows in:1\n"                           \
     "out TensorArrayV3 size dtype=float64\n"                                   \
-    "in/h Enter@w! in\nin/f Enter@w! filled\nin/r TensorArrayReadV3 in/h "     \
-    "i/s:1 in/f dtype=float64\nv/y AddV2 v/b in/r\n"                           \
+    "in/h Enter@w! in\nin/f Enter@w! filled\n"                                 \
+    "in/r TensorArrayReadV3 in/h i/s:1 in/f dtype=float64\n"                   \
+    "v/y AddV2 v/b in/r\n"                                                     \
     "out/h Enter@w! out\no/e Enter@w out:1\no/m Merge o/e o/n\n"               \
     "o/s Switch o/m c\nsq Mul v/y v/y\n"                                       \
     "o/w TensorArrayWriteV3 out/h i/s:1 sq o/s:1\n"                            \
@@ -224,7 +224,22 @@ END_TEST
     "got TensorArrayGatherV3 out all o/x dtype=float64\n"                      \
     "sum Sum got zero\ny AddV2 sum v/x\n"
 
-START_TEST(arrays_are_read_again_and_not_written)
+/* The same with lists, as TensorFlow 2 has it. */
+#define LISTS                                                                  \
+    "zero int32=0\nsize int32=20\nall Range zero size one\n"                   \
+    "rows float64[20]=0.1,0.2,-0.3,0.4,0.5\ne int32[0]=0\n"                    \
+    "in TensorListFromTensor rows e\n"                                         \
+    "out TensorListReserve e size element_dtype=float64\n"                     \
+    "in/h Enter@w! in\ne/h Enter@w! e\n"                                       \
+    "in/r TensorListGetItem in/h i/s:1 e/h element_dtype=float64\n"            \
+    "v/y AddV2 v/b in/r\n"                                                     \
+    "o/e Enter@w out\no/m Merge o/e o/n\no/s Switch o/m c\n"                   \
+    "sq Mul v/y v/y\no/w TensorListSetItem o/s:1 i/s:1 sq\n"                   \
+    "o/n NextIteration o/w\no/x Exit o/s\n"                                    \
+    "got TensorListStack o/x e element_dtype=float64\n"                        \
+    "sum Sum got zero\ny AddV2 sum v/x\n"
+
+START_TEST(arrays_and_lists_are_read_again_and_not_written)
 {
     const eddy_gradient_options keep = {.size = sizeof keep,
                                         .tape = EDDY_TAPE_KEEP};
@@ -232,9 +247,9 @@ START_TEST(arrays_are_read_again_and_not_written)
                                          .tape = EDDY_TAPE_RECOMPUTE};
     eddy_output rows, out[6], y;
 
-    program_init(&p, (uint32_t)_i);
+    program_init(&p, (uint32_t)_i % 3);
     program_build(&p, "n int32=20\n" LOOP);
-    program_build(&p, ARRAYS);
+    program_build(&p, _i < 3 ? ARRAYS : LISTS);
     ck_assert_int_eq(eddy_graph_set_input(p.graph, named("v/n").node, 0,
                                           named("v/y"), &p.err),
                      EDDY_OK);
@@ -280,7 +295,8 @@ TCase *gradient_tapes_tests(void)
     tcase_add_test(tcase, the_policy_stays_with_the_graph);
     tcase_add_test(tcase, a_loop_has_its_own);
     tcase_add_test(tcase, what_is_no_policy_is_refused);
-    tcase_add_loop_test(tcase, arrays_are_read_again_and_not_written, 0, 3);
+    tcase_add_loop_test(tcase, arrays_and_lists_are_read_again_and_not_written,
+                        0, 6);
     tcase_add_test(tcase, trips_with_effects_are_kept);
     return tcase;
 }
