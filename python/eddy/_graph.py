@@ -2,8 +2,6 @@
 """Graphs: built op by op with arithmetic, loaded, looked at, differentiated."""
 import os
 import re
-import shutil
-import subprocess
 
 import numpy as np
 
@@ -662,6 +660,9 @@ class Graph:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         """In a notebook: a drawing, if Graphviz is there and it is no jungle."""
+        # Half of what the module takes to import, were they at its head.
+        import shutil
+        import subprocess
         bundle = {"text/plain": repr(self)}
         dot = shutil.which("dot")
         if dot and 0 < len(self) <= 500:
