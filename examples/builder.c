@@ -19,48 +19,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/*
- * The next n.  What is made between begin, else and end runs only where its
- * branch is taken; n comes into it by itself.
- */
-static eddy_output next(eddy_emitter *b, eddy_output n)
-{
-    const eddy_output remainder =
-        eddy_emit_binary(b, "FloorMod", n, eddy_emit_int64(b, 2));
-    const eddy_cond_spec spec = {
-        .size = sizeof spec,
-        .predicate =
-            eddy_emit_binary(b, "Equal", remainder, eddy_emit_int64(b, 0)),
-    };
-    eddy_output result;
+static const eddy_shape scalar = {.rank = 0};
 
-    EDDY_EMIT(b, eddy_cond_begin(b->graph, &spec, b->err));
-    result = eddy_emit_binary(b, "FloorDiv", n, eddy_emit_int64(b, 2));
-    EDDY_EMIT(b, eddy_cond_else(b->graph, &result, 1, b->err));
-    result = eddy_emit_binary(b, "Mul", n, eddy_emit_int64(b, 3));
-    result = eddy_emit_binary(b, "AddV2", result, eddy_emit_int64(b, 1));
-    EDDY_EMIT(b, eddy_cond_end(b->graph, &result, 1, &result, b->err));
-    return result;
+/* `op` of x and a number. */
+static eddy_output by(eddy_emitter *b, const char *op, eddy_output x, int64_t y)
+{
+    return eddy_emit_binary(b, op, x, eddy_emit_int64(b, y));
 }
 
-/* Builds the program; its feed is n, its fetch the number of steps. */
+/*
+ * The whole program; its feed is n, its fetch the number of steps.  What is
+ * made between begin, else and end runs only where its branch is taken; n comes
+ * into it by itself.
+ */
 static void build(eddy_emitter *b, eddy_output *out_n, eddy_output *out_steps)
 {
-    const eddy_shape scalar = {.rank = 0};
-    eddy_output v[2] = {{0, 0}, {0, 0}};
-    eddy_while_spec spec = {
-        .size = sizeof spec, .initial = v, .n_variables = 2};
+    eddy_output v[] = {eddy_emit_placeholder(b, "n", EDDY_INT64, &scalar),
+                       eddy_emit_int64(b, 0)};
+    eddy_output next;
+    eddy_while_spec loop = {sizeof loop, .initial = v, .n_variables = 2};
+    eddy_cond_spec is_even = {sizeof is_even};
 
-    *out_n = eddy_emit_placeholder(b, "n", EDDY_INT64, &scalar);
-    v[0] = *out_n;
-    v[1] = eddy_emit_int64(b, 0);
-    EDDY_EMIT(b, eddy_while_begin(b->graph, &spec, v, b->err));
-    /* The condition, of what the variables are. */
-    v[0] = eddy_emit_binary(b, "Greater", v[0], eddy_emit_int64(b, 1));
-    EDDY_EMIT(b, eddy_while_body(b->graph, v[0], v, b->err));
-    /* The body, of what they are now. */
-    v[0] = next(b, v[0]);
-    v[1] = eddy_emit_binary(b, "AddV2", v[1], eddy_emit_int64(b, 1));
+    *out_n = v[0];
+    EDDY_EMIT(b, eddy_while_begin(b->graph, &loop, v, b->err));
+    next = by(b, "Greater", v[0], 1);
+    EDDY_EMIT(b, eddy_while_body(b->graph, next, v, b->err));
+    is_even.predicate = by(b, "Equal", by(b, "FloorMod", v[0], 2), 0);
+    EDDY_EMIT(b, eddy_cond_begin(b->graph, &is_even, b->err));
+    next = by(b, "FloorDiv", v[0], 2);
+    EDDY_EMIT(b, eddy_cond_else(b->graph, &next, 1, b->err));
+    next = by(b, "AddV2", by(b, "Mul", v[0], 3), 1);
+    EDDY_EMIT(b, eddy_cond_end(b->graph, &next, 1, &v[0], b->err));
+    v[1] = by(b, "AddV2", v[1], 1);
     EDDY_EMIT(b, eddy_while_end(b->graph, v, 2, v, b->err));
     *out_steps = v[1];
 }
@@ -69,7 +59,6 @@ static void build(eddy_emitter *b, eddy_output *out_n, eddy_output *out_steps)
 static eddy_status run(eddy_context *ctx, eddy_plan *plan, int64_t n,
                        eddy_error *err)
 {
-    const eddy_shape scalar = {.rank = 0};
     eddy_tensor *feed = NULL;
     eddy_tensor *steps = NULL;
     eddy_status status;
