@@ -33,7 +33,8 @@
 # Variables: CC, CFLAGS, LDFLAGS; WERROR=0 (warnings are no errors); V=1 (show
 # the commands); VARIANT (release, asan, tsan); BUILD (where objects go,
 # build/VARIANT); JOBS (how many compilers, as many as processors); ONEDNN=0
-# (build without oneDNN, although it is there).
+# (build without oneDNN, although it is there); NATIVE=0 (without
+# machine code for loops).
 
 # include/eddy/version.h holds the number; nothing else does.
 part = $(shell sed -n 's/^.define EDDY_VERSION_$(1) //p' include/eddy/version.h)
@@ -109,6 +110,11 @@ BLAS_SRC := ops/linalg/blas_provider.c
 BLAS_LINKED := ops/linalg/blas_linked.c
 FLAGS_ops/linalg/onednn.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 FLAGS_ops/linalg/blas.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
+# Machine code for loops (docs/native.md): NATIVE=0 leaves it out.
+NATIVE ?= 1
+ifeq ($(NATIVE),0)
+DEFINES += -DEDDY_NATIVE=0
+endif
 # Builds with sanitizers hold each value against what its plan assumed.
 ifneq ($(SAN),)
 DEFINES += -DEDDY_CHECKED
@@ -126,6 +132,10 @@ lazy_libs = $(shell $(PKG_CONFIG) --libs $(filter-out openblas,$(REQUIRES)) \
 LAYERS := core frames ops autodiff frontends interop runtime
 LIB_SRC := $(filter-out %_provider.c $(BLAS_LINKED),$(sort $(foreach layer,$(LAYERS),\
 	$(wildcard $(layer)/*.c $(layer)/*/*.c $(layer)/*/*/*.c))))
+ifeq ($(NATIVE),0)
+LIB_SRC := $(filter-out runtime/native/x86_64% runtime/native/allocate.c \
+	runtime/native/pages.c,$(LIB_SRC))
+endif
 PROTO := $(sort $(wildcard interop/*/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 # tests/campaign and tests/conformance are apart.

@@ -12,6 +12,7 @@
 typedef struct figures {
     uint64_t min_ns, median_ns, max_ns;
     eddy_stats stats; /* of the last execution */
+    eddy_native_stats native;
 } figures;
 
 static int compare_times(const void *a, const void *b)
@@ -42,16 +43,21 @@ static eddy_status measure(eddy_run *run, uint64_t *times, size_t n,
     return status;
 }
 
-static figures summarise(const eddy_run *run, uint64_t *times, size_t n)
+static figures summarise(const eddy__program *program, uint64_t *times,
+                         size_t n)
 {
     const uint64_t low = (n - 1) / 2, high = n / 2;
+    eddy_native_stats native = {.size = sizeof native};
+
+    eddy_plan_native_stats(program->plan, &native);
 
     qsort(times, n, sizeof *times, compare_times);
     return (figures){
         .min_ns = times[0],
         .median_ns = times[low] + (times[high] - times[low]) / 2,
         .max_ns = times[n - 1],
-        .stats = eddy_run_stats(run),
+        .stats = eddy_run_stats(program->run),
+        .native = native,
     };
 }
 
@@ -67,7 +73,17 @@ static figures summarise(const eddy_run *run, uint64_t *times, size_t n)
     X(iterations, f->stats.iterations)                                         \
     X(frames, f->stats.frames)                                                 \
     X(peak_bytes, f->stats.peak_bytes)                                         \
-    X(allocations, f->stats.allocations)
+    X(allocations, f->stats.allocations)                                       \
+    X(compile_ns, f->native.compile_ns)                                        \
+    X(code_bytes, f->native.code_bytes)
+
+/* The highest tier that some loop of the plan has come to. */
+static const char *tier_of(const figures *f)
+{
+    return f->native.compiled > 0 ? "native"
+           : f->native.linear > 0 ? "linear"
+                                  : "dynamic";
+}
 
 static void print_json(const eddy__program *program, const figures *f)
 {
@@ -78,7 +94,7 @@ static void print_json(const eddy__program *program, const figures *f)
     separator = ", ";
     FIGURE_MAP(X)
 #undef X
-    puts("}");
+    printf(", \"tier\": \"%s\"}\n", tier_of(f));
 }
 
 /* Nanoseconds in the unit that leaves one to three digits before the point. */
@@ -117,6 +133,11 @@ static void print_table(const eddy__program *program, const figures *f)
     printf("%-18s%14" PRIu64 "\n", "frames", f->stats.frames);
     printf("%-18s%14" PRIu64 "\n", "peak bytes", f->stats.peak_bytes);
     printf("%-18s%14" PRIu64 "\n", "allocations", f->stats.allocations);
+    printf("%-18s%14s\n", "tier", tier_of(f));
+    if (f->native.compiled > 0) {
+        print_time("compiling", f->native.compile_ns);
+        printf("%-18s%14" PRIu64 "\n", "code bytes", f->native.code_bytes);
+    }
 }
 
 static eddy__exit bench(const eddy__program *program,
@@ -136,7 +157,7 @@ static eddy__exit bench(const eddy__program *program,
         free(times);
         return EDDY__EXIT_FAILED;
     }
-    f = summarise(program->run, times, n);
+    f = summarise(program, times, n);
     free(times);
     if (options->json)
         print_json(program, &f);
@@ -167,7 +188,9 @@ const eddy__command eddy__command_bench = {
         "with the feeds bound once.  Prints how long loading, planning and\n"
         "the executions took, and what the last execution counted: executions\n"
         "of nodes, live and dead, iterations and frames started, the most\n"
-        "bytes held, and calls of the allocator.\n"
+        "bytes held, and calls of the allocator; and the highest tier that a\n"
+        "loop has come to (dynamic, linear, native), with what its machine\n"
+        "code took to make.\n"
         "\n"
         "NAME and VALUE are as for `eddy run`.\n",
     .examples =

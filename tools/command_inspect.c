@@ -114,6 +114,8 @@ static eddy__exit run(const eddy__options *options)
 
     if (result == EDDY__EXIT_DONE && options->linear)
         result = eddy__inspect_linear(&program, options);
+    else if (result == EDDY__EXIT_DONE && options->native)
+        result = eddy__inspect_native(&program, options);
     else if (result == EDDY__EXIT_DONE)
         result = options->dump_after ? eddy__inspect_pass(&program, options)
                                      : inspect(&program, options);
@@ -123,7 +125,8 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments = "GRAPH [--dot | --linear | --dump-after PASS] [--fetch NAME]",
+    .arguments = "GRAPH [--dot | --linear | --native | --dump-after PASS] "
+                 "[--fetch NAME]",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"

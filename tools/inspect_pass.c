@@ -2,6 +2,8 @@
 /* `eddy inspect --dump-after`: the graph as a pass of planning leaves it. */
 #include "tools/inspect_pass.h"
 
+#include "tools/disassemble.h"
+
 #include "tools/inspect.h"
 
 #include <string.h>
@@ -105,19 +107,43 @@ static bool write_text(void *user, const char *text, size_t length)
     return fwrite(text, 1, length, stdout) == length;
 }
 
-eddy__exit eddy__inspect_linear(eddy__program *program,
-                                const eddy__options *options)
+/* The plan of what the options ask for. */
+static eddy__exit make_plan(eddy__program *program,
+                            const eddy__options *options)
 {
     eddy_error err = {.code = EDDY_OK};
     eddy__exit result = eddy__program_ask(program, options);
 
+    if (result != EDDY__EXIT_DONE ||
+        eddy__request_plan(&program->request, program->graph, options,
+                           &program->plan, &err) == EDDY_OK)
+        return result;
+    eddy__complain_error(options->paths.items[0], &err);
+    return EDDY__EXIT_FAILED;
+}
+
+eddy__exit eddy__inspect_native(eddy__program *program,
+                                const eddy__options *options)
+{
+    eddy__exit result = make_plan(program, options);
+
     if (result != EDDY__EXIT_DONE)
         return result;
-    if (eddy__request_plan(&program->request, program->graph, options,
-                           &program->plan, &err) != EDDY_OK) {
-        eddy__complain_error(options->paths.items[0], &err);
+    if (!eddy_native_machine()) {
+        eddy__complain("this build makes no machine code");
         return EDDY__EXIT_FAILED;
     }
+    return eddy__disassemble(program->plan) ? EDDY__EXIT_DONE
+                                            : EDDY__EXIT_FAILED;
+}
+
+eddy__exit eddy__inspect_linear(eddy__program *program,
+                                const eddy__options *options)
+{
+    eddy__exit result = make_plan(program, options);
+
+    if (result != EDDY__EXIT_DONE)
+        return result;
     /* main() says what standard output has come to. */
     return eddy_plan_print_linear(program->plan, write_text, NULL)
                ? EDDY__EXIT_DONE

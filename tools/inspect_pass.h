@@ -16,4 +16,11 @@ EDDY_MUST_USE eddy__exit eddy__inspect_pass(eddy__program *program,
 EDDY_MUST_USE eddy__exit eddy__inspect_linear(eddy__program *program,
                                               const eddy__options *options);
 
+/*
+ * The same for the machine code of its loops, disassembled by objdump if that
+ * is there, else as bytes.
+ */
+EDDY_MUST_USE eddy__exit eddy__inspect_native(eddy__program *program,
+                                              const eddy__options *options);
+
 #endif

@@ -65,11 +65,13 @@ static const option options_table[] = {
      "print the graph for Graphviz instead"},
     {"linear", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(linear), 0, 0,
      "print what the linear executor makes of the loops"},
+    {"native", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(native), 0, 0,
+     "print the machine code of the loops"},
     {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
      0, "print the graph as this pass of planning leaves it"},
     {"workers", "N", KIND_COUNT, FOR_ALL, MEMBER(n_workers), 0, MOST_WORKERS,
      "threads beside the caller's own; 0 is none (0)"},
-    {"executor", "auto|dynamic|linear", KIND_EXECUTOR, FOR_ALL,
+    {"executor", "auto|dynamic|linear|native", KIND_EXECUTOR, FOR_ALL,
      MEMBER(executor), 0, 0, "how frames are run (auto)"},
     {"optimize", "none|exact|full", KIND_OPTIMIZE, FOR_ALL, MEMBER(optimize), 0,
      0, "how much the graph may be rewritten (exact)"},
@@ -149,6 +151,8 @@ static eddy__exit set_executor(const option *o, const char *value,
         *out_executor = EDDY_EXECUTOR_DYNAMIC;
     else if (strcmp(value, "linear") == 0)
         *out_executor = EDDY_EXECUTOR_LINEAR;
+    else if (strcmp(value, "native") == 0)
+        *out_executor = EDDY_EXECUTOR_NATIVE;
     else
         return refuse(o, value);
     return EDDY__EXIT_DONE;

@@ -36,7 +36,8 @@ typedef struct eddy__options {
     eddy__texts tapes; /* POLICY or LOOP=POLICY */
     const char *out;
     const char *dump_after; /* a pass of planning */
-    bool help, forward, json, dot, linear, keep_denormals, external_data;
+    bool help, forward, json, dot, linear, native, keep_denormals,
+        external_data;
     uint64_t repeat;
     uint64_t order;
     uint64_t n_workers;

@@ -27,9 +27,11 @@ typedef enum eddy_optimize {
 
 /* Who runs the frames of a plan; results, errors and counts are the same. */
 typedef enum eddy_plan_executor {
-    EDDY_EXECUTOR_AUTO,    /* linear unless workers may share its kernels */
+    /* Linear unless workers may share its kernels; machine code once warm. */
+    EDDY_EXECUTOR_AUTO,
     EDDY_EXECUTOR_DYNAMIC, /* a node when its inputs have come */
-    EDDY_EXECUTOR_LINEAR   /* code in a row for every frame that allows it */
+    EDDY_EXECUTOR_LINEAR,  /* code in a row for every frame that allows it */
+    EDDY_EXECUTOR_NATIVE   /* the same, as machine code from the start */
 } eddy_plan_executor;
 
 /*
@@ -58,6 +60,7 @@ typedef struct eddy_plan_options {
     eddy_plan_executor executor;
     eddy_plan_observer observe; /* NULL: nobody */
     void *user;                 /* the observer's */
+    bool no_native;             /* no machine code is made of the plan */
 } eddy_plan_options;
 
 /* The name of pass `i` of planning, in order; NULL past the end.  @thread any
@@ -66,7 +69,7 @@ EDDY_API const char *eddy_plan_pass_name(size_t i);
 
 /*
  * Sets limits fit for graphs of unknown origin: 262,144 nodes, 128 MiB, 0.6
- * seconds.  Other members stay.
+ * seconds; and no_native.  Other members stay.
  */
 EDDY_API void eddy_plan_options_untrusted(eddy_plan_options *options);
 
@@ -107,6 +110,38 @@ EDDY_API bool eddy_plan_print_linear(const eddy_plan *plan,
                                      bool (*write)(void *user, const char *text,
                                                    size_t length),
                                      void *user);
+
+/*
+ * What machine code there is of a plan's loops.  A region is a loop that is
+ * linear, with the loops in it; one is refused if the system gives no pages
+ * that can be executed, or memory is short, or it is too large.
+ */
+typedef struct eddy_native_stats {
+    size_t size;      /* sizeof(eddy_native_stats) */
+    uint32_t linear;  /* regions, whether or not ... */
+    uint32_t regions; /* ... they may become machine code */
+    uint32_t compiled, refused;
+    uint64_t compile_ns, code_bytes;
+} eddy_native_stats;
+
+/* Set `size` before.  @thread any, also while it runs */
+EDDY_API void eddy_plan_native_stats(const eddy_plan *plan,
+                                     eddy_native_stats *out_stats);
+
+/*
+ * Makes machine code of all regions of the plan, as a run would, and hands it
+ * out a piece at a time, each with a line of text: the name of a frame (no
+ * bytes), or the instruction that the bytes are for and its node.  Stops, and
+ * returns false, when `see` does.  @thread any
+ */
+EDDY_API bool eddy_plan_each_native(const eddy_plan *plan,
+                                    bool (*see)(void *user, const char *line,
+                                                const void *bytes,
+                                                size_t n_bytes),
+                                    void *user);
+
+/* The name of the machine, as objdump has it; NULL: no code is made here. */
+EDDY_API const char *eddy_native_machine(void);
 
 EDDY_END_DECLS
 

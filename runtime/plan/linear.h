@@ -141,6 +141,26 @@ typedef struct eddy__linear_exit {
     uint32_t from; /* a register */
 } eddy__linear_exit;
 
+/* Machine code of a region begins with what frees it. */
+typedef struct eddy__linear_machine {
+    void (*release)(struct eddy__linear_machine *machine);
+} eddy__linear_machine;
+
+/*
+ * Machine code is made by whoever runs a region when it has run long enough
+ * (runtime/exec/linear).  It is the plan's: all its runs share it.
+ */
+typedef struct eddy__linear_tier {
+    /* atomic: set once, released to whoever reads it; NULL: not yet. */
+    _Atomic(eddy__linear_machine *) machine;
+    /* atomic, relaxed: iterations so far; a guess is enough. */
+    atomic_uint_fast64_t spent;
+    /* atomic, relaxed: nobody need try, or try again. */
+    atomic_bool is_refused;
+    atomic_uint_fast64_t compile_ns, n_bytes; /* of the code */
+    uint64_t threshold;                       /* iterations before it is made */
+} eddy__linear_tier;
+
 typedef struct eddy__linear {
     eddy__step step; /* whose token runs the region; its node is NULL */
     const eddy__linear_code *code;
@@ -153,6 +173,8 @@ typedef struct eddy__linear {
     const eddy__linear_guard *guards;
     const eddy__linear_entry *entries;
     const eddy__linear_exit *exits;
+    const uint32_t *step_of; /* an instruction: for whom it is, or none */
+    eddy__linear_tier *tier; /* NULL: it is only interpreted */
 } eddy__linear;
 
 /* Why a frame is not linear: a node, and in words; both NULL if it is. */
@@ -160,6 +182,9 @@ typedef struct eddy__linear_doubt {
     const char *node;
     const char *why;
 } eddy__linear_doubt;
+
+/* Frees what hangs on a plan's regions. */
+void eddy__linear_release(eddy_plan *plan);
 
 /* The pass: fills `linear` and `doubt` of the plan's frames. */
 eddy_status eddy__plan_make_linear(eddy__plan_build *b);
@@ -183,5 +208,6 @@ uint32_t eddy__linear_back_if(uint32_t unless);
 
 /* Has it, as `aux`, a call that may be made in its place? */
 bool eddy__linear_has_aux_call(uint32_t op);
+bool eddy__linear_is_back_if(uint32_t op);
 
 #endif

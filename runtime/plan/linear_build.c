@@ -34,6 +34,7 @@ typedef struct writer {
     uint32_t *guards; /* of the build, by number in the region */
     size_t n_guards, guards_room;
     uint32_t guard; /* under which code is now */
+    uint32_t step;  /* for which it is, or EDDY__NO */
     uint32_t n_counters;
     eddy__linear_frame *frames; /* of `out`, to be filled in */
 } writer;
@@ -108,9 +109,12 @@ static eddy_status emit(writer *r, eddy__linear_code code)
     if (!eddy__grow(a, (void **)&t->code, &t->room, t->n + 1,
                     sizeof *t->code) ||
         !eddy__grow(a, (void **)&t->guard_of, &t->guards_room, t->n + 1,
-                    sizeof *t->guard_of))
+                    sizeof *t->guard_of) ||
+        !eddy__grow(a, (void **)&t->step_of, &t->steps_room, t->n + 1,
+                    sizeof *t->step_of))
         return eddy__fail_memory(r->w->err);
     t->guard_of[t->n] = r->guard;
+    t->step_of[t->n] = r->step;
     t->code[t->n++] = code;
     return EDDY_OK;
 }
@@ -601,6 +605,10 @@ static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
     const eddy__event *event = &w->events[e];
     const uint32_t begin = open->n > 0 ? open->begins[open->n - 1] : 0;
 
+    r->step =
+        event->kind == EDDY__EVENT_STEP || event->kind == EDDY__EVENT_INPUT
+            ? event->step
+            : EDDY__NO;
     switch ((eddy__event_kind)event->kind) {
     case EDDY__EVENT_STEP:
         return emit_step(r, event->step, top);
@@ -839,6 +847,44 @@ static eddy_status list_owned(writer *r)
     return EDDY_OK;
 }
 
+/* Iterations after which what interpreting cost is about what code costs. */
+#define WARM 1024
+
+static eddy_status add_tier(writer *r)
+{
+    const eddy_plan_options *options = r->w->l->options;
+    eddy__linear_tier *tier;
+
+    if (options->executor == EDDY_EXECUTOR_LINEAR || options->no_native)
+        return EDDY_OK;
+    tier = eddy__arena_allocate_zeroed(&r->w->plan->arena, 1, sizeof *tier);
+    if (!tier)
+        return eddy__fail_memory(r->w->err);
+    atomic_init(&tier->machine, NULL);
+    atomic_init(&tier->spent, 0);
+    atomic_init(&tier->is_refused, false);
+    atomic_init(&tier->compile_ns, 0);
+    atomic_init(&tier->n_bytes, 0);
+    tier->threshold = options->executor == EDDY_EXECUTOR_NATIVE ? 0 : WARM;
+    r->out->tier = tier;
+    return EDDY_OK;
+}
+
+void eddy__linear_release(eddy_plan *plan)
+{
+    for (uint32_t f = 1; plan->frames && f < plan->n_frames; f++) {
+        const eddy__linear *linear = plan->frames[f].linear;
+        eddy__linear_machine *machine =
+            linear && linear->tier
+                ? atomic_load_explicit(&linear->tier->machine,
+                                       memory_order_acquire)
+                : NULL;
+
+        if (machine)
+            machine->release(machine);
+    }
+}
+
 static eddy_status keep_all(writer *r)
 {
     eddy__arena *arena = &r->w->plan->arena;
@@ -857,8 +903,12 @@ static eddy_status keep_all(writer *r)
         eddy__arena_copy(arena, t->exits, t->n_exits, sizeof *t->exits);
     out->start =
         eddy__arena_copy(arena, r->start, r->n_registers, sizeof *r->start);
-    if (!out->code || !out->calls || !out->exits || !out->start)
+    out->step_of =
+        eddy__arena_copy(arena, t->step_of, t->n, sizeof *t->step_of);
+    if (!out->code || !out->calls || !out->exits || !out->start ||
+        !out->step_of)
         return eddy__fail_memory(r->w->err);
+    EDDY_TRY(add_tier(r));
     return list_owned(r);
 }
 
@@ -896,6 +946,7 @@ static void free_writer(writer *r)
     eddy__free(a, r->text.code, r->text.room, sizeof *r->text.code);
     eddy__free(a, r->text.guard_of, r->text.guards_room,
                sizeof *r->text.guard_of);
+    eddy__free(a, r->text.step_of, r->text.steps_room, sizeof *r->text.step_of);
     eddy__free(a, r->text.calls, r->text.calls_room, sizeof *r->text.calls);
 }
 
@@ -983,7 +1034,9 @@ static eddy_status make_region(eddy__linear_build *w, uint32_t frame,
 
 static eddy_status make_regions(eddy__linear_build *w)
 {
-    const bool is_forced = w->l->options->executor == EDDY_EXECUTOR_LINEAR;
+    const eddy_plan_executor executor = w->l->options->executor;
+    const bool is_forced =
+        executor == EDDY_EXECUTOR_LINEAR || executor == EDDY_EXECUTOR_NATIVE;
     eddy_plan *plan = w->plan;
     uint64_t budget = 64 * ((uint64_t)plan->n_steps + 1);
     uint32_t n_failed = 0;

@@ -169,7 +169,8 @@ eddy_status eddy__linear_order(eddy__linear_build *w, uint32_t frame,
 typedef struct eddy__linear_text {
     eddy__linear_code *code;
     uint32_t *guard_of; /* an instruction: under which it runs */
-    size_t n, room, guards_room;
+    uint32_t *step_of;  /* likewise: for which step, or EDDY__NO */
+    size_t n, room, guards_room, steps_room;
     eddy__linear_call *calls;
     size_t n_calls, calls_room;
     eddy__linear_exit *exits;

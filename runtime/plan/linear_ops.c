@@ -22,6 +22,7 @@ typedef struct row {
     uint8_t dtype;
     bool is_checked;
     uint16_t unless, back_if; /* of a comparison; of UNLESS its BACK_IF */
+    bool is_back_if;
 } row;
 
 static const row rows[] = {
@@ -44,7 +45,7 @@ static const row rows[] = {
      0},                                                                       \
         {"UNLESS_" #name "_" #D,           "trr", NULL, 0, false, 0,           \
          EDDY__LINEAR_BACK_IF_##name##_##D},                                   \
-        {"BACK_IF_" #name "_" #D, "trr", NULL, 0, false, 0, 0},
+        {"BACK_IF_" #name "_" #D, "trr", NULL, 0, false, 0, 0, true},
 #include "runtime/plan/linear_ops.def"
 };
 
@@ -90,6 +91,11 @@ uint32_t eddy__linear_unless(uint32_t op)
 uint32_t eddy__linear_back_if(uint32_t unless)
 {
     return rows[unless].back_if;
+}
+
+bool eddy__linear_is_back_if(uint32_t op)
+{
+    return rows[op].is_back_if;
 }
 
 static uint32_t find(const char *name, eddy_dtype dtype)

@@ -332,6 +332,7 @@ static void close_ranks(tidy *d)
         if (eddy__linear_operands(t->code[i].op)[0] == 't')
             t->code[i].to = d->moved[t->code[i].to];
         t->code[d->moved[i]] = t->code[i];
+        t->step_of[d->moved[i]] = t->step_of[i];
     }
     t->n = n;
 }

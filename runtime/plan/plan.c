@@ -374,6 +374,7 @@ static const eddy_limits untrusted = {
 void eddy_plan_options_untrusted(eddy_plan_options *options)
 {
     options->limits = &untrusted;
+    options->no_native = true;
 }
 
 eddy_status eddy_plan_create(const eddy_graph *graph,
@@ -415,6 +416,7 @@ void eddy_plan_release(eddy_plan *plan)
         atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1)
         return;
     allocator = &plan->ctx->allocator;
+    eddy__linear_release(plan);
     for (size_t i = 0; i < plan->n_held; i++)
         eddy_tensor_release(plan->held[i]);
     eddy__free(allocator, plan->held, plan->held_capacity,

@@ -411,6 +411,7 @@ static eddy__token run_region(eddy_run *run, const eddy__step *step,
         eddy__push(run, step, it, false);
         return no_token;
     case EDDY__LINEAR_FAILED:
+    case EDDY__LINEAR_WARM: /* not said to others */
         break;
     }
     return no_token;

@@ -25,17 +25,25 @@
 /* What an iteration and a call are taken to cost of a budget of nodes. */
 #define COST 8
 
-typedef struct tank {
-    int64_t fuel, filled;
-} tank;
+typedef eddy__tank tank;
 
 /* ---- the slow path ---- */
 
 /* What has been used up is what has begun. */
-static void drain(eddy_run *run, tank *t)
+static void drain(eddy_run *run, const eddy__linear_run *l, tank *t)
 {
-    run->stats.iterations += (uint64_t)(t->filled - t->fuel);
+    const uint64_t spent = (uint64_t)(t->filled - t->fuel);
+    eddy__linear_tier *tier = l->region->tier;
+
+    run->stats.iterations += spent;
     t->filled = t->fuel;
+    if (tier && !eddy__linear_is_warm(l))
+        atomic_fetch_add_explicit(&tier->spent, spent, memory_order_relaxed);
+}
+
+void eddy__linear_drain(eddy_run *run, const eddy__linear_run *l, tank *t)
+{
+    drain(run, l, t);
 }
 
 static bool must_stop(eddy_run *run)
@@ -59,28 +67,45 @@ static bool raise_iterations(eddy_run *run, const eddy__place *at,
     return false;
 }
 
-/* How many iterations may begin, at most a chunk. */
-static int64_t most_fuel(const eddy_run *run)
+/* How many iterations may begin, at most `chunk`. */
+static int64_t most_fuel(const eddy_run *run, int64_t chunk)
 {
     const uint64_t limit = run->options.max_iterations;
     uint64_t left;
 
     if (limit == 0)
-        return CHUNK;
+        return chunk;
     left = limit > run->stats.iterations ? limit - run->stats.iterations : 0;
-    return left < CHUNK ? (int64_t)left : CHUNK;
+    return left < (uint64_t)chunk ? (int64_t)left : chunk;
 }
 
 /* An iteration of `frame` is to begin; `at` is what the limit is reached in. */
-static bool refuel(eddy_run *run, tank *t, const eddy__place *at,
-                   const eddy__instance *frame, int64_t *budget)
+static bool refuel(eddy_run *run, const eddy__linear_run *l, tank *t,
+                   const eddy__place *at, const eddy__instance *frame,
+                   int64_t chunk, int64_t *budget)
 {
     *budget -= COST * (t->filled - t->fuel);
-    drain(run, t);
+    drain(run, l, t);
     if (must_stop(run))
         return false;
-    t->fuel = t->filled = most_fuel(run);
+    t->fuel = t->filled = most_fuel(run, chunk);
     return t->fuel > 0 || raise_iterations(run, at, frame);
+}
+
+/* Instruction `at`, ENTER or one that goes back, has no fuel. */
+eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
+                                         tank *t, uint32_t at, int64_t most,
+                                         int64_t *budget)
+{
+    const eddy__linear_code *c = &l->region->code[at];
+    const uint32_t f = c->op == EDDY__LINEAR_ENTER ? c->to : c->aux;
+    const eddy__place *place =
+        l->places[f].index < 0 ? l->instances[f].parent : &l->places[f];
+
+    l->at = at;
+    if (!refuel(run, l, t, place, &l->instances[f], most, budget))
+        return EDDY__LINEAR_FAILED;
+    return *budget > 0 ? EDDY__LINEAR_WARM : EDDY__LINEAR_PAUSED;
 }
 
 /* So many frames begin, each with an iteration, all of them dead. */
@@ -89,7 +114,7 @@ static bool skip(eddy_run *run, const eddy__linear_run *l, tank *t, uint32_t n)
     const uint64_t most = run->options.max_frames;
     const uint64_t limit = run->options.max_iterations;
 
-    drain(run, t);
+    drain(run, l, t);
     if (most > 0 && run->stats.frames + n > most) {
         eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_FRAMES, NULL,
                         &l->places[0], "the limit of %llu frames is reached",
@@ -100,7 +125,7 @@ static bool skip(eddy_run *run, const eddy__linear_run *l, tank *t, uint32_t n)
         return raise_iterations(run, &l->places[0], &l->instances[0]);
     run->stats.frames += n;
     run->stats.iterations += n;
-    t->fuel = t->filled = most_fuel(run);
+    t->fuel = t->filled = most_fuel(run, CHUNK);
     return true;
 }
 
@@ -225,6 +250,84 @@ static void lend(eddy_run *run, eddy__value *to, eddy__value *from,
     *to = eddy__value_lend(held);
 }
 
+static void choose(eddy_run *run, eddy__linear_run *l,
+                   const eddy__linear_code *c)
+{
+    char *const base = (char *)l->registers;
+
+    if (((eddy__value *)(void *)(base + c->b))->as.u8)
+        put(run, (eddy__value *)(void *)(base + c[1].b),
+            eddy__take((eddy__value *)(void *)(base + c->a)), c->to);
+    else
+        put(run, (eddy__value *)(void *)(base + c[1].a),
+            eddy__take((eddy__value *)(void *)(base + c->a)), c[1].to);
+}
+
+static void take_out(eddy_run *run, eddy__value *to, eddy__value *from,
+                     uint32_t uses)
+{
+    eddy__value value = eddy__take(from);
+
+    eddy__value_keep(&value);
+    put(run, to, value, uses);
+}
+
+/* ---- one instruction, for machine code ---- */
+
+static bool perform(eddy_run *run, eddy__linear_run *l, tank *t,
+                    const eddy__linear_code *c)
+{
+    char *const base = (char *)l->registers;
+
+#define R(at) ((eddy__value *)(void *)(base + (at)))
+    switch (c->op) {
+    case EDDY__LINEAR_PASS:
+        put(run, R(c->to), eddy__take(R(c->a)), c->b);
+        return true;
+    case EDDY__LINEAR_CHOOSE:
+        choose(run, l, c);
+        return true;
+    case EDDY__LINEAR_TAKE_OUT:
+        take_out(run, R(c->to), R(c->a), c->b);
+        return true;
+    case EDDY__LINEAR_LEND:
+        lend(run, R(c->to), R(c->a), R(c->b));
+        return true;
+    case EDDY__LINEAR_DROP:
+        eddy__value_clear(&run->heap, R(c->a));
+        return true;
+    case EDDY__LINEAR_CONSUME:
+        eddy__consume(run, R(c->a));
+        return true;
+    case EDDY__LINEAR_SKIP:
+        return skip(run, l, t, c->to);
+    case EDDY__LINEAR_ENTER: /* there may be no more frames */
+        return begin_frame(run, l, c->to);
+    case EDDY__LINEAR_SCALARS:
+        return run_scalars(run, l, &l->region->calls[c->a]);
+    case EDDY__LINEAR_CALL:
+        return run_kernel(run, l, &l->region->calls[c->a]);
+    default: /* what a kernel does, or says is wrong */
+        return run_scalars(run, l, &l->region->calls[c->aux]);
+    }
+#undef R
+}
+
+eddy__linear_verdict eddy__linear_perform(eddy_run *run, eddy__linear_run *l,
+                                          tank *t, uint32_t at, int64_t *budget)
+{
+    const eddy__linear_code *c = &l->region->code[at];
+
+    l->at = at;
+    if (!perform(run, l, t, c))
+        return EDDY__LINEAR_FAILED;
+    if (c->op != EDDY__LINEAR_CALL)
+        return EDDY__LINEAR_WARM;
+    *budget -= COST;
+    l->at = at + 1;
+    return *budget > 0 ? EDDY__LINEAR_WARM : EDDY__LINEAR_PAUSED;
+}
+
 /* ---- typed operations: functions of their elements ---- */
 
 #define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
@@ -266,9 +369,24 @@ static inline bool may_write(unsigned state)
 
 /* ---- the loop ---- */
 
+/* Iterations to the next look around: no more than until the region is warm. */
+static int64_t cold_chunk(const eddy__linear_run *l, const tank *t)
+{
+    const eddy__linear_tier *tier = l->region->tier;
+    const uint64_t spent =
+        !tier ? 0
+              : atomic_load_explicit(&tier->spent, memory_order_relaxed) +
+                    (uint64_t)(t->filled - t->fuel);
+
+    return tier && spent < tier->threshold && tier->threshold - spent < CHUNK
+               ? (int64_t)(tier->threshold - spent)
+               : CHUNK;
+}
+
 /* NOLINTNEXTLINE(readability-function-size): the one dispatch loop */
-eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
-                                         int64_t *budget)
+eddy__linear_verdict eddy__linear_interpret(eddy_run *run, eddy__linear_run *l,
+                                            tank *left, int64_t *budget,
+                                            bool may_warm)
 {
     static const void *const labels[] = {
 #define X(name, operands, doc) &&on_##name,
@@ -285,8 +403,9 @@ eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
     const eddy__linear_call *const calls = l->region->calls;
     char *const base = (char *)l->registers;
     eddy__place *const places = l->places;
-    tank t = {0};
-    int64_t fuel = 0;
+    tank t = *left;
+    int64_t fuel = t.fuel;
+    eddy__linear_verdict verdict;
 
 #define R(at) ((eddy__value *)(void *)(base + (at)))
 #define TAPE(at) ((eddy__tape *)(void *)R(at)->as.resource)
@@ -311,17 +430,11 @@ eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
         JUMP;                                                                  \
     } while (0)
 
-    l->is_on = true;
-    run->kernel.values = l->registers;
-    if (*budget <= 0)
-        return EDDY__LINEAR_PAUSED;
     GO;
 
 on_DONE:
-    t.fuel = fuel;
-    drain(run, &t);
-    l->at = (uint32_t)(ip - code);
-    return EDDY__LINEAR_ENDED;
+    verdict = EDDY__LINEAR_ENDED;
+    goto out;
 on_JUMP:
     JUMP;
 on_UNLESS:
@@ -335,21 +448,14 @@ on_PASS:
     put(run, R(ip->to), eddy__take(R(ip->a)), ip->b);
     NEXT;
 on_CHOOSE:
-    if (R(ip->b)->as.u8)
-        put(run, R(ip[1].b), eddy__take(R(ip->a)), ip->to);
-    else
-        put(run, R(ip[1].a), eddy__take(R(ip->a)), ip[1].to);
+    choose(run, l, ip);
     ip++;
     NEXT;
 on_OUTPUTS:
     NEXT;
-on_TAKE_OUT : {
-    eddy__value value = eddy__take(R(ip->a));
-
-    eddy__value_keep(&value);
-    put(run, R(ip->to), value, ip->b);
+on_TAKE_OUT:
+    take_out(run, R(ip->to), R(ip->a), ip->b);
     NEXT;
-}
 on_LEND:
     lend(run, R(ip->to), R(ip->a), R(ip->b));
     NEXT;
@@ -491,26 +597,22 @@ last:
     places[ip->aux].index++;
     NEXT;
 
-starved : {
-    const uint32_t f = ip->op == EDDY__LINEAR_ENTER ? ip->to : ip->aux;
-    const eddy__place *at =
-        places[f].index < 0 ? l->instances[f].parent : &places[f];
-
+starved:
     t.fuel = fuel;
-    if (!refuel(run, &t, at, &l->instances[f], budget))
-        goto failed;
+    verdict = eddy__linear_refuel(run, l, &t, (uint32_t)(ip - code),
+                                  cold_chunk(l, &t), budget);
     fuel = t.fuel;
-    if (*budget > 0)
+    if (verdict == EDDY__LINEAR_WARM && !(may_warm && eddy__linear_is_warm(l)))
         GO;
-}
+    goto out;
 paused:
-    t.fuel = fuel;
-    drain(run, &t);
-    l->at = (uint32_t)(ip - code);
-    return EDDY__LINEAR_PAUSED;
-
+    verdict = EDDY__LINEAR_PAUSED;
+    goto out;
 failed:
+    verdict = EDDY__LINEAR_FAILED;
+out:
     t.fuel = fuel;
-    drain(run, &t);
-    return EDDY__LINEAR_FAILED;
+    l->at = (uint32_t)(ip - code);
+    *left = t;
+    return verdict;
 }

@@ -26,6 +26,7 @@ static void carve_run(const eddy__linear *region, carver *c,
     eddy__linear_run parts;
 
     carve(c, 1, sizeof *l);
+    parts.runner = carve(c, 1, sizeof *l->runner);
     parts.registers = carve(c, region->n_registers, sizeof *l->registers);
     parts.instances = carve(c, region->n_frames, sizeof *l->instances);
     parts.places = carve(c, region->n_frames, sizeof *l->places);
@@ -35,6 +36,7 @@ static void carve_run(const eddy__linear *region, carver *c,
     parts.entered = carve(c, region->n_frames, sizeof *l->entered);
     if (!l)
         return;
+    l->runner = parts.runner;
     l->registers = parts.registers;
     l->instances = parts.instances;
     l->places = parts.places;
@@ -42,6 +44,31 @@ static void carve_run(const eddy__linear *region, carver *c,
     l->counters = parts.counters;
     l->live = parts.live;
     l->entered = parts.entered;
+}
+
+/* By carving from a block that is not there. */
+eddy__native_layout eddy__linear_layout(const eddy__linear *region)
+{
+    eddy__linear_run parts;
+    carver c = {0};
+    size_t at, registers;
+    eddy__native_layout layout = {.index_stride = sizeof(eddy__place)};
+
+    (void)parts;
+    carve(&c, 1, sizeof parts);
+    at = c.used;
+    carve(&c, 1, sizeof *parts.runner);
+    registers = c.used;
+    layout.state = -(int32_t)(registers - at);
+    carve(&c, region->n_registers, sizeof *parts.registers);
+    carve(&c, region->n_frames, sizeof *parts.instances);
+    layout.indexes =
+        (int32_t)(c.used - registers + offsetof(eddy__place, index));
+    carve(&c, region->n_frames, sizeof *parts.places);
+    layout.iterations = (int32_t)(c.used - registers);
+    carve(&c, region->n_frames, sizeof *parts.iterations);
+    layout.counters = (int32_t)(c.used - registers);
+    return layout;
 }
 
 eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,

@@ -7,13 +7,29 @@
 #define EDDY_EXEC_LINEAR_LINEAR_H
 
 #include "runtime/exec/run.h"
+#include "runtime/native/native.h"
 #include "runtime/plan/linear.h"
+
+/* Iterations that may begin, of those that were let in. */
+typedef struct eddy__tank {
+    int64_t fuel, filled;
+} eddy__tank;
+
+/* What machine code knows of an execution, and what it is asked for. */
+typedef struct eddy__linear_runner {
+    eddy__native_state state; /* first: code hands it back */
+    eddy_run *run;
+    struct eddy__linear_run *l;
+    eddy__tank *tank;
+    int64_t *budget;
+} eddy__linear_runner;
 
 /* One execution of a region; its arrays stand behind it in the same block. */
 typedef struct eddy__linear_run {
     const eddy__linear *region;
     struct eddy__linear_run *next, *previous; /* for its owner */
     void *owner;                              /* likewise */
+    eddy__linear_runner *runner;
     eddy__value *registers;
     eddy__instance *instances; /* one a frame of the region */
     eddy__place *places;       /* likewise: its iteration */
@@ -30,6 +46,7 @@ typedef enum eddy__linear_verdict {
     EDDY__LINEAR_ENDED, /* its Exits have values */
     EDDY__LINEAR_PAUSED,
     EDDY__LINEAR_FAILED, /* raised */
+    EDDY__LINEAR_WARM,   /* within: machine code may go on */
 } eddy__linear_verdict;
 
 /* Of an iteration at `parent`; NULL: raised. */
@@ -46,6 +63,54 @@ void eddy__linear_enter(eddy_run *run, eddy__linear_run *l, uint32_t i,
  */
 eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
                                          int64_t *budget);
+
+/* ---- interpret.c, for machine code too ---- */
+
+/*
+ * The same by the interpreter; ends as WARM, with fuel, where an iteration is
+ * to begin and `l` is warm.
+ */
+eddy__linear_verdict eddy__linear_interpret(eddy_run *run, eddy__linear_run *l,
+                                            eddy__tank *tank, int64_t *budget,
+                                            bool may_warm);
+
+/* Fuel for instruction `at`, with which an iteration begins. */
+eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
+                                         eddy__tank *tank, uint32_t at,
+                                         int64_t most, int64_t *budget);
+
+/*
+ * Does instruction `at`, which does not jump, or lets it fail.  WARM: it is
+ * done, and the next one may follow.
+ */
+eddy__linear_verdict eddy__linear_perform(eddy_run *run, eddy__linear_run *l,
+                                          eddy__tank *tank, uint32_t at,
+                                          int64_t *budget);
+
+/* Iterations that have begun are counted; the tank is as full as before. */
+void eddy__linear_drain(eddy_run *run, const eddy__linear_run *l,
+                        eddy__tank *tank);
+
+/* ---- functions.c ---- */
+
+/* By operation; NULL where it is no typed one, or a jump. */
+extern const eddy__native_function eddy__linear_functions[EDDY__LINEAR_N_OPS];
+
+/* ---- tier.c ---- */
+
+/* Where things stand in an execution of the region (linear.c). */
+eddy__native_layout eddy__linear_layout(const eddy__linear *region);
+
+static inline bool eddy__linear_is_warm(const eddy__linear_run *l)
+{
+    const eddy__linear_tier *tier = l->region->tier;
+
+    return tier &&
+           !atomic_load_explicit(&tier->is_refused, memory_order_relaxed) &&
+           (atomic_load_explicit(&tier->machine, memory_order_relaxed) ||
+            atomic_load_explicit(&tier->spent, memory_order_relaxed) >=
+                tier->threshold);
+}
 
 /* After the end: the value of exit `i`, which is the caller's. */
 eddy__value eddy__linear_take_exit(eddy__linear_run *l, uint32_t i);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Typed operations as functions over registers, from the expressions of the
+ * tables: what machine code calls for those that it has no code for, and what
+ * that is held against.
+ */
+#include "ops/math/binary_rows.h"
+#include "runtime/exec/linear/linear.h"
+
+#include <tgmath.h>
+
+/* The payload alone: kind and dtype stand in the register. */
+#define FIELD_F32 f32
+#define FIELD_F64 f64
+#define FIELD_I8 i8
+#define FIELD_I16 i16
+#define FIELD_I32 i32
+#define FIELD_I64 i64
+#define FIELD_U8 u8
+#define FIELD_U16 u16
+#define FIELD_U32 u32
+#define FIELD_U64 u64
+#define FIELD_B u8
+#define FIELD(D) FIELD_##D
+
+#define APPLY_ONE(name, D, OUT)                                                \
+    static void apply_##name##_##D(eddy__value *to, const eddy__value *a,      \
+                                   const eddy__value *b)                       \
+    {                                                                          \
+        (void)b;                                                               \
+        to->as.FIELD(OUT) = element_##name##_##D(a->as.FIELD(D));              \
+    }
+#define APPLY_TWO(name, D, OUT)                                                \
+    static void apply_##name##_##D(eddy__value *to, const eddy__value *a,      \
+                                   const eddy__value *b)                       \
+    {                                                                          \
+        to->as.FIELD(OUT) =                                                    \
+            element_##name##_##D(a->as.FIELD(D), b->as.FIELD(D));              \
+    }
+
+#define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
+    EDDY__UNARY_ELEMENT(name, D, OUT, LOCALS, e)                               \
+    APPLY_ONE(name, D, OUT)
+#define BINARY_OP(name, D, OUT, LOCALS, e)                                     \
+    EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)                              \
+    APPLY_TWO(name, D, OUT)
+#define CHECKED_OP(name, D, BAD, e)                                            \
+    EDDY__BINARY_ELEMENT(name, D, D, CHECKED_LOCALS, e)                        \
+    APPLY_TWO(name, D, D)
+#define COMPARE_OP(name, D, e)                                                 \
+    EDDY__BINARY_ELEMENT(name, D, B, EDDY__NO_LOCALS, e)                       \
+    APPLY_TWO(name, D, B)
+#include "runtime/plan/linear_ops.def"
+
+const eddy__native_function eddy__linear_functions[EDDY__LINEAR_N_OPS] = {
+#define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
+    [EDDY__LINEAR_##name##_##D] = apply_##name##_##D,
+#define BINARY_OP UNARY_OP
+#define CHECKED_OP(name, D, BAD, e)                                            \
+    [EDDY__LINEAR_##name##_##D] = apply_##name##_##D,
+#define COMPARE_OP(name, D, e) [EDDY__LINEAR_##name##_##D] = apply_##name##_##D,
+#include "runtime/plan/linear_ops.def"
+};

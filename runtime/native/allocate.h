@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which registers of the linear form live in registers of the processor, and
+ * where in the code.
+ *
+ * Each has one place for all of its life, so nothing has to be moved where
+ * jumps meet: a register of the processor, or its own memory in the file.  Its
+ * life is a stretch of instructions: from the first to the last that has to do
+ * with it, and over the whole of a loop where it comes in from before, or goes
+ * round.
+ */
+#ifndef EDDY_NATIVE_ALLOCATE_H
+#define EDDY_NATIVE_ALLOCATE_H
+
+#include "core/base/memory.h"
+#include "runtime/plan/linear.h"
+
+typedef enum eddy__native_class {
+    EDDY__CLASS_NONE, /* no raw value: stays in memory, as a whole */
+    EDDY__CLASS_WORD, /* eight bytes that nobody computes with here */
+    EDDY__CLASS_INT,
+    EDDY__CLASS_FLOAT,
+} eddy__native_class;
+
+#define EDDY__NO_HOME UINT8_MAX
+#define EDDY__MOST_HOMES 24
+
+/* A register of the linear form. */
+typedef struct eddy__native_range {
+    /*
+     * It is live after `start` and up to `end`; -1: it has a value before the
+     * region begins.
+     */
+    int32_t start, end;
+    uint64_t weight; /* how often it is touched, by depth of loops */
+    uint8_t class;   /* eddy__native_class */
+    uint8_t dtype;
+    uint8_t home;       /* in which register of its class, or NO_HOME */
+    bool is_written;    /* by some instruction */
+    bool is_used;       /* by any */
+    bool is_first_read; /* where it starts, it is read */
+} eddy__native_range;
+
+/* Registers that the processor has for it; the first ones survive calls. */
+typedef struct eddy__native_file {
+    uint32_t n_ints, n_floats; /* together EDDY__MOST_HOMES at most */
+    uint32_t n_kept;           /* of the integers */
+} eddy__native_file;
+
+typedef struct eddy__native_loop {
+    uint32_t head, back; /* where it goes back to, and from where */
+    uint32_t parent;     /* a loop, or EDDY__LINEAR_NONE */
+} eddy__native_loop;
+
+/* A frame, from its ENTER to its LEAVE. */
+typedef struct eddy__native_frame {
+    uint32_t enter, leave;
+    bool is_innermost;
+} eddy__native_frame;
+
+typedef struct eddy__native_homes {
+    eddy__native_range *ranges; /* n_registers */
+    uint32_t *by_start;         /* those that have a home, in order */
+    uint32_t n_by_start;
+    eddy__native_frame *frames; /* n_frames */
+    uint8_t *is_head;           /* an instruction: a loop goes back to it */
+} eddy__native_homes;
+
+/* How an instruction is done; code of a processor says which. */
+typedef enum eddy__native_way {
+    EDDY__WAY_INLINE,
+    EDDY__WAY_FUNCTION, /* a call that spares registers of the first kind */
+    EDDY__WAY_PERFORM,  /* the runner does it, and may look at everything */
+    EDDY__WAY_NOTHING,  /* no instruction of its own */
+    EDDY__WAY_UNKNOWN,
+} eddy__native_way;
+
+/* Calls `see` for each register, by number, that instruction `i` touches. */
+void eddy__native_each_register(const eddy__linear *linear, uint32_t i,
+                                void (*see)(void *user, uint32_t number,
+                                            bool is_written),
+                                void *user);
+
+/*
+ * All is allocated in `arena`.  False: no memory, or the code is none that the
+ * linear executor makes.
+ */
+bool eddy__native_allocate(const eddy__linear *linear,
+                           const eddy__native_file *file,
+                           eddy__native_way (*way_of)(uint32_t op),
+                           eddy__arena *arena, eddy__native_homes *out);
+
+#endif

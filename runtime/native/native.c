@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which provider there is, and how its code is entered. */
+#include "runtime/native/native.h"
+
+#include "runtime/native/x86_64.h"
+
+#include <string.h>
+
+#if EDDY_NATIVE && defined(__x86_64__) && defined(__unix__)
+#define PROVIDER &eddy__native_x86_64
+#else
+#define PROVIDER NULL
+#endif
+
+const eddy__native_provider *eddy__native_provider_here(void)
+{
+    const eddy__native_provider *provider = PROVIDER;
+
+    return provider && provider->version == EDDY__NATIVE_VERSION ? provider
+                                                                 : NULL;
+}
+
+/* The first byte of code is that of a function of these. */
+typedef uint32_t (*enter_fn)(eddy__value *registers, const uint8_t *at);
+
+eddy__native_verdict eddy__native_enter(const eddy__native_code *code,
+                                        eddy__value *registers, uint32_t at)
+{
+    enter_fn enter;
+
+    /* Bytes are no function in the eyes of C. */
+    memcpy(&enter, &code->bytes, sizeof enter);
+    return (eddy__native_verdict)enter(registers,
+                                       code->bytes + code->entries[at]);
+}

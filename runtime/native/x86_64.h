@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code for x86-64: what is shared by the order of things (x86_64.c) and the
+ * single operations (x86_64_ops.c).
+ *
+ * rbp is the file of registers, r14 the fuel; rax, rcx, rdx and xmm0 to xmm2
+ * are used within an instruction alone; all others are homes (allocate.h).
+ * Integers of less than four bytes stand in registers as C's int would have
+ * them, extended by their sign or by zeros.  Memory has their own width: what
+ * is behind that is nobody's.
+ */
+#ifndef EDDY_NATIVE_X86_64_H
+#define EDDY_NATIVE_X86_64_H
+
+#include "runtime/native/allocate.h"
+#include "runtime/native/native.h"
+#include "runtime/native/x86_64_encode.h"
+
+extern const eddy__native_provider eddy__native_x86_64;
+
+typedef struct eddy__x86_maker {
+    eddy__x86 x;
+    const eddy__linear *linear;
+    eddy__native_layout layout;
+    eddy__native_homes homes;
+} eddy__x86_maker;
+
+/* When the flags that a comparison has set say yes. */
+typedef struct eddy__x86_answer {
+    uint8_t condition; /* EDDY__IF_... */
+    /* Floats that are equal: and they are ordered; that are not: or not. */
+    bool is_equal, is_not_equal;
+} eddy__x86_answer;
+
+/* The register of the processor in which a register lives; it has a home. */
+uint32_t eddy__x86_home(const eddy__native_range *range);
+
+/* Between a home and the file. */
+void eddy__x86_load(eddy__x86_maker *m, uint32_t number);
+void eddy__x86_store(eddy__x86_maker *m, uint32_t number);
+
+/* Is there code for it here?  MOVE and typed operations alone. */
+bool eddy__x86_has(uint32_t op);
+
+/*
+ * Code for such an operation that is no jump.  `*out_fault`: from where it
+ * jumps if it fails, 0 if it can't.
+ */
+void eddy__x86_emit_op(eddy__x86_maker *m, const eddy__linear_code *c,
+                       size_t *out_fault);
+
+/* The comparison in an UNLESS or BACK_IF. */
+eddy__x86_answer eddy__x86_emit_test(eddy__x86_maker *m,
+                                     const eddy__linear_code *c);
+
+#endif

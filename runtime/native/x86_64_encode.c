@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Encodings of x86-64: prefix, REX, escape, opcode, ModRM, distance, number.
+ */
+#include "runtime/native/x86_64_encode.h"
+
+typedef struct encoding {
+    uint8_t prefix, escape, opcode;
+    uint8_t digit; /* of ALONE */
+    const char *mnemonic;
+} encoding;
+
+static const encoding encodings[] = {
+#define BOTH(name, prefix, escape, opcode, mnemonic)                           \
+    {prefix, escape, opcode, 0, mnemonic},
+#define ALONE(name, opcode, digit, mnemonic) {0, 0, opcode, digit, mnemonic},
+#define FLOAT(name, prefix, opcode, mnemonic) {prefix, 1, opcode, 0, mnemonic},
+#include "runtime/native/x86_64.def"
+};
+
+const char *eddy__x86_mnemonic(eddy__x86_op op)
+{
+    return encodings[op].mnemonic;
+}
+
+/* ---- bytes ---- */
+
+static void put8(eddy__x86 *x, uint32_t byte)
+{
+    if (x->n == x->room &&
+        !eddy__grow(x->allocator, (void **)&x->code, &x->room, x->n + 1, 1)) {
+        x->failed = true;
+        return;
+    }
+    x->code[x->n++] = (uint8_t)byte;
+}
+
+static void put32(eddy__x86 *x, uint32_t number)
+{
+    for (uint32_t i = 0; i < 32; i += 8)
+        put8(x, number >> i & 0xff);
+}
+
+static void put_rex(eddy__x86 *x, bool wide, uint32_t reg, uint32_t base,
+                    bool always)
+{
+    const uint32_t rex = 0x40u | (wide ? 8u : 0u) | (reg >> 3 << 2) | base >> 3;
+
+    if (always || rex != 0x40)
+        put8(x, rex);
+}
+
+/* `base` and a distance; rsp and r12 are not for it. */
+static void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base, int32_t at)
+{
+    const bool is_near = at >= -128 && at <= 127;
+
+    put8(x, (is_near ? 0x40u : 0x80u) | (reg & 7) << 3 | (base & 7));
+    if (is_near)
+        put8(x, (uint32_t)at & 0xff);
+    else
+        put32(x, (uint32_t)at);
+}
+
+static void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
+{
+    if (place.is_memory)
+        put_memory(x, reg, EDDY__RBP, place.at);
+    else
+        put8(x, 0xc0u | (reg & 7) << 3 | (place.reg & 7u));
+}
+
+/* ---- instructions ---- */
+
+/* Registers of one byte from the fifth on are those of a REX alone. */
+static bool needs_rex(eddy__x86_op op, uint32_t reg, eddy__x86_place place)
+{
+    if (op == EDDY__X86_STORE8)
+        return reg >= 4;
+    return (op == EDDY__X86_MOVZX8 || op == EDDY__X86_MOVSX8) &&
+           !place.is_memory && place.reg >= 4;
+}
+
+static void emit_encoding(eddy__x86 *x, eddy__x86_op op, bool wide,
+                          uint32_t reg, eddy__x86_place place)
+{
+    const encoding *e = &encodings[op];
+
+    if (e->prefix)
+        put8(x, e->prefix);
+    put_rex(x, wide, reg, place.is_memory ? EDDY__RBP : place.reg,
+            needs_rex(op, reg, place));
+    if (e->escape)
+        put8(x, 0x0f);
+    put8(x, e->opcode);
+    put_place(x, reg, place);
+}
+
+void eddy__x86_emit(eddy__x86 *x, eddy__x86_op op, bool wide, uint32_t reg,
+                    eddy__x86_place place)
+{
+    emit_encoding(x, op, wide, reg, place);
+}
+
+void eddy__x86_emit_alone(eddy__x86 *x, eddy__x86_op op, bool wide,
+                          eddy__x86_place place)
+{
+    emit_encoding(x, op, wide, encodings[op].digit, place);
+}
+
+void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
+                           eddy__x86_place place, int32_t number)
+{
+    /* The digits of these are in the middle of their opcodes. */
+    const uint32_t digit = encodings[op].opcode >> 3;
+    const bool is_near = number >= -128 && number <= 127;
+
+    put_rex(x, wide, 0, place.is_memory ? EDDY__RBP : place.reg, false);
+    put8(x, is_near ? 0x83 : 0x81);
+    put_place(x, digit, place);
+    if (is_near)
+        put8(x, (uint32_t)number & 0xff);
+    else
+        put32(x, (uint32_t)number);
+}
+
+void eddy__x86_emit_mov_number(eddy__x86 *x, uint32_t reg, uint32_t number)
+{
+    put_rex(x, false, 0, reg, false);
+    put8(x, 0xb8u | (reg & 7));
+    put32(x, number);
+}
+
+void eddy__x86_emit_store_number(eddy__x86 *x, bool wide, int32_t at,
+                                 int32_t number)
+{
+    put_rex(x, wide, 0, EDDY__RBP, false);
+    put8(x, 0xc7);
+    put_memory(x, 0, EDDY__RBP, at);
+    put32(x, (uint32_t)number);
+}
+
+void eddy__x86_emit_is_zero8(eddy__x86 *x, int32_t at)
+{
+    put8(x, 0x80);
+    put_memory(x, 7, EDDY__RBP, at);
+    put8(x, 0);
+}
+
+void eddy__x86_emit_sign_extend(eddy__x86 *x, bool wide)
+{
+    put_rex(x, wide, 0, 0, false);
+    put8(x, 0x99);
+}
+
+void eddy__x86_emit_set(eddy__x86 *x, uint32_t condition, uint32_t reg)
+{
+    put_rex(x, false, 0, reg, reg >= 4);
+    put8(x, 0x0f);
+    put8(x, 0x90u | condition);
+    put8(x, 0xc0u | (reg & 7));
+}
+
+void eddy__x86_emit_shift(eddy__x86 *x, bool wide, bool to_left, uint32_t reg,
+                          uint8_t n)
+{
+    put8(x, 0x66);
+    put_rex(x, false, 0, reg, false);
+    put8(x, 0x0f);
+    put8(x, wide ? 0x73 : 0x72);
+    put8(x, 0xc0u | (to_left ? 6u : 2u) << 3 | (reg & 7));
+    put8(x, n);
+}
+
+/* ---- where to go on ---- */
+
+static size_t put_distance(eddy__x86 *x)
+{
+    put32(x, 0);
+    return x->n;
+}
+
+size_t eddy__x86_emit_jump_if(eddy__x86 *x, uint32_t condition)
+{
+    put8(x, 0x0f);
+    put8(x, 0x80u | condition);
+    return put_distance(x);
+}
+
+size_t eddy__x86_emit_jump(eddy__x86 *x)
+{
+    put8(x, 0xe9);
+    return put_distance(x);
+}
+
+void eddy__x86_aim(eddy__x86 *x, size_t from, size_t to)
+{
+    const uint32_t distance = (uint32_t)(to - from);
+
+    if (x->failed)
+        return;
+    for (uint32_t i = 0; i < 4; i++)
+        x->code[from - 4 + i] = (uint8_t)(distance >> (8 * i));
+}
+
+void eddy__x86_emit_jump_reg(eddy__x86 *x, uint32_t reg)
+{
+    put_rex(x, false, 0, reg, false);
+    put8(x, 0xff);
+    put8(x, 0xe0u | (reg & 7));
+}
+
+void eddy__x86_emit_call_memory(eddy__x86 *x, uint32_t base, int32_t at)
+{
+    put_rex(x, false, 0, base, false);
+    put8(x, 0xff);
+    put_memory(x, 2, base, at);
+}
+
+void eddy__x86_emit_push(eddy__x86 *x, uint32_t reg)
+{
+    put_rex(x, false, 0, reg, false);
+    put8(x, 0x50u | (reg & 7));
+}
+
+void eddy__x86_emit_pop(eddy__x86 *x, uint32_t reg)
+{
+    put_rex(x, false, 0, reg, false);
+    put8(x, 0x58u | (reg & 7));
+}
+
+void eddy__x86_emit_return(eddy__x86 *x)
+{
+    put8(x, 0xc3);
+}
+
+void eddy__x86_emit_nothing(eddy__x86 *x, size_t n)
+{
+    static const uint8_t bytes[][8] = {
+        {0x90},
+        {0x66, 0x90},
+        {0x0f, 0x1f, 0x00},
+        {0x0f, 0x1f, 0x40, 0x00},
+        {0x0f, 0x1f, 0x44, 0x00, 0x00},
+        {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+        {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+        {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+    };
+
+    while (n > 0) {
+        const size_t here = n < 8 ? n : 8;
+
+        for (size_t i = 0; i < here; i++)
+            put8(x, bytes[here - 1][i]);
+        n -= here;
+    }
+}

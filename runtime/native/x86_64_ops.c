@@ -1,0 +1,862 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code for the typed operations of the linear form on x86-64, with the bits of
+ * their expressions in the tables of ops/math.  An operation that has no row
+ * here is a call of its function.
+ *
+ * The home of what is written may be that of an operand, so all operands have
+ * been read by the time it is.
+ */
+#include "runtime/native/x86_64.h"
+
+/* Registers for use within an instruction. */
+enum { XMM0, XMM1, XMM2, FIRST_XMM };
+
+typedef struct type {
+    uint8_t size;
+    bool is_signed, is_float;
+    eddy__x86_op load, store; /* of floats */
+} type;
+
+static const type I8 = {1, true, false, 0, 0};
+static const type I16 = {2, true, false, 0, 0};
+static const type I32 = {4, true, false, 0, 0};
+static const type I64 = {8, true, false, 0, 0};
+static const type U8 = {1, false, false, 0, 0};
+static const type U16 = {2, false, false, 0, 0};
+static const type U32 = {4, false, false, 0, 0};
+static const type U64 = {8, false, false, 0, 0};
+static const type F32 = {4, true, true, EDDY__X86_LOAD_F32,
+                         EDDY__X86_STORE_F32};
+static const type F64 = {8, true, true, EDDY__X86_LOAD_F64,
+                         EDDY__X86_STORE_F64};
+
+static const type *type_of(uint32_t dtype)
+{
+    switch (dtype) {
+    case EDDY_FLOAT32:
+        return &F32;
+    case EDDY_FLOAT64:
+        return &F64;
+    case EDDY_INT8:
+        return &I8;
+    case EDDY_INT16:
+        return &I16;
+    case EDDY_INT32:
+        return &I32;
+    case EDDY_INT64:
+        return &I64;
+    case EDDY_BOOL:
+    case EDDY_UINT8:
+        return &U8;
+    case EDDY_UINT16:
+        return &U16;
+    case EDDY_UINT32:
+        return &U32;
+    default:
+        return &U64;
+    }
+}
+
+typedef eddy__x86_maker maker;
+
+static bool is_wide(const type *t)
+{
+    return t->size == 8;
+}
+
+/* ---- where registers are ---- */
+
+/* Those that survive calls come first, as allocate.h has it. */
+static const uint8_t int_homes[] = {EDDY__RBX, 12, 13, 15, EDDY__RSI,
+                                    EDDY__RDI, 8,  9,  10, 11};
+
+uint32_t eddy__x86_home(const eddy__native_range *range)
+{
+    return range->class == EDDY__CLASS_FLOAT ? FIRST_XMM + range->home
+                                             : int_homes[range->home];
+}
+
+/* The payload in the file. */
+static eddy__x86_place memory_of(uint32_t number)
+{
+    return eddy__x86_memory(
+        (int32_t)(number * sizeof(eddy__value) + offsetof(eddy__value, as)));
+}
+
+static uint32_t number_of(uint32_t offset)
+{
+    return offset / (uint32_t)sizeof(eddy__value);
+}
+
+static eddy__x86_place place_of(const maker *m, uint32_t offset)
+{
+    const eddy__native_range *r = &m->homes.ranges[number_of(offset)];
+
+    return r->home == EDDY__NO_HOME ? memory_of(number_of(offset))
+                                    : eddy__x86_reg(eddy__x86_home(r));
+}
+
+static bool is_at(eddy__x86_place place, uint32_t reg)
+{
+    return !place.is_memory && place.reg == reg;
+}
+
+/* ---- integers: load, store, extend ---- */
+
+static void move_int(maker *m, uint32_t to, uint32_t from)
+{
+    if (to != from)
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, true, to, eddy__x86_reg(from));
+}
+
+/* `place`, extended to at least four bytes. */
+static void extend(maker *m, const type *t, uint32_t to, eddy__x86_place place)
+{
+    static const eddy__x86_op ops[2][2] = {
+        {EDDY__X86_MOVZX8, EDDY__X86_MOVZX16},
+        {EDDY__X86_MOVSX8, EDDY__X86_MOVSX16}};
+
+    if (t->size < 4)
+        eddy__x86_emit(&m->x, ops[t->is_signed][t->size == 2], false, to,
+                       place);
+    else if (!is_at(place, to))
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, is_wide(t), to, place);
+}
+
+/* What stands in a home is extended already. */
+static void get_int(maker *m, const type *t, uint32_t to, eddy__x86_place from)
+{
+    if (from.is_memory)
+        extend(m, t, to, from);
+    else
+        move_int(m, to, from.reg);
+}
+
+/* A register that holds it: its home, or `spare`. */
+static uint32_t hold_int(maker *m, const type *t, eddy__x86_place from,
+                         uint32_t spare)
+{
+    if (!from.is_memory)
+        return from.reg;
+    extend(m, t, spare, from);
+    return spare;
+}
+
+/* What may stand as the last operand: memory of its whole width will do. */
+static eddy__x86_place last_int(maker *m, const type *t, eddy__x86_place from,
+                                uint32_t spare)
+{
+    if (from.is_memory && t->size < 4)
+        return eddy__x86_reg(hold_int(m, t, from, spare));
+    return from;
+}
+
+static void store_int(maker *m, const type *t, int32_t at, uint32_t reg)
+{
+    static const eddy__x86_op ops[] = {
+        [1] = EDDY__X86_STORE8,
+        [2] = EDDY__X86_STORE16,
+        [4] = EDDY__X86_STORE,
+        [8] = EDDY__X86_STORE,
+    };
+
+    eddy__x86_emit(&m->x, ops[t->size], is_wide(t), reg, eddy__x86_memory(at));
+}
+
+/* What has been computed in `reg`, at four bytes at least, is narrowed. */
+static void put_int(maker *m, const type *t, eddy__x86_place to, uint32_t reg)
+{
+    if (to.is_memory)
+        store_int(m, t, to.at, reg);
+    else
+        extend(m, t, to.reg, eddy__x86_reg(reg));
+}
+
+/* ---- floats ---- */
+
+static void get_float(maker *m, const type *t, uint32_t to,
+                      eddy__x86_place from)
+{
+    if (from.is_memory)
+        eddy__x86_emit(&m->x, t->load, false, to, from);
+    else if (from.reg != to)
+        eddy__x86_emit(&m->x, EDDY__X86_MOVAPS, false, to, from);
+}
+
+static void put_float(maker *m, const type *t, eddy__x86_place to, uint32_t reg)
+{
+    if (to.is_memory)
+        eddy__x86_emit(&m->x, t->store, false, reg, to);
+    else
+        get_float(m, t, to.reg, eddy__x86_reg(reg));
+}
+
+static uint32_t hold_float(maker *m, const type *t, eddy__x86_place from,
+                           uint32_t spare)
+{
+    if (!from.is_memory)
+        return from.reg;
+    get_float(m, t, spare, from);
+    return spare;
+}
+
+static void between(maker *m, eddy__x86_op op, uint32_t to, uint32_t from)
+{
+    eddy__x86_emit(&m->x, op, false, to, eddy__x86_reg(from));
+}
+
+void eddy__x86_load(eddy__x86_maker *m, uint32_t number)
+{
+    const eddy__native_range *r = &m->homes.ranges[number];
+    const type *t = type_of(r->dtype);
+
+    if (t->is_float)
+        get_float(m, t, eddy__x86_home(r), memory_of(number));
+    else
+        get_int(m, t, eddy__x86_home(r), memory_of(number));
+}
+
+void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
+{
+    const eddy__native_range *r = &m->homes.ranges[number];
+    const type *t = type_of(r->dtype);
+
+    if (t->is_float)
+        put_float(m, t, memory_of(number), eddy__x86_home(r));
+    else
+        store_int(m, t, memory_of(number).at, eddy__x86_home(r));
+}
+
+/* ---- operations ---- */
+
+/* One that is to be done: its operands, their type, and what its row says. */
+typedef struct job {
+    eddy__x86_place to, a, b;
+    const type *t;
+    uint8_t detail;
+    size_t fault;
+} job;
+
+typedef void (*emit_fn)(maker *m, job *j);
+
+/* Where the result is made: at home, unless that is still to be read. */
+static uint32_t target(const job *j, uint32_t spare)
+{
+    return j->to.is_memory || is_at(j->b, j->to.reg) ? spare : j->to.reg;
+}
+
+/* `detail`: the instruction.  x op y */
+static void emit_int(maker *m, job *j)
+{
+    const eddy__x86_op op = (eddy__x86_op)j->detail;
+    uint32_t to;
+    eddy__x86_place b;
+
+    if (op != EDDY__X86_SUB && !j->to.is_memory && is_at(j->b, j->to.reg)) {
+        const eddy__x86_place a = j->a;
+
+        j->a = j->b;
+        j->b = a;
+    }
+    to = target(j, EDDY__RAX);
+    b = last_int(m, j->t, j->b, EDDY__RCX);
+    if (is_at(b, to) && !is_at(j->a, to))
+        to = EDDY__RAX;
+    get_int(m, j->t, to, j->a);
+    eddy__x86_emit(&m->x, op, is_wide(j->t), to, b);
+    if (to == EDDY__RAX || j->t->size < 4)
+        put_int(m, j->t, j->to, to);
+}
+
+/* `detail`: the instruction. */
+static void emit_int_alone(maker *m, job *j)
+{
+    get_int(m, j->t, EDDY__RAX, j->a);
+    eddy__x86_emit_alone(&m->x, (eddy__x86_op)j->detail, is_wide(j->t),
+                         eddy__x86_reg(EDDY__RAX));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+/* The negative one, unless that is negative. */
+static void emit_int_abs(maker *m, job *j)
+{
+    const uint32_t a = hold_int(m, j->t, j->a, EDDY__RCX);
+
+    move_int(m, EDDY__RAX, a);
+    eddy__x86_emit_alone(&m->x, EDDY__X86_NEG, is_wide(j->t),
+                         eddy__x86_reg(EDDY__RAX));
+    eddy__x86_emit(&m->x, EDDY__X86_CMOVS, is_wide(j->t), EDDY__RAX,
+                   eddy__x86_reg(a));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+static void emit_int_square(maker *m, job *j)
+{
+    get_int(m, j->t, EDDY__RAX, j->a);
+    eddy__x86_emit(&m->x, EDDY__X86_IMUL, is_wide(j->t), EDDY__RAX,
+                   eddy__x86_reg(EDDY__RAX));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+static void emit_int_squared_difference(maker *m, job *j)
+{
+    const eddy__x86_place b = last_int(m, j->t, j->b, EDDY__RCX);
+
+    get_int(m, j->t, EDDY__RAX, j->a);
+    eddy__x86_emit(&m->x, EDDY__X86_SUB, is_wide(j->t), EDDY__RAX, b);
+    eddy__x86_emit(&m->x, EDDY__X86_IMUL, is_wide(j->t), EDDY__RAX,
+                   eddy__x86_reg(EDDY__RAX));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+static void emit_int_sign(maker *m, job *j)
+{
+    const uint32_t a = hold_int(m, j->t, j->a, EDDY__RAX);
+
+    eddy__x86_emit(&m->x, EDDY__X86_TEST, is_wide(j->t), a, eddy__x86_reg(a));
+    eddy__x86_emit_set(&m->x, EDDY__IF_GREATER, EDDY__RCX);
+    eddy__x86_emit_set(&m->x, EDDY__IF_SIGN, EDDY__RDX);
+    extend(m, &U8, EDDY__RAX, eddy__x86_reg(EDDY__RCX));
+    extend(m, &U8, EDDY__RDX, eddy__x86_reg(EDDY__RDX));
+    /* Eight bytes, so that -1 is that in all of them. */
+    eddy__x86_emit(&m->x, EDDY__X86_SUB, true, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RDX));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+/* `detail`: when b is taken; by the sign, or not. */
+static void emit_int_choice(maker *m, job *j)
+{
+    const eddy__x86_place b = last_int(m, j->t, j->b, EDDY__RCX);
+
+    get_int(m, j->t, EDDY__RAX, j->a);
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, is_wide(j->t), EDDY__RAX, b);
+    eddy__x86_emit(&m->x, (eddy__x86_op)j->detail, is_wide(j->t), EDDY__RAX, b);
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+static void emit_int_relu(maker *m, job *j)
+{
+    const uint32_t a = hold_int(m, j->t, j->a, EDDY__RCX);
+
+    eddy__x86_emit_mov_number(&m->x, EDDY__RAX, 0);
+    eddy__x86_emit(&m->x, EDDY__X86_TEST, is_wide(j->t), a, eddy__x86_reg(a));
+    eddy__x86_emit(&m->x, EDDY__X86_CMOVG, is_wide(j->t), EDDY__RAX,
+                   eddy__x86_reg(a));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+/* `detail`: the instruction; how far is brought to what the width has. */
+static void emit_int_shift(maker *m, job *j)
+{
+    const type *t = j->t;
+    const bool wide = is_wide(t);
+
+    get_int(m, t, EDDY__RCX, j->b);
+    if (t->is_signed) {
+        eddy__x86_emit_mov_number(&m->x, EDDY__RDX, 0);
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, wide, EDDY__RCX,
+                       eddy__x86_reg(EDDY__RCX));
+        eddy__x86_emit(&m->x, EDDY__X86_CMOVS, wide, EDDY__RCX,
+                       eddy__x86_reg(EDDY__RDX));
+    }
+    eddy__x86_emit_mov_number(&m->x, EDDY__RDX, t->size * 8u - 1);
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, wide, EDDY__RCX,
+                   eddy__x86_reg(EDDY__RDX));
+    eddy__x86_emit(&m->x, t->is_signed ? EDDY__X86_CMOVG : EDDY__X86_CMOVA,
+                   wide, EDDY__RCX, eddy__x86_reg(EDDY__RDX));
+    get_int(m, t, EDDY__RAX, j->a);
+    eddy__x86_emit_alone(&m->x, (eddy__x86_op)j->detail, wide,
+                         eddy__x86_reg(EDDY__RAX));
+    put_int(m, t, j->to, EDDY__RAX);
+}
+
+/* `detail` of quotients and remainders. */
+enum { TRUNCATED = 0, FLOORED = 1, REST = 2 };
+
+/*
+ * Behind a division of numbers with signs: the quotient in rax, the rest, which
+ * has the sign of x, in rdx, y in rcx.
+ */
+static void emit_floor(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t), is_rest = (j->detail & REST) != 0;
+    size_t is_whole, is_same;
+
+    eddy__x86_emit(&m->x, EDDY__X86_TEST, wide, EDDY__RDX,
+                   eddy__x86_reg(EDDY__RDX));
+    is_whole = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
+    if (is_rest) {
+        move_int(m, EDDY__RAX, EDDY__RDX);
+        eddy__x86_emit(&m->x, EDDY__X86_XOR, wide, EDDY__RAX,
+                       eddy__x86_reg(EDDY__RCX));
+    } else {
+        eddy__x86_emit(&m->x, EDDY__X86_XOR, wide, EDDY__RDX,
+                       eddy__x86_reg(EDDY__RCX));
+    }
+    is_same = eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_SIGN);
+    if (is_rest)
+        eddy__x86_emit(&m->x, EDDY__X86_ADD, wide, EDDY__RDX,
+                       eddy__x86_reg(EDDY__RCX));
+    else
+        eddy__x86_emit_number(&m->x, EDDY__X86_SUB, wide,
+                              eddy__x86_reg(EDDY__RAX), 1);
+    eddy__x86_aim(&m->x, is_whole, m->x.n);
+    eddy__x86_aim(&m->x, is_same, m->x.n);
+}
+
+/* The least number by -1 is no quotient: the processor would stop there. */
+static size_t emit_by_minus_one(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+    size_t is_other, done;
+
+    eddy__x86_emit_number(&m->x, EDDY__X86_CMP, wide, eddy__x86_reg(EDDY__RCX),
+                          -1);
+    is_other = eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_EQUAL);
+    if (j->detail & REST)
+        eddy__x86_emit_mov_number(&m->x, EDDY__RDX, 0);
+    else
+        eddy__x86_emit_alone(&m->x, EDDY__X86_NEG, wide,
+                             eddy__x86_reg(EDDY__RAX));
+    done = eddy__x86_emit_jump(&m->x);
+    eddy__x86_aim(&m->x, is_other, m->x.n);
+    return done;
+}
+
+/* `detail`: the above. */
+static void emit_int_quotient(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+    size_t done = 0;
+
+    get_int(m, j->t, EDDY__RCX, j->b);
+    eddy__x86_emit(&m->x, EDDY__X86_TEST, wide, EDDY__RCX,
+                   eddy__x86_reg(EDDY__RCX));
+    j->fault = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
+    get_int(m, j->t, EDDY__RAX, j->a);
+    if (j->t->is_signed) {
+        if (j->t->size >= 4)
+            done = emit_by_minus_one(m, j);
+        eddy__x86_emit_sign_extend(&m->x, wide);
+        eddy__x86_emit_alone(&m->x, EDDY__X86_IDIV, wide,
+                             eddy__x86_reg(EDDY__RCX));
+        if (j->detail & FLOORED)
+            emit_floor(m, j);
+        if (done)
+            eddy__x86_aim(&m->x, done, m->x.n);
+    } else {
+        eddy__x86_emit_mov_number(&m->x, EDDY__RDX, 0);
+        eddy__x86_emit_alone(&m->x, EDDY__X86_DIV, wide,
+                             eddy__x86_reg(EDDY__RCX));
+    }
+    put_int(m, j->t, j->to, j->detail & REST ? EDDY__RDX : EDDY__RAX);
+}
+
+static void emit_int_move(maker *m, job *j)
+{
+    if (!j->to.is_memory)
+        get_int(m, j->t, j->to.reg, j->a);
+    else
+        store_int(m, j->t, j->to.at, hold_int(m, j->t, j->a, EDDY__RAX));
+}
+
+static void emit_not(maker *m, job *j)
+{
+    const uint32_t a = hold_int(m, j->t, j->a, EDDY__RAX);
+
+    eddy__x86_emit(&m->x, EDDY__X86_TEST, false, a, eddy__x86_reg(a));
+    eddy__x86_emit_set(&m->x, EDDY__IF_EQUAL, EDDY__RAX);
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
+/* ---- floats ---- */
+
+/* `detail`: of float32; the one of float64 is the next. */
+static eddy__x86_op float_op(const job *j)
+{
+    return (eddy__x86_op)(j->detail + (is_wide(j->t) ? 1 : 0));
+}
+
+/* x op y */
+static void emit_float(maker *m, job *j)
+{
+    uint32_t to = target(j, XMM0);
+
+    if (is_at(j->b, to) && !is_at(j->a, to))
+        to = XMM0;
+    get_float(m, j->t, to, j->a);
+    eddy__x86_emit(&m->x, float_op(j), false, to, j->b);
+    if (to == XMM0)
+        put_float(m, j->t, j->to, to);
+}
+
+static void emit_float_square(maker *m, job *j)
+{
+    get_float(m, j->t, XMM0, j->a);
+    between(m, float_op(j), XMM0, XMM0);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+static void emit_float_squared_difference(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+
+    get_float(m, j->t, XMM0, j->a);
+    eddy__x86_emit(&m->x, wide ? EDDY__X86_SUB_F64 : EDDY__X86_SUB_F32, false,
+                   XMM0, j->b);
+    between(m, wide ? EDDY__X86_MUL_F64 : EDDY__X86_MUL_F32, XMM0, XMM0);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+/* The root of a register, so that what else was in the target is no matter. */
+static void emit_root(maker *m, job *j)
+{
+    get_float(m, j->t, XMM0, j->a);
+    between(m, is_wide(j->t) ? EDDY__X86_SQRT_F64 : EDDY__X86_SQRT_F32, XMM0,
+            XMM0);
+}
+
+static void emit_float_sqrt(maker *m, job *j)
+{
+    emit_root(m, j);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+/* 1 by what is in XMM0. */
+static void emit_inverse(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+
+    /* All bits, then those of the exponent of 1. */
+    between(m, EDDY__X86_EQUAL32, XMM1, XMM1);
+    eddy__x86_emit_shift(&m->x, wide, true, XMM1, wide ? 54 : 25);
+    eddy__x86_emit_shift(&m->x, wide, false, XMM1, 2);
+    between(m, wide ? EDDY__X86_DIV_F64 : EDDY__X86_DIV_F32, XMM1, XMM0);
+    put_float(m, j->t, j->to, XMM1);
+}
+
+static void emit_float_reciprocal(maker *m, job *j)
+{
+    get_float(m, j->t, XMM0, j->a);
+    emit_inverse(m, j);
+}
+
+static void emit_float_rsqrt(maker *m, job *j)
+{
+    emit_root(m, j);
+    emit_inverse(m, j);
+}
+
+/* The sign taken away, or turned: bits alone, so that denormals stay. */
+static void emit_float_abs(maker *m, job *j)
+{
+    between(m, EDDY__X86_EQUAL32, XMM1, XMM1);
+    eddy__x86_emit_shift(&m->x, is_wide(j->t), false, XMM1, 1);
+    get_float(m, j->t, XMM0, j->a);
+    between(m, EDDY__X86_ANDPS, XMM0, XMM1);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+static void emit_float_neg(maker *m, job *j)
+{
+    between(m, EDDY__X86_EQUAL32, XMM1, XMM1);
+    eddy__x86_emit_shift(&m->x, is_wide(j->t), true, XMM1,
+                         is_wide(j->t) ? 63 : 31);
+    get_float(m, j->t, XMM0, j->a);
+    between(m, EDDY__X86_XORPS, XMM0, XMM1);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+static void emit_ucomi(maker *m, const type *t, uint32_t a, eddy__x86_place b)
+{
+    eddy__x86_emit(&m->x,
+                   is_wide(t) ? EDDY__X86_UCOMI_F64 : EDDY__X86_UCOMI_F32,
+                   false, a, b);
+}
+
+/* `detail`: the instruction, which gives y if either is NaN. */
+static void emit_float_choice(maker *m, job *j)
+{
+    const uint32_t a = hold_float(m, j->t, j->a, XMM1);
+    size_t is_number;
+
+    between(m, EDDY__X86_MOVAPS, XMM0, a);
+    eddy__x86_emit(&m->x, float_op(j), false, XMM0, j->b);
+    emit_ucomi(m, j->t, a, eddy__x86_reg(a));
+    is_number = eddy__x86_emit_jump_if(&m->x, EDDY__IF_NO_PARITY);
+    between(m, EDDY__X86_MOVAPS, XMM0, a);
+    eddy__x86_aim(&m->x, is_number, m->x.n);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+/* The larger of 0 and x, and x if that is NaN or a 0. */
+static void emit_float_relu(maker *m, job *j)
+{
+    between(m, EDDY__X86_XORPS, XMM0, XMM0);
+    eddy__x86_emit(&m->x, is_wide(j->t) ? EDDY__X86_MAX_F64 : EDDY__X86_MAX_F32,
+                   false, XMM0, j->a);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+static void emit_is_nan(maker *m, job *j)
+{
+    const uint32_t a = hold_float(m, j->t, j->a, XMM0);
+
+    emit_ucomi(m, j->t, a, eddy__x86_reg(a));
+    eddy__x86_emit_set(&m->x, EDDY__IF_PARITY, EDDY__RAX);
+    put_int(m, &U8, j->to, EDDY__RAX);
+}
+
+/* ---- comparisons ---- */
+
+/* `detail` of them. */
+enum { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
+
+static eddy__x86_answer compare_ints(maker *m, const job *j)
+{
+    static const uint8_t with_sign[] = {EDDY__IF_LESS,    EDDY__IF_NOT_GREATER,
+                                        EDDY__IF_GREATER, EDDY__IF_NOT_LESS,
+                                        EDDY__IF_EQUAL,   EDDY__IF_NOT_EQUAL};
+    static const uint8_t without[] = {EDDY__IF_BELOW, EDDY__IF_NOT_ABOVE,
+                                      EDDY__IF_ABOVE, EDDY__IF_NOT_BELOW,
+                                      EDDY__IF_EQUAL, EDDY__IF_NOT_EQUAL};
+    const uint32_t a = hold_int(m, j->t, j->a, EDDY__RAX);
+    const eddy__x86_place b = last_int(m, j->t, j->b, EDDY__RCX);
+
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, is_wide(j->t), a, b);
+    return (eddy__x86_answer){
+        .condition = (j->t->is_signed ? with_sign : without)[j->detail]};
+}
+
+/* NaN sets what "below" and "equal" read: so it is always asked for above. */
+static eddy__x86_answer compare_floats(maker *m, const job *j)
+{
+    const bool is_turned = j->detail == LESS || j->detail == LESS_EQUAL;
+    const eddy__x86_place x = is_turned ? j->b : j->a;
+    const eddy__x86_place y = is_turned ? j->a : j->b;
+
+    emit_ucomi(m, j->t, hold_float(m, j->t, x, XMM0), y);
+    return (eddy__x86_answer){.condition =
+                                  j->detail == LESS || j->detail == GREATER
+                                      ? EDDY__IF_ABOVE
+                                      : EDDY__IF_NOT_BELOW,
+                              .is_equal = j->detail == EQUAL,
+                              .is_not_equal = j->detail == NOT_EQUAL};
+}
+
+static eddy__x86_answer compare(maker *m, const job *j)
+{
+    return j->t->is_float ? compare_floats(m, j) : compare_ints(m, j);
+}
+
+static void emit_comparison(maker *m, job *j)
+{
+    const eddy__x86_answer answer = compare(m, j);
+
+    if (answer.is_equal) {
+        eddy__x86_emit_set(&m->x, EDDY__IF_EQUAL, EDDY__RAX);
+        eddy__x86_emit_set(&m->x, EDDY__IF_NO_PARITY, EDDY__RCX);
+        eddy__x86_emit(&m->x, EDDY__X86_AND, false, EDDY__RAX,
+                       eddy__x86_reg(EDDY__RCX));
+    } else if (answer.is_not_equal) {
+        eddy__x86_emit_set(&m->x, EDDY__IF_NOT_EQUAL, EDDY__RAX);
+        eddy__x86_emit_set(&m->x, EDDY__IF_PARITY, EDDY__RCX);
+        eddy__x86_emit(&m->x, EDDY__X86_OR, false, EDDY__RAX,
+                       eddy__x86_reg(EDDY__RCX));
+    } else {
+        eddy__x86_emit_set(&m->x, answer.condition, EDDY__RAX);
+    }
+    put_int(m, &U8, j->to, EDDY__RAX);
+}
+
+/* ---- the table ---- */
+
+typedef struct row {
+    emit_fn emit; /* NULL: a call of its function */
+    uint8_t detail;
+    uint8_t dtype; /* of the operands */
+} row;
+
+#define ROW(name, D, dtype, fn, detail)                                        \
+    [EDDY__LINEAR_##name##_##D] = {fn, detail, dtype},
+#define SIGNED(name, fn, detail)                                               \
+    ROW(name, I8, EDDY_INT8, fn, detail)                                       \
+    ROW(name, I16, EDDY_INT16, fn, detail)                                     \
+    ROW(name, I32, EDDY_INT32, fn, detail)                                     \
+    ROW(name, I64, EDDY_INT64, fn, detail)
+#define UNSIGNED(name, fn, detail)                                             \
+    ROW(name, U8, EDDY_UINT8, fn, detail)                                      \
+    ROW(name, U16, EDDY_UINT16, fn, detail)                                    \
+    ROW(name, U32, EDDY_UINT32, fn, detail)                                    \
+    ROW(name, U64, EDDY_UINT64, fn, detail)
+#define INTS(name, fn, detail)                                                 \
+    SIGNED(name, fn, detail) UNSIGNED(name, fn, detail)
+#define FLOATS(name, fn, detail)                                               \
+    ROW(name, F32, EDDY_FLOAT32, fn, detail)                                   \
+    ROW(name, F64, EDDY_FLOAT64, fn, detail)
+/* Alone, and fused with a branch. */
+#define BOTH_ROWS(name, D, dtype, detail)                                      \
+    ROW(name, D, dtype, emit_comparison, detail)                               \
+    ROW(UNLESS_##name, D, dtype, emit_comparison, detail)                      \
+    ROW(BACK_IF_##name, D, dtype, emit_comparison, detail)
+#define COMPARISON(name, detail)                                               \
+    BOTH_ROWS(name, I8, EDDY_INT8, detail)                                     \
+    BOTH_ROWS(name, I16, EDDY_INT16, detail)                                   \
+    BOTH_ROWS(name, I32, EDDY_INT32, detail)                                   \
+    BOTH_ROWS(name, I64, EDDY_INT64, detail)                                   \
+    BOTH_ROWS(name, U8, EDDY_UINT8, detail)                                    \
+    BOTH_ROWS(name, U16, EDDY_UINT16, detail)                                  \
+    BOTH_ROWS(name, U32, EDDY_UINT32, detail)                                  \
+    BOTH_ROWS(name, U64, EDDY_UINT64, detail)                                  \
+    BOTH_ROWS(name, F32, EDDY_FLOAT32, detail)                                 \
+    BOTH_ROWS(name, F64, EDDY_FLOAT64, detail)
+
+static const row rows[EDDY__LINEAR_N_OPS] = {
+    INTS(AddV2, emit_int, EDDY__X86_ADD) FLOATS(
+        AddV2, emit_float,
+        EDDY__X86_ADD_F32) INTS(Sub, emit_int,
+                                EDDY__X86_SUB) FLOATS(Sub, emit_float,
+                                                      EDDY__X86_SUB_F32)
+        INTS(Mul, emit_int, EDDY__X86_IMUL) FLOATS(
+            Mul, emit_float,
+            EDDY__X86_MUL_F32) SIGNED(Div, emit_int_quotient,
+                                      TRUNCATED) UNSIGNED(Div,
+                                                          emit_int_quotient,
+                                                          TRUNCATED)
+            FLOATS(Div, emit_float, EDDY__X86_DIV_F32) FLOATS(RealDiv, emit_float, EDDY__X86_DIV_F32) INTS(
+                FloorDiv,
+                emit_int_quotient,
+                FLOORED) INTS(FloorMod, emit_int_quotient, FLOORED | REST)
+                INTS(TruncateDiv, emit_int_quotient, TRUNCATED) SIGNED(
+                    TruncateMod,
+                    emit_int_quotient,
+                    REST) INTS(BitwiseAnd, emit_int,
+                               EDDY__X86_AND) INTS(BitwiseOr, emit_int, EDDY__X86_OR)
+                    INTS(BitwiseXor, emit_int, EDDY__X86_XOR) INTS(
+                        LeftShift, emit_int_shift,
+                        EDDY__X86_SHL) SIGNED(RightShift, emit_int_shift,
+                                              EDDY__X86_SAR)
+                        UNSIGNED(RightShift, emit_int_shift, EDDY__X86_SHR) SIGNED(
+                            Maximum,
+                            emit_int_choice,
+                            EDDY__X86_CMOVL) UNSIGNED(Maximum, emit_int_choice, EDDY__X86_CMOVB)
+                            FLOATS(Maximum, emit_float_choice, EDDY__X86_MAX_F32) SIGNED(
+                                Minimum,
+                                emit_int_choice,
+                                EDDY__X86_CMOVG) UNSIGNED(Minimum, emit_int_choice, EDDY__X86_CMOVA)
+                                FLOATS(Minimum, emit_float_choice, EDDY__X86_MIN_F32) SIGNED(
+                                    SquaredDifference,
+                                    emit_int_squared_difference,
+                                    0) FLOATS(SquaredDifference,
+                                              emit_float_squared_difference,
+                                              0) SIGNED(Abs, emit_int_abs, 0)
+                                    FLOATS(Abs, emit_float_abs, 0) SIGNED(
+                                        Neg, emit_int_alone,
+                                        EDDY__X86_NEG) FLOATS(Neg, emit_float_neg,
+                                                              0)
+                                        INTS(Invert, emit_int_alone, EDDY__X86_NOT) FLOATS(
+                                            Reciprocal,
+                                            emit_float_reciprocal,
+                                            0) SIGNED(Relu, emit_int_relu,
+                                                      0) UNSIGNED(Relu, emit_int_move,
+                                                                  0)
+                                            FLOATS(Relu, emit_float_relu, 0) SIGNED(
+                                                Round,
+                                                emit_int_move,
+                                                0) FLOATS(Rsqrt,
+                                                          emit_float_rsqrt,
+                                                          0) SIGNED(Sign, emit_int_sign, 0)
+                                                FLOATS(Sqrt, emit_float_sqrt, 0) INTS(
+                                                    Square,
+                                                    emit_int_square,
+                                                    0) FLOATS(Square,
+                                                              emit_float_square,
+                                                              EDDY__X86_MUL_F32)
+                                                    FLOATS(IsNan, emit_is_nan,
+                                                           0) ROW(LogicalAnd, B,
+                                                                  EDDY_BOOL,
+                                                                  emit_int,
+                                                                  EDDY__X86_AND)
+                                                        ROW(LogicalOr, B,
+                                                            EDDY_BOOL, emit_int,
+                                                            EDDY__X86_OR) ROW(LogicalNot,
+                                                                              B,
+                                                                              EDDY_BOOL, emit_not, 0)
+                                                            COMPARISON(Less, LESS) COMPARISON(
+                                                                LessEqual,
+                                                                LESS_EQUAL)
+                                                                COMPARISON(Greater, GREATER) COMPARISON(
+                                                                    GreaterEqual,
+                                                                    GREATER_EQUAL)
+                                                                    COMPARISON(Equal, EQUAL) COMPARISON(
+                                                                        NotEqual,
+                                                                        NOT_EQUAL)
+                                                                        BOTH_ROWS(
+                                                                            Equal,
+                                                                            B,
+                                                                            EDDY_BOOL,
+                                                                            EQUAL)
+                                                                            BOTH_ROWS(
+                                                                                NotEqual,
+                                                                                B,
+                                                                                EDDY_BOOL,
+                                                                                NOT_EQUAL)};
+
+bool eddy__x86_has(uint32_t op)
+{
+    return op == EDDY__LINEAR_MOVE || rows[op].emit != NULL;
+}
+
+/* Of eight bytes, whatever they are. */
+static void emit_move(maker *m, const eddy__linear_code *c)
+{
+    const eddy__native_range *r = &m->homes.ranges[number_of(c->to)];
+    job j = {.to = place_of(m, c->to), .a = place_of(m, c->a)};
+
+    j.t = r->class == EDDY__CLASS_WORD ? &U64 : type_of(r->dtype);
+    if (!j.t->is_float)
+        emit_int_move(m, &j);
+    else if (!j.to.is_memory)
+        get_float(m, j.t, j.to.reg, j.a);
+    else
+        put_float(m, j.t, j.to, hold_float(m, j.t, j.a, XMM0));
+}
+
+static job job_of(const maker *m, const eddy__linear_code *c)
+{
+    const char *operands = eddy__linear_operands(c->op);
+    const row *r = &rows[c->op];
+    job j = {.t = type_of(r->dtype), .detail = r->detail};
+
+    if (operands[0] == 'w')
+        j.to = place_of(m, c->to);
+    j.a = place_of(m, c->a);
+    /* One that is not there is memory: it is nobody's home. */
+    j.b = operands[2] == 'r' ? place_of(m, c->b) : eddy__x86_memory(0);
+    return j;
+}
+
+void eddy__x86_emit_op(eddy__x86_maker *m, const eddy__linear_code *c,
+                       size_t *out_fault)
+{
+    job j;
+
+    *out_fault = 0;
+    if (c->op == EDDY__LINEAR_MOVE) {
+        emit_move(m, c);
+        return;
+    }
+    j = job_of(m, c);
+    rows[c->op].emit(m, &j);
+    *out_fault = j.fault;
+}
+
+eddy__x86_answer eddy__x86_emit_test(eddy__x86_maker *m,
+                                     const eddy__linear_code *c)
+{
+    const job j = job_of(m, c);
+
+    return compare(m, &j);
+}
