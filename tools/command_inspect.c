@@ -125,8 +125,7 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments = "GRAPH [--dot | --linear | --native | --dump-after PASS] "
-                 "[--fetch NAME]",
+    .arguments = "GRAPH [--dot | --linear | --native | --dump-after PASS]...",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"
@@ -145,7 +144,10 @@ const eddy__command eddy__command_inspect = {
         "controls, prune, lower, references, ops, fed, dtypes, frames, count,\n"
         "fetches, shapes, ends, warnings, fuse, layout, linear.\n"
         "--linear prints the code that the linear executor runs for loops,\n"
-        "and of each loop that it leaves, the node that is the reason.\n",
+        "and of each loop that it leaves, the node that is the reason.\n"
+        "--native prints their machine code, by objdump if it is there, with\n"
+        "the node of each instruction.\n"
+        "--fetch NAME says what the plan is for that these print.\n",
     .examples = "  eddy inspect model.pb\n"
                 "  eddy inspect model.pb --dot | dot -Tsvg > model.svg\n"
                 "  eddy inspect model.pb --dump-after lower --fetch y\n",
