@@ -4,6 +4,9 @@
 # each whose operators and dtypes eddy has must give the recorded values.  Says
 # what was passed over and why; the last line is the sum.
 #
+# Then what `eddy convert` writes of TensorFlow's recorded graphs, in ONNX
+# Runtime, if that is there.
+#
 # PYTHON is an interpreter that has the package; without it nothing is tested.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -97,4 +100,11 @@ END {
     close("sort -k3")
     printf "%d passed, %d failed, %d passed over\n", passed, bad, over
     exit bad > 0 || !is_done || passed == 0
-}' "$folder/report.txt"
+}' "$folder/report.txt" || exit 1
+
+if ! "$PYTHON" -c 'import onnxruntime' 2>/dev/null; then
+    echo "test-onnx: written models passed over, no package onnxruntime"
+    exit 0
+fi
+"$PYTHON" scripts/onnx_written.py "$EDDY" "$folder/written" \
+    tests/conformance/tf

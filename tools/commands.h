@@ -20,5 +20,6 @@ extern const eddy__command eddy__command_verify;
 extern const eddy__command eddy__command_bench;
 extern const eddy__command eddy__command_inspect;
 extern const eddy__command eddy__command_grad;
+extern const eddy__command eddy__command_convert;
 
 #endif

@@ -14,6 +14,8 @@
 #define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH)
 /* Those that say what a plan is to compute. */
 #define FOR_PLAN (FOR_GRAPH | EDDY__FOR_INSPECT)
+/* Those that write a file. */
+#define FOR_FILES (EDDY__FOR_GRAD | EDDY__FOR_CONVERT)
 #define FOR_RUNS (FOR_GRAPH | EDDY__FOR_VERIFY)
 
 /* More workers than this are a slip of the keyboard. */
@@ -45,8 +47,8 @@ typedef struct option {
 static const option options_table[] = {
     {"feed", "NAME=VALUE", KIND_LIST, FOR_PLAN, MEMBER(feeds), 0, 0,
      "feed a tensor: @FILE.npy or a JSON literal; repeats"},
-    {"fetch", "NAME", KIND_LIST, FOR_PLAN, MEMBER(fetches), 0, 0,
-     "a tensor to compute, node or node:index; repeats"},
+    {"fetch", "NAME", KIND_LIST, FOR_PLAN | EDDY__FOR_CONVERT, MEMBER(fetches),
+     0, 0, "a tensor to compute, node or node:index; repeats"},
     {"target", "NAME", KIND_LIST, FOR_PLAN, MEMBER(targets), 0, 0,
      "a node to run without fetching it; repeats"},
     {"init", "NAME", KIND_LIST, FOR_GRAPH, MEMBER(init), 0, 0,
@@ -80,13 +82,13 @@ static const option options_table[] = {
      "replaces parallel_iterations of every frame"},
     {"max-iterations", "N", KIND_COUNT, FOR_ALL, MEMBER(max_iterations), 0,
      UINT64_MAX, "fail after so many iterations; 0 is no limit (0)"},
-    {"max-bytes", "N", KIND_COUNT, FOR_ALL | EDDY__FOR_GRAD, MEMBER(max_bytes),
-     0, UINT64_MAX, "fail when a step holds more memory; 0 is no limit (0)"},
-    {"timeout", "S", KIND_SECONDS, FOR_ALL | EDDY__FOR_GRAD, MEMBER(timeout_ns),
-     0, 0, "fail after so many seconds; 0 is no limit (0)"},
+    {"max-bytes", "N", KIND_COUNT, FOR_ALL | FOR_FILES, MEMBER(max_bytes), 0,
+     UINT64_MAX, "fail when a step holds more memory; 0 is no limit (0)"},
+    {"timeout", "S", KIND_SECONDS, FOR_ALL | FOR_FILES, MEMBER(timeout_ns), 0,
+     0, "fail after so many seconds; 0 is no limit (0)"},
     {"keep-denormals", NULL, KIND_FLAG, FOR_ALL, MEMBER(keep_denormals), 0, 0,
      "do not flush denormal numbers to zero"},
-    {"external-data", NULL, KIND_FLAG, FOR_ALL | EDDY__FOR_GRAD,
+    {"external-data", NULL, KIND_FLAG, FOR_ALL | FOR_FILES,
      MEMBER(external_data), 0, 0,
      "let a model read tensors from files beneath its folder"},
     {"ys", "NAME", KIND_LIST, EDDY__FOR_GRAD, MEMBER(ys), 0, 0,
@@ -102,9 +104,13 @@ static const option options_table[] = {
     {"tape", "[LOOP=]POLICY", KIND_LIST, EDDY__FOR_GRAD | EDDY__FOR_VERIFY,
      MEMBER(tapes), 0, 0,
      "keep or recompute values of loops, or of one by its frame; repeats"},
-    {"output", "OUT.pb", KIND_TEXT, EDDY__FOR_GRAD, MEMBER(out), 0, 0,
-     "the file to write, also -o OUT.pb"},
-    {"help", NULL, KIND_FLAG, FOR_ALL | EDDY__FOR_GRAD, MEMBER(help), 0, 0,
+    {"opset", "N", KIND_COUNT, EDDY__FOR_CONVERT, MEMBER(opset), 14, 28,
+     "of ONNX's operators (18)"},
+    {"ir-version", "N", KIND_COUNT, EDDY__FOR_CONVERT, MEMBER(ir_version), 7,
+     14, "of the ONNX model (the first that has the opset)"},
+    {"output", "OUT", KIND_TEXT, FOR_FILES, MEMBER(out), 0, 0,
+     "the file to write, also -o OUT"},
+    {"help", NULL, KIND_FLAG, FOR_ALL | FOR_FILES, MEMBER(help), 0, 0,
      "print this help"},
 };
 

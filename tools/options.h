@@ -16,7 +16,8 @@ enum {
     EDDY__FOR_VERIFY = 2,
     EDDY__FOR_BENCH = 4,
     EDDY__FOR_INSPECT = 8,
-    EDDY__FOR_GRAD = 16
+    EDDY__FOR_GRAD = 16,
+    EDDY__FOR_CONVERT = 32
 };
 
 /* Texts borrowed from the command line, in its order. */
@@ -40,6 +41,7 @@ typedef struct eddy__options {
         external_data;
     uint64_t repeat;
     uint64_t order;
+    uint64_t opset, ir_version; /* 0: not given */
     uint64_t n_workers;
     eddy_optimize optimize;
     eddy_plan_executor executor;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ONNX models to graphs.
+ * ONNX models to graphs, and graphs to models (eddy_onnx_write).
  *
  * A model becomes nodes of eddy's own: operators the ops that mean the same,
  * Loop, If, Scan and SequenceMap the primitives Enter, Merge, Switch,
@@ -129,6 +129,41 @@ EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_data_load(
     eddy_context *ctx, const char *path, eddy_onnx_kind kind,
     uint64_t max_bytes, eddy_onnx_data *out_data, eddy_error *err);
 EDDY_API void eddy_onnx_data_free(eddy_onnx_data *data);
+
+typedef struct eddy_onnx_write_options {
+    size_t size; /* sizeof(eddy_onnx_write_options) */
+    /* Of ONNX's own operators, 14 to 28; 0: 18. */
+    int64_t opset;
+    /* 7 to 14; 0: the first that has the opset. */
+    int64_t ir_version;
+    const eddy_limits *limits; /* of lowering; NULL: none */
+} eddy_onnx_write_options;
+
+/*
+ * Writes what `fetches` need as a ModelProto into new memory, which the caller
+ * frees with eddy_onnx_free.  Functions are lowered; loops and branches, as the
+ * analysis of the primitives finds them, become Loop and If.  The placeholders
+ * that are needed are the model's inputs, with their names, in the order of the
+ * graph; the outputs are those that are asked for, in their order, named as
+ * they are ("node", or "node:1").
+ *
+ * A model means the same as the graph: what ONNX has no operator for, with just
+ * these dtypes and attributes, and control flow that is not structured, are
+ * refused (UNIMPLEMENTED, EDDY_E_UNKNOWN_OP), all in one message with why and
+ * how often.  Other errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED.  `options`
+ * may be NULL.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_onnx_write(const eddy_graph *graph, const eddy_output *fetches,
+                size_t n_fetches, const eddy_onnx_write_options *options,
+                void **out_bytes, size_t *out_length, eddy_error *err);
+EDDY_API void eddy_onnx_free(const eddy_graph *graph, void *bytes,
+                             size_t length);
+
+/* The same to a file. */
+EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_save(
+    const eddy_graph *graph, const eddy_output *fetches, size_t n_fetches,
+    const eddy_onnx_write_options *options, const char *path, eddy_error *err);
 
 /* Do the first bytes of a file look like those of a model?  @thread any */
 EDDY_API bool eddy_onnx_is_model(const void *bytes, size_t length);
