@@ -336,7 +336,7 @@ static const struct {
     {"while", 87, 0, 3, 0, 0, 0},       {"tensor_arrays", 11, 0, 17, 0, 0, 0},
     {"functional", 29, 0, 4, 4, 0, 1},  {"gradients", 37, 0, 1, 41, 0, 12},
     {"models", 42, 0, 12, 0, 1, 7},     {"programs", 240, 0, 0, 18, 0, 62},
-    {"kernels", 381, 1, 45, 46, 0, 15},   {"dtypes", 75, 0, 32, 0, 0, 0},
+    {"kernels", 381, 1, 45, 46, 0, 15}, {"dtypes", 75, 0, 32, 0, 0, 0},
 };
 
 START_TEST(every_recorded_graph_that_onnx_can_express_comes_back)
