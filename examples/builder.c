@@ -37,8 +37,9 @@ static void build(eddy_emitter *b, eddy_output *out_n, eddy_output *out_steps)
     eddy_output v[] = {eddy_emit_placeholder(b, "n", EDDY_INT64, &scalar),
                        eddy_emit_int64(b, 0)};
     eddy_output next;
-    eddy_while_spec loop = {sizeof loop, .initial = v, .n_variables = 2};
-    eddy_cond_spec is_even = {sizeof is_even};
+    eddy_while_spec loop = {
+        .size = sizeof loop, .initial = v, .n_variables = 2};
+    eddy_cond_spec is_even = {.size = sizeof is_even};
 
     *out_n = v[0];
     EDDY_EMIT(b, eddy_while_begin(b->graph, &loop, v, b->err));

@@ -75,7 +75,7 @@ rm "$scratch/static/lib/"libeddy.so*
 build()
 {
     $CC -std=c11 -Wall -Wextra -Wpedantic -Werror "$1" -o "$2" \
-        $($PKG_CONFIG --cflags eddy) $3
+        $($PKG_CONFIG --cflags eddy) $3 -lm
 }
 
 for source in examples/*.c; do

@@ -145,7 +145,8 @@ in_fresh_system()
         true
     chroot "$root" env DEBIAN_FRONTEND=noninteractive sh -c \
         'apt-get -q update &&
-        apt-get -q -y install --no-install-recommends /stranger/deb/*.deb' \
+        apt-get -q -y install --reinstall --no-install-recommends \
+            /stranger/deb/*.deb' \
         >"$scratch/apt.log" 2>&1 || {
         tail -n 20 "$scratch/apt.log" >&2
         fail "apt does not install the packages"
