@@ -40,6 +40,7 @@ typedef enum stub_kind {
     STUB_FUEL,   /* there is none; and here code is entered */
     STUB_FRAMES, /* there may be no more */
     STUB_FAULT,
+    STUB_KERNEL, /* does it in place of the code, which goes on behind */
 } stub_kind;
 
 typedef struct stub {
@@ -237,21 +238,24 @@ static void load_written(void *user, uint32_t number, bool is_written)
         eddy__x86_load(&m->base, number);
 }
 
-/* The runner does the instruction, with everything where it looks for it. */
-static void emit_perform(maker *m)
+/*
+ * The runner does instruction `at`, with everything where it looks for it;
+ * `live` is what is live before.
+ */
+static void perform(maker *m, uint32_t at, const uint32_t *live)
 {
-    store_live(m, m->live);
+    store_live(m, live);
     change_index(m, frame_with_fuel(m), EDDY__X86_SUB);
-    ask(m, STATE(m, perform), m->at);
+    ask(m, STATE(m, perform), at);
     load_fuel(m);
     change_index(m, frame_with_fuel(m), EDDY__X86_ADD);
     for (uint32_t h = 0; h < N_HOMES; h++)
-        if (m->live[h] != EDDY__LINEAR_NONE && !is_kept(h) &&
-            range_of(m, m->live[h])->end > (int32_t)m->at)
-            eddy__x86_load(&m->base, m->live[h]);
-    eddy__native_each_register(linear_of(m), m->at, load_written, m);
-    if (linear_of(m)->code[m->at].op == EDDY__LINEAR_CHOOSE)
-        eddy__native_each_register(linear_of(m), m->at + 1, load_written, m);
+        if (live[h] != EDDY__LINEAR_NONE && !is_kept(h) &&
+            range_of(m, live[h])->end > (int32_t)at)
+            eddy__x86_load(&m->base, live[h]);
+    eddy__native_each_register(linear_of(m), at, load_written, m);
+    if (linear_of(m)->code[at].op == EDDY__LINEAR_CHOOSE)
+        eddy__native_each_register(linear_of(m), at + 1, load_written, m);
 }
 
 static void store_read(void *user, uint32_t number, bool is_written)
@@ -447,7 +451,8 @@ static eddy__native_way way_of(uint32_t op)
         return EDDY__WAY_NOTHING;
     default:
         if (op <= EDDY__LINEAR_WRITE_64)
-            return EDDY__WAY_PERFORM;
+            return eddy__x86_has_store(op) ? EDDY__WAY_INLINE
+                                           : EDDY__WAY_PERFORM;
         return eddy__x86_has(op) ? EDDY__WAY_INLINE : EDDY__WAY_FUNCTION;
     }
 }
@@ -472,7 +477,7 @@ static void emit_typed(maker *m, const eddy__linear_code *c)
 static void emit_code(maker *m, const eddy__linear_code *c)
 {
     if (way_of(c->op) == EDDY__WAY_PERFORM) {
-        emit_perform(m);
+        perform(m, m->at, m->live);
         return;
     }
     switch (c->op) {
@@ -506,6 +511,8 @@ static void emit_code(maker *m, const eddy__linear_code *c)
     }
     if (eddy__linear_is_back_if(c->op))
         emit_back(m, c);
+    else if (eddy__x86_has_store(c->op))
+        note_stub(m, STUB_KERNEL, eddy__x86_emit_tape(&m->base, c));
     else if (way_of(c->op) == EDDY__WAY_FUNCTION)
         emit_function(m);
     else if (eddy__linear_operands(c->op)[0] == 't')
@@ -566,6 +573,11 @@ static void emit_stub(maker *m, const stub *s)
     m->frame = frame_before(m, s->at);
     frame = frame_with_fuel(m);
     eddy__x86_aim(x, s->from, x->n);
+    if (s->kind == STUB_KERNEL) {
+        perform(m, s->at, s->live);
+        eddy__x86_aim(x, eddy__x86_emit_jump(x), m->starts[s->at + 1]);
+        return;
+    }
     if (s->kind != STUB_FAULT)
         eddy__x86_emit_number(x, EDDY__X86_ADD, true, eddy__x86_reg(EDDY__R14),
                               1);

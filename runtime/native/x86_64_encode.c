@@ -65,7 +65,7 @@ static void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base, int32_t at)
 static void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
 {
     if (place.is_memory)
-        put_memory(x, reg, EDDY__RBP, place.at);
+        put_memory(x, reg, place.reg, place.at);
     else
         put8(x, 0xc0u | (reg & 7) << 3 | (place.reg & 7u));
 }
@@ -88,8 +88,7 @@ static void emit_encoding(eddy__x86 *x, eddy__x86_op op, bool wide,
 
     if (e->prefix)
         put8(x, e->prefix);
-    put_rex(x, wide, reg, place.is_memory ? EDDY__RBP : place.reg,
-            needs_rex(op, reg, place));
+    put_rex(x, wide, reg, place.reg, needs_rex(op, reg, place));
     if (e->escape)
         put8(x, 0x0f);
     put8(x, e->opcode);
@@ -115,7 +114,7 @@ void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
     const uint32_t digit = encodings[op].opcode >> 3;
     const bool is_near = number >= -128 && number <= 127;
 
-    put_rex(x, wide, 0, place.is_memory ? EDDY__RBP : place.reg, false);
+    put_rex(x, wide, 0, place.reg, false);
     put8(x, is_near ? 0x83 : 0x81);
     put_place(x, digit, place);
     if (is_near)

@@ -2,8 +2,9 @@
 /*
  * Encodings of x86-64: nothing here knows what code is for.
  *
- * Memory is always `rbp` and a distance.  Code is written to a block that
- * grows; once memory was short, nothing more is written, and `failed` says so.
+ * Memory is a register and a distance, `rbp` if nothing is said.  Code is
+ * written to a block that grows; once memory was short, nothing more is
+ * written, and `failed` says so.
  */
 #ifndef EDDY_NATIVE_X86_64_ENCODE_H
 #define EDDY_NATIVE_X86_64_ENCODE_H
@@ -58,7 +59,7 @@ typedef struct eddy__x86 {
     bool failed;
 } eddy__x86;
 
-/* A register, or memory. */
+/* A register, or memory at a distance from one, which is not rsp or r12. */
 typedef struct eddy__x86_place {
     bool is_memory;
     uint8_t reg;
@@ -72,7 +73,12 @@ static inline eddy__x86_place eddy__x86_reg(uint32_t reg)
 
 static inline eddy__x86_place eddy__x86_memory(int32_t at)
 {
-    return (eddy__x86_place){.is_memory = true, .at = at};
+    return (eddy__x86_place){.is_memory = true, .reg = EDDY__RBP, .at = at};
+}
+
+static inline eddy__x86_place eddy__x86_memory_by(uint32_t base, int32_t at)
+{
+    return (eddy__x86_place){.is_memory = true, .reg = (uint8_t)base, .at = at};
 }
 
 /* `wide`: eight bytes instead of four. */

@@ -9,6 +9,8 @@
  */
 #include "runtime/native/x86_64.h"
 
+#include "core/value/tape.h"
+
 /* Registers for use within an instruction. */
 enum { XMM0, XMM1, XMM2, FIRST_XMM };
 
@@ -152,7 +154,7 @@ static eddy__x86_place last_int(maker *m, const type *t, eddy__x86_place from,
     return from;
 }
 
-static void store_int(maker *m, const type *t, int32_t at, uint32_t reg)
+static void store_int(maker *m, const type *t, eddy__x86_place to, uint32_t reg)
 {
     static const eddy__x86_op ops[] = {
         [1] = EDDY__X86_STORE8,
@@ -161,14 +163,14 @@ static void store_int(maker *m, const type *t, int32_t at, uint32_t reg)
         [8] = EDDY__X86_STORE,
     };
 
-    eddy__x86_emit(&m->x, ops[t->size], is_wide(t), reg, eddy__x86_memory(at));
+    eddy__x86_emit(&m->x, ops[t->size], is_wide(t), reg, to);
 }
 
 /* What has been computed in `reg`, at four bytes at least, is narrowed. */
 static void put_int(maker *m, const type *t, eddy__x86_place to, uint32_t reg)
 {
     if (to.is_memory)
-        store_int(m, t, to.at, reg);
+        store_int(m, t, to, reg);
     else
         extend(m, t, to.reg, eddy__x86_reg(reg));
 }
@@ -225,7 +227,7 @@ void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
     if (t->is_float)
         put_float(m, t, memory_of(number), eddy__x86_home(r));
     else
-        store_int(m, t, memory_of(number).at, eddy__x86_home(r));
+        store_int(m, t, memory_of(number), eddy__x86_home(r));
 }
 
 /* ---- operations ---- */
@@ -459,7 +461,7 @@ static void emit_int_move(maker *m, job *j)
     if (!j->to.is_memory)
         get_int(m, j->t, j->to.reg, j->a);
     else
-        store_int(m, j->t, j->to.at, hold_int(m, j->t, j->a, EDDY__RAX));
+        store_int(m, j->t, j->to, hold_int(m, j->t, j->a, EDDY__RAX));
 }
 
 static void emit_not(maker *m, job *j)
@@ -803,6 +805,98 @@ static const row rows[EDDY__LINEAR_N_OPS] = {
                                                                                 B,
                                                                                 EDDY_BOOL,
                                                                                 NOT_EQUAL)};
+
+/* ---- tapes ---- */
+
+bool eddy__x86_has_store(uint32_t op)
+{
+    switch (op) {
+    case EDDY__LINEAR_PUSH_8:
+    case EDDY__LINEAR_PUSH_16:
+    case EDDY__LINEAR_PUSH_32:
+    case EDDY__LINEAR_PUSH_64:
+    case EDDY__LINEAR_POP_8:
+    case EDDY__LINEAR_POP_16:
+    case EDDY__LINEAR_POP_32:
+    case EDDY__LINEAR_POP_64:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Bytes of an item; `*out_is_push`: or POP. */
+static int32_t item_of(uint32_t op, bool *out_is_push)
+{
+    *out_is_push = op == EDDY__LINEAR_PUSH_8 || op == EDDY__LINEAR_PUSH_16 ||
+                   op == EDDY__LINEAR_PUSH_32 || op == EDDY__LINEAR_PUSH_64;
+    switch (op) {
+    case EDDY__LINEAR_PUSH_8:
+    case EDDY__LINEAR_POP_8:
+        return 1;
+    case EDDY__LINEAR_PUSH_16:
+    case EDDY__LINEAR_POP_16:
+        return 2;
+    case EDDY__LINEAR_PUSH_32:
+    case EDDY__LINEAR_POP_32:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
+/* Bits of a register, in a home or not, to or from memory. */
+static void copy_item(maker *m, uint32_t offset, bool is_push,
+                      eddy__x86_place item, int32_t size)
+{
+    const eddy__native_range *r = &m->homes.ranges[number_of(offset)];
+    const eddy__x86_place own = place_of(m, offset);
+    const type *bits = size == 1   ? &U8
+                       : size == 2 ? &U16
+                       : size == 4 ? &U32
+                                   : &U64;
+    const type *t = r->class < EDDY__CLASS_INT ? bits : type_of(r->dtype);
+
+    if (own.is_memory) {
+        extend(m, bits, EDDY__RDX, is_push ? own : item);
+        store_int(m, bits, is_push ? item : own, EDDY__RDX);
+    } else if (is_push && t->is_float) {
+        put_float(m, t, item, own.reg);
+    } else if (is_push) {
+        store_int(m, t, item, own.reg);
+    } else if (t->is_float) {
+        get_float(m, t, own.reg, item);
+    } else {
+        extend(m, t, own.reg, item);
+    }
+}
+
+size_t eddy__x86_emit_tape(eddy__x86_maker *m, const eddy__linear_code *c)
+{
+    const eddy__x86_place next =
+        eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__tape, next));
+    const eddy__x86_place item = eddy__x86_memory_by(EDDY__RCX, 0);
+    bool is_push;
+    const int32_t size = item_of(c->op, &is_push);
+    size_t slow;
+
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
+                   memory_of(number_of(c->a)));
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX, next);
+    eddy__x86_emit(
+        &m->x, EDDY__X86_CMP, true, EDDY__RCX,
+        eddy__x86_memory_by(EDDY__RAX, is_push ? offsetof(eddy__tape, end)
+                                               : offsetof(eddy__tape, first)));
+    slow = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
+    if (is_push)
+        copy_item(m, c->b, true, item, size);
+    eddy__x86_emit_number(&m->x, is_push ? EDDY__X86_ADD : EDDY__X86_SUB, true,
+                          eddy__x86_reg(EDDY__RCX), size);
+    eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__RCX, next);
+    if (!is_push)
+        copy_item(m, c->to, false, item, size);
+    return slow;
+}
 
 bool eddy__x86_has(uint32_t op)
 {
