@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of each executor one: the dynamic one is what counts. */
-/* test_native_stores.c has them again for machine code. */
+/*
+ * Of each executor one: the dynamic one is what counts.  test_native_stores.c
+ * has the tests again for machine code.
+ */
 #ifndef OTHER
 #define OTHER EDDY_EXECUTOR_LINEAR
 #define NAME "linear_stores"
