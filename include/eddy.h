@@ -32,6 +32,7 @@
 #include "eddy/tensor.h"
 #include "eddy/tensorflow.h"
 #include "eddy/theano.h"
+#include "eddy/trace.h"
 #include "eddy/unroll.h"
 #include "eddy/version.h"
 

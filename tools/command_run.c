@@ -4,6 +4,7 @@
 
 #include "tools/format.h"
 #include "tools/program.h"
+#include "tools/recording.h"
 
 #include "eddy/npy.h"
 
@@ -85,16 +86,22 @@ static eddy__exit write_fetch(const char *directory, const char *name,
     return result;
 }
 
-static eddy__exit execute(const eddy__program *program,
-                          const eddy__options *options)
+static eddy__exit execute(eddy__program *program, const eddy__options *options)
 {
     eddy_error err = {.code = EDDY_OK};
     eddy__exit result = EDDY__EXIT_DONE;
 
-    if (eddy_run_execute(program->run, &err) != EDDY_OK) {
+    const eddy_status status = eddy_run_execute(program->run, &err);
+
+    eddy__progress_clear(&program->progress);
+    if (program->trace != NULL)
+        result = eddy__recording_write(program->trace, options);
+    if (status != EDDY_OK) {
         eddy__complain_error(options->paths.items[0], &err);
         return EDDY__EXIT_FAILED;
     }
+    if (result != EDDY__EXIT_DONE)
+        return result;
     for (size_t i = 0; i < program->request.n_fetches; i++)
         print_fetch(eddy__program_label(program, i),
                     eddy_run_fetch(program->run, i));

@@ -21,5 +21,6 @@ extern const eddy__command eddy__command_bench;
 extern const eddy__command eddy__command_inspect;
 extern const eddy__command eddy__command_grad;
 extern const eddy__command eddy__command_convert;
+extern const eddy__command eddy__command_trace;
 
 #endif

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #define FOR_ALL                                                                \
-    (EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_BENCH | EDDY__FOR_INSPECT)
-#define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH)
+    (EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_BENCH | EDDY__FOR_INSPECT |  \
+     FOR_TRACES)
+#define FOR_TRACES (EDDY__FOR_TRACE | EDDY__FOR_EXPLAIN)
+#define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH | FOR_TRACES)
 /* Those that say what a plan is to compute. */
 #define FOR_PLAN (FOR_GRAPH | EDDY__FOR_INSPECT)
 /* Those that write a file. */
@@ -59,6 +61,8 @@ static const option options_table[] = {
      "also write each fetch to DIR/NAME.npy"},
     {"forward", NULL, KIND_FLAG, EDDY__FOR_VERIFY, MEMBER(forward), 0, 0,
      "leave out the gradients that cases record"},
+    {"record", NULL, KIND_FLAG, EDDY__FOR_VERIFY, MEMBER(record), 0, 0,
+     "record each run, and hold the record against counts"},
     {"repeat", "N", KIND_COUNT, EDDY__FOR_BENCH, MEMBER(repeat), 1,
      MOST_REPEATS, "timed executions after one to warm up (10)"},
     {"json", NULL, KIND_FLAG, EDDY__FOR_BENCH | EDDY__FOR_INSPECT, MEMBER(json),
@@ -110,8 +114,28 @@ static const option options_table[] = {
      14, "of the ONNX model (the first that has the opset)"},
     {"output", "OUT", KIND_TEXT, FOR_FILES, MEMBER(out), 0, 0,
      "the file to write, also -o OUT"},
-    {"help", NULL, KIND_FLAG, FOR_ALL | FOR_FILES, MEMBER(help), 0, 0,
-     "print this help"},
+    {"output", "FILE", KIND_TEXT, EDDY__FOR_TRACE, MEMBER(trace), 0, 0,
+     "the file to write, also -o FILE; its ending: format"},
+    {"trace", "FILE", KIND_TEXT, EDDY__FOR_RUN, MEMBER(trace), 0, 0,
+     "also record the run and write it, as `eddy trace` does"},
+    {"frame", "NAME", KIND_TEXT, FOR_TRACES, MEMBER(frame), 0, 0,
+     "record only this frame and what is in it"},
+    {"iterations", "FIRST..LAST", KIND_TEXT, FOR_TRACES, MEMBER(iterations), 0,
+     0, "record only these iterations of it"},
+    {"node", "NAME", KIND_LIST, FOR_TRACES, MEMBER(nodes), 0, 0,
+     "record only this node; NAME* is all that begin so"},
+    {"max-records", "N", KIND_COUNT, FOR_TRACES, MEMBER(max_records), 1,
+     UINT32_MAX - 1, "keep at most so many records (1,000,000)"},
+    {"keep-last", NULL, KIND_FLAG, FOR_TRACES, MEMBER(keep_last), 0, 0,
+     "beyond that keep the last ones, not the first"},
+    {"no-values", NULL, KIND_FLAG, EDDY__FOR_TRACE, MEMBER(no_values), 0, 0,
+     "keep no summaries of values"},
+    {"check-numerics", NULL, KIND_FLAG, FOR_TRACES, MEMBER(check_numerics), 0,
+     0, "stop at the first NaN or infinity of finite inputs"},
+    {"at", "PATH", KIND_TEXT, FOR_TRACES, MEMBER(at), 0, 0,
+     "the iteration that is meant: outer[3]/inner[17]"},
+    {"help", NULL, KIND_FLAG, FOR_ALL | FOR_FILES | EDDY__FOR_DIFF,
+     MEMBER(help), 0, 0, "print this help"},
 };
 
 #define N_OPTIONS (sizeof options_table / sizeof options_table[0])
@@ -268,7 +292,8 @@ static bool allocate_all(eddy__options *options, size_t n)
            allocate(&options->fetches, n) && allocate(&options->targets, n) &&
            allocate(&options->init, n) && allocate(&options->ys, n) &&
            allocate(&options->xs, n) && allocate(&options->grad_ys, n) &&
-           allocate(&options->stop, n) && allocate(&options->tapes, n);
+           allocate(&options->stop, n) && allocate(&options->tapes, n) &&
+           allocate(&options->nodes, n);
 }
 
 eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
@@ -314,6 +339,7 @@ void eddy__options_deinit(eddy__options *options)
     free(options->grad_ys.items);
     free(options->stop.items);
     free(options->tapes.items);
+    free(options->nodes.items);
     *options = (eddy__options){.repeat = 0};
 }
 

@@ -17,7 +17,10 @@ enum {
     EDDY__FOR_BENCH = 4,
     EDDY__FOR_INSPECT = 8,
     EDDY__FOR_GRAD = 16,
-    EDDY__FOR_CONVERT = 32
+    EDDY__FOR_CONVERT = 32,
+    EDDY__FOR_TRACE = 64,
+    EDDY__FOR_EXPLAIN = 128,
+    EDDY__FOR_DIFF = 256
 };
 
 /* Texts borrowed from the command line, in its order. */
@@ -39,6 +42,13 @@ typedef struct eddy__options {
     const char *dump_after; /* a pass of planning */
     bool help, forward, json, dot, linear, native, keep_denormals,
         external_data;
+    /* What is recorded of a run. */
+    const char *trace; /* a file to write; NULL: none */
+    const char *frame, *iterations;
+    const char *at; /* an iteration's path */
+    eddy__texts nodes;
+    uint64_t max_records;
+    bool keep_last, no_values, check_numerics, record;
     uint64_t repeat;
     uint64_t order;
     uint64_t opset, ir_version; /* 0: not given */

@@ -2,10 +2,13 @@
 #include "tools/program.h"
 
 #include "tools/clock.h"
+#include "tools/number.h"
 
 #include "eddy/graphdef.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static eddy__exit fail(const eddy__options *options, const eddy_error *err)
 {
@@ -210,6 +213,87 @@ eddy__exit eddy__program_ask(eddy__program *program,
                                       &program->fetches, options);
 }
 
+/* FIRST..LAST, FIRST.. or one number. */
+static bool read_iterations(const char *text, eddy_trace_options *to)
+{
+    const char *dots = strstr(text, "..");
+    uint64_t first = 0, last = 0;
+    char digits[24] = "";
+
+    if (!dots) {
+        if (!eddy__read_count(text, INT64_MAX, &first))
+            return false;
+        to->first_iteration = to->last_iteration = (int64_t)first;
+        return true;
+    }
+    if ((size_t)(dots - text) >= sizeof digits)
+        return false;
+    memcpy(digits, text, (size_t)(dots - text));
+    if (!eddy__read_count(digits, INT64_MAX, &first) ||
+        (dots[2] != '\0' && !eddy__read_count(dots + 2, INT64_MAX, &last)) ||
+        (dots[2] != '\0' && last < first))
+        return false;
+    to->first_iteration = (int64_t)first;
+    to->last_iteration = (int64_t)last;
+    return true;
+}
+
+static eddy__exit begin_recording(eddy__program *program,
+                                  const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy_trace_options how = {.size = sizeof how,
+                              .max_records = options->max_records,
+                              .keep_last = options->keep_last,
+                              .values = !options->no_values,
+                              .check_numerics = options->check_numerics,
+                              .frame = options->frame,
+                              .nodes = options->nodes.items,
+                              .n_nodes = options->nodes.n};
+
+    if (options->trace == NULL && options->subcommand != EDDY__FOR_EXPLAIN)
+        return EDDY__EXIT_DONE;
+    if (options->iterations != NULL &&
+        !read_iterations(options->iterations, &how)) {
+        eddy__complain("--iterations: '%s' is not FIRST..LAST",
+                       options->iterations);
+        return EDDY__EXIT_USAGE;
+    }
+    if (eddy_trace_create(program->plan, &how, &program->trace, &err) !=
+        EDDY_OK) {
+        fail(options, &err);
+        return err.detail == EDDY_E_UNKNOWN_NAME ? EDDY__EXIT_USAGE
+                                                 : EDDY__EXIT_FAILED;
+    }
+    program->request.recorder = program->trace;
+    return EDDY__EXIT_DONE;
+}
+
+static void tell(eddy_run *run, const eddy_progress *now, void *user)
+{
+    const double seconds = (double)now->elapsed_ns / 1e9;
+    char text[256];
+
+    (void)run;
+    (void)snprintf(
+        text, sizeof text,
+        "%.0f s  %llu iterations, %.0f a second, %.1f MiB  %s%s%s", seconds,
+        (unsigned long long)now->iterations, (double)now->iterations / seconds,
+        (double)now->bytes / (1 << 20), now->frame,
+        now->frame[0] != '\0' && now->node[0] != '\0' ? " " : "", now->node);
+    eddy__progress_line(user, text);
+}
+
+/* On a terminal; not of what is timed. */
+static void show_progress(eddy__program *program, const eddy__options *options)
+{
+    eddy__progress_begin(&program->progress);
+    if (!program->progress.is_shown || options->subcommand == EDDY__FOR_BENCH)
+        return;
+    program->request.progress = tell;
+    program->request.progress_user = &program->progress;
+}
+
 eddy__exit eddy__program_prepare(eddy__program *program,
                                  const eddy__options *options)
 {
@@ -230,6 +314,10 @@ eddy__exit eddy__program_prepare(eddy__program *program,
         return fail(options, &err);
     program->plan_ns = eddy__clock_ns() - begin;
     warn(program->plan);
+    result = begin_recording(program, options);
+    if (result != EDDY__EXIT_DONE)
+        return result;
+    show_progress(program, options);
     if (eddy__request_bind(&program->request, program->plan, options,
                            &program->run, &err) != EDDY_OK) {
         fail(options, &err);
@@ -240,7 +328,9 @@ eddy__exit eddy__program_prepare(eddy__program *program,
 
 void eddy__program_deinit(eddy__program *program)
 {
+    eddy__progress_clear(&program->progress);
     eddy_run_destroy(program->run);
+    eddy_trace_destroy(program->trace);
     eddy_plan_release(program->plan);
     eddy__request_deinit(&program->request);
     eddy__called_deinit(&program->called);

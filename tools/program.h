@@ -6,6 +6,7 @@
 #ifndef EDDY_TOOLS_PROGRAM_H
 #define EDDY_TOOLS_PROGRAM_H
 
+#include "tools/progress.h"
 #include "tools/request.h"
 #include "tools/signature.h"
 
@@ -23,6 +24,8 @@ typedef struct eddy__program {
     eddy__request request;
     eddy_plan *plan;
     eddy_run *run;
+    eddy_trace *trace; /* of the run, if it is recorded */
+    eddy__progress progress;
     uint64_t load_ns;
     uint64_t plan_ns;
 } eddy__program;

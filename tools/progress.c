@@ -11,6 +11,7 @@
 
 /* Narrow enough for every terminal. */
 #define WIDTH 50
+#define LINE_WIDTH 79
 
 void eddy__progress_begin(eddy__progress *progress)
 {
@@ -33,6 +34,15 @@ void eddy__progress_show(eddy__progress *progress, size_t done, size_t total,
     fprintf(stderr, "\r\033[K%zu of %zu  %s%s", done, total,
             length > WIDTH ? "..." : "",
             length > WIDTH ? what + length - WIDTH : what);
+    fflush(stderr);
+}
+
+void eddy__progress_line(eddy__progress *progress, const char *text)
+{
+    if (!progress->is_shown)
+        return;
+    progress->is_there = true;
+    fprintf(stderr, "\r\033[K%.*s", LINE_WIDTH, text);
     fflush(stderr);
 }
 

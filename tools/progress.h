@@ -22,6 +22,9 @@ void eddy__progress_begin(eddy__progress *progress);
 void eddy__progress_show(eddy__progress *progress, size_t done, size_t total,
                          const char *what);
 
+/* Shows a text, whenever it is called. */
+void eddy__progress_line(eddy__progress *progress, const char *text);
+
 /* Takes the line away, so that others can be written. */
 void eddy__progress_clear(eddy__progress *progress);
 

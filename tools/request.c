@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/request.h"
 
+#include "tools/recording.h"
+
 #include <stdlib.h>
+
+/* Between two looks at how far a run is. */
+#define PROGRESS_NS 200000000
 
 /* Never NULL for want of elements. */
 static void *allocate(size_t n, size_t size)
@@ -34,6 +39,7 @@ void eddy__request_deinit(eddy__request *request)
         for (size_t i = 0; i < request->n_feeds; i++)
             eddy_tensor_release(request->values[i]);
     }
+    eddy_trace_destroy(request->recorded);
     free(request->feeds);
     free(request->values);
     free(request->fetches);
@@ -90,6 +96,10 @@ eddy_status eddy__request_bind(const eddy__request *request, eddy_plan *plan,
     eddy_status status;
 
     limits.session = request->session;
+    limits.recorder = request->recorder;
+    limits.progress = request->progress;
+    limits.progress_ns = PROGRESS_NS;
+    limits.progress_user = request->progress_user;
     status = eddy_run_create(plan, &limits, &run, err);
 
     for (size_t i = 0; status == EDDY_OK && i < request->n_feeds; i++)
@@ -98,5 +108,25 @@ eddy_status eddy__request_bind(const eddy__request *request, eddy_plan *plan,
         *out_run = run;
     else
         eddy_run_destroy(run);
+    return status;
+}
+
+eddy_status eddy__request_execute(eddy__request *request, eddy_plan *plan,
+                                  const eddy__options *options,
+                                  eddy_run **out_run, eddy_error *err)
+{
+    const eddy_trace_options how = {.size = sizeof how, .values = true};
+    eddy_status status = EDDY_OK;
+
+    if (options->record)
+        status = eddy_trace_create(plan, &how, &request->recorded, err);
+    if (status == EDDY_OK) {
+        request->recorder = request->recorded;
+        status = eddy__request_bind(request, plan, options, out_run, err);
+    }
+    if (status == EDDY_OK)
+        status = eddy_run_execute(*out_run, err);
+    if (status == EDDY_OK && options->record)
+        status = eddy__recording_check(request->recorded, err);
     return status;
 }

@@ -9,6 +9,8 @@
 #include "tools/names.h"
 #include "tools/options.h"
 
+#include "eddy/trace.h"
+
 typedef struct eddy__request {
     eddy_output *feeds;
     eddy_tensor **values; /* one a feed; references, may be NULL */
@@ -17,7 +19,11 @@ typedef struct eddy__request {
     size_t n_fetches;
     eddy_node *targets;
     size_t n_targets;
-    eddy_session *session;      /* to run in; borrowed, may be NULL */
+    eddy_session *session;     /* to run in; borrowed, may be NULL */
+    eddy_trace *recorder;      /* of the run; borrowed, may be NULL */
+    eddy_trace *recorded;      /* what eddy__request_execute made, or NULL */
+    eddy_progress_cb progress; /* likewise */
+    void *progress_user;
     eddy_plan_observer observe; /* of the plan; NULL: nobody */
     void *user;
 } eddy__request;
@@ -46,6 +52,16 @@ EDDY_MUST_USE eddy_status eddy__request_bind(const eddy__request *request,
                                              const eddy__options *options,
                                              eddy_run **out_run,
                                              eddy_error *err);
+
+/*
+ * The same, and runs it.  With --record the run is recorded and the record held
+ * against what the run counted; what does not agree is an error of its own.
+ */
+EDDY_MUST_USE eddy_status eddy__request_execute(eddy__request *request,
+                                                eddy_plan *plan,
+                                                const eddy__options *options,
+                                                eddy_run **out_run,
+                                                eddy_error *err);
 
 /*
  * A request from the names and values of the command line, and `fetches`.  When

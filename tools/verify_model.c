@@ -214,9 +214,9 @@ static eddy_status execute(model_case *c, const char *model_path)
             eddy__request_plan(&c->request, eddy_onnx_model_graph(c->model),
                                c->options, &c->plan, &c->err);
     if (status == EDDY_OK)
-        status = eddy__request_bind(&c->request, c->plan, c->options, &c->run,
-                                    &c->err);
-    return status == EDDY_OK ? eddy_run_execute(c->run, &c->err) : status;
+        status = eddy__request_execute(&c->request, c->plan, c->options,
+                                       &c->run, &c->err);
+    return status;
 }
 
 static bool compare(const model_case *c, const char *name, size_t item,

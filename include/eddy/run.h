@@ -21,6 +21,20 @@
 EDDY_BEGIN_DECLS
 
 typedef struct eddy_run eddy_run;
+struct eddy_trace; /* eddy/trace.h */
+
+/* How far an execution is. */
+typedef struct eddy_progress {
+    uint64_t elapsed_ns;
+    uint64_t iterations; /* started so far, over all frames but the root */
+    uint64_t bytes;      /* that it holds */
+    const char *node;    /* one that is about to run; "" if none is */
+    const char *frame;   /* where, as outer[3]/inner[17]; "" in the root */
+} eddy_progress;
+
+/* All of `now` is borrowed for the call.  @thread the run's driver */
+typedef void (*eddy_progress_cb)(eddy_run *run, const eddy_progress *now,
+                                 void *user);
 
 /* Called once an execution, when it is done, from the thread that ended it. */
 typedef void (*eddy_done_cb)(eddy_run *run, eddy_status code, void *user);
@@ -52,6 +66,18 @@ typedef struct eddy_run_options {
      * PERMISSION_DENIED (EDDY_E_IO).
      */
     bool no_files;
+    /*
+     * Records each execution; NULL: nobody does.  Borrowed: it must be of the
+     * same plan, outlive the run, and be named by no other.
+     */
+    struct eddy_trace *recorder;
+    /*
+     * Called about every `progress_ns` nanoseconds while the run is driven,
+     * between nodes, so not while one takes long; NULL: nobody is told.
+     */
+    eddy_progress_cb progress;
+    uint64_t progress_ns;
+    void *progress_user;
 } eddy_run_options;
 
 /*

@@ -17,6 +17,7 @@ struct eddy__task;
 typedef struct eddy__instance {
     const eddy__plan_frame *plan;
     const eddy__place *parent; /* where it was entered; NULL: the root */
+    uint64_t number;           /* of the frames that began; the root has 0 */
 } eddy__instance;
 
 /*
@@ -50,6 +51,9 @@ typedef struct eddy__engine {
     void (*end)(eddy_run *run);
     /* Says in err->cause where the death of fetch `i` began, if it knows. */
     void (*where)(const eddy_run *run, uint32_t i, eddy_error *err);
+    /* A step that is about to run, and in which iteration; false: none is. */
+    bool (*at)(const eddy_run *run, const eddy__step **out_step,
+               const eddy__place **out_place);
 } eddy__engine;
 
 extern const eddy__engine eddy__dynamic_engine;

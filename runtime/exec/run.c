@@ -12,7 +12,7 @@
  *     DRIVEN -> IDLE     the execution is over and its result is in place
  * Only who moved the run to DRIVEN touches the driver's state.
  */
-#include "runtime/exec/run.h"
+#include "runtime/exec/trace/trace.h"
 
 #include "core/base/float_mode.h"
 #include "core/base/status.h"
@@ -139,6 +139,12 @@ eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
         return eddy__fail_memory(err);
     if (options)
         memcpy(&run->options, options, options->size);
+    run->trace = run->options.recorder;
+    if (run->trace && run->trace->plan != plan) {
+        eddy__free(&plan->ctx->allocator, run, 1, engine->run_size);
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "the recorder is of another plan");
+    }
     run->engine = engine;
     run->ctx = plan->ctx;
     run->plan = eddy_plan_retain(plan);
@@ -383,6 +389,8 @@ static void finish(eddy_run *run)
     if (run->ctx->pool)
         eddy__pool_forget(run->ctx->pool, run);
     finish_stats(run);
+    if (run->trace)
+        eddy__trace_end(run);
     if (run->options.done)
         run->options.done(run, run->status, run->options.user);
     become_idle(run);
@@ -455,6 +463,33 @@ static driven drive_on(eddy_run *run, uint64_t budget)
     }
 }
 
+/* Tells the host how far the run is, if it is time to. */
+static void report(eddy_run *run)
+{
+    const uint64_t now = eddy__now_ns();
+    eddy_progress progress = {.elapsed_ns = now - run->started_ns,
+                              .iterations = run->stats.iterations,
+                              .node = "",
+                              .frame = ""};
+    const eddy__step *step = NULL;
+    const eddy__place *at = NULL;
+    char path[sizeof run->error.frame];
+
+    if (now - run->told_ns < run->options.progress_ns)
+        return;
+    run->told_ns = now;
+    progress.bytes = (uint64_t)atomic_load_explicit(&run->heap.account->held,
+                                                    memory_order_relaxed) -
+                     EDDY__ACCOUNT_BIAS;
+    if (run->engine->at(run, &step, &at)) {
+        eddy__run_write_path(path, sizeof path, at);
+        progress.frame = path;
+        if (step && step->node->name)
+            progress.node = step->node->name;
+    }
+    run->options.progress(run, &progress, run->options.progress_user);
+}
+
 /*
  * Drives until the execution is over, sleeps, or has had `budget` nodes, in the
  * run's floating-point mode.  False only in the last case, when the run is
@@ -468,6 +503,8 @@ static bool drive(eddy_run *run, uint64_t budget)
     const driven how = drive_on(run, budget);
 
     eddy__float_mode_leave(mode);
+    if (how == DRIVEN_SOME && run->options.progress)
+        report(run);
     if (how == DRIVEN_ALL)
         finish(run);
     return how != DRIVEN_SOME;
@@ -587,6 +624,9 @@ static void prepare(eddy_run *run)
     if (run->options.timeout_ns > 0 &&
         run->options.timeout_ns < UINT64_MAX - run->started_ns)
         run->deadline_ns = run->started_ns + run->options.timeout_ns;
+    run->told_ns = run->started_ns;
+    if (run->trace)
+        eddy__trace_begin(run);
     run->engine->begin(run);
 }
 

@@ -38,6 +38,9 @@ typedef struct eddy__task {
     /* Of one that waits for other nodes (services->await); else NULL. */
     void (*give_up)(eddy_kernel *kernel, void *arg);
     void *give_up_arg;
+    /* Of a recorded run: when its kernel ran, and on which thread. */
+    uint64_t begin_ns, end_ns;
+    eddy__thread thread;
     struct eddy__task *next_wait, **wait_link;
     eddy_error error;
     eddy__value *values; /* inputs, then outputs */
@@ -106,7 +109,9 @@ struct eddy_run {
     eddy__resource_set resources;
     eddy__resource_table named; /* if there is no session */
     eddy_kernel kernel;
+    struct eddy_trace *trace;         /* the options' recorder */
     uint64_t started_ns, deadline_ns; /* 0: none */
+    uint64_t told_ns;                 /* when progress was last reported */
     uint64_t n_executed;              /* tokens, feeds and fetches too */
     uint32_t n_tasks;                 /* under way */
     uint32_t n_suspended;
@@ -140,6 +145,9 @@ void eddy__run_raise_stop(eddy_run *run);
 /* No memory, or above the limit on bytes: which, the heap knows. */
 void eddy__run_raise_memory(eddy_run *run, const eddy__step *step,
                             const eddy__place *at);
+
+/* outer[3]/inner[17]; a long path loses its middle, and then its end. */
+void eddy__run_write_path(char *to, size_t size, const eddy__place *at);
 
 /* Fetch `i` is dead; its engine may know why. */
 void eddy__run_raise_dead_fetch(eddy_run *run, uint32_t i);

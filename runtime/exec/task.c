@@ -8,7 +8,7 @@
  * it.  While it is under way its node counts as outstanding, which keeps its
  * iteration alive, and with it what a borrowed input points to.
  */
-#include "runtime/exec/run.h"
+#include "runtime/exec/trace/trace.h"
 
 #include "core/base/float_mode.h"
 #include "core/base/status.h"
@@ -123,6 +123,15 @@ static bool is_large(const eddy__step *step, const eddy__value *values)
     return false;
 }
 
+/* Its end, for who records the run. */
+static void stamp(eddy__task *task)
+{
+    if (!task->run->trace)
+        return;
+    task->end_ns = eddy__now_ns();
+    task->thread = uv_thread_self();
+}
+
 /* Runs on a worker; the run may be gone once the task is delivered. */
 static void work(eddy__job *job)
 {
@@ -131,11 +140,14 @@ static void work(eddy__job *job)
     const eddy__float_mode mode =
         eddy__float_mode_enter(task->run->options.keep_denormals);
 
+    if (task->run->trace)
+        task->begin_ns = eddy__now_ns();
     if (atomic_load_explicit(&task->run->stop, memory_order_relaxed))
         task->status = EDDY_CANCELLED;
     else
         task->status = task->step->kernel(&task->kernel);
     eddy__float_mode_leave(mode);
+    stamp(task);
     eddy__run_deliver(task);
 }
 
@@ -172,6 +184,8 @@ static eddy_kernel *suspend(eddy_kernel *kernel)
     if (!task)
         return NULL;
     task->is_suspended = true;
+    if (run->trace)
+        task->begin_ns = eddy__now_ns();
     run->suspended = task;
     run->n_suspended++;
     if (run->n_suspended > run->stats.peak_suspended)
@@ -219,6 +233,7 @@ static void complete(eddy_kernel *suspended, eddy_status code)
     eddy__task *task = task_of(suspended);
 
     task->status = code;
+    stamp(task);
     eddy__run_deliver(task);
 }
 
@@ -301,9 +316,12 @@ static void collect(eddy_run *run, eddy__task *task)
         eddy__run_raise_stop(run);
     else if (!run->failed && task->status == EDDY_OK)
         run->engine->settle(run, task);
-    else if (!run->failed)
+    else if (!run->failed) {
+        if (run->trace)
+            eddy__trace_add_task(run, task, EDDY_TRACE_FAILED);
         eddy__run_raise_kernel(run, task->status, &task->error, task->step,
                                task->at);
+    }
     free_task(run, task);
 }
 

@@ -26,8 +26,7 @@ static const eddy__place *ancestor(const eddy__place *at, uint32_t levels)
     return at;
 }
 
-/* outer[3]/inner[17]; a long path loses its middle. */
-static void write_path(char *to, size_t size, const eddy__place *at)
+void eddy__run_write_path(char *to, size_t size, const eddy__place *at)
 {
     char text[2 * SHOWN_SEGMENTS * 96 + 8];
     uint32_t depth = depth_of(at);
@@ -61,7 +60,7 @@ static void set_location(eddy_error *err, const eddy__step *step,
                         strlen(step->node->op_name));
     }
     if (at)
-        write_path(err->frame, sizeof err->frame, at);
+        eddy__run_write_path(err->frame, sizeof err->frame, at);
 }
 
 static void mark_failed(eddy_run *run, eddy_status code)

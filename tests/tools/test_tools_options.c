@@ -138,7 +138,7 @@ START_TEST(wrong_options_are_refused)
         {"--workers", ""},       {"--timeout", "soon"},
         {"--max-iterations=1k"}, {"--executor", "fast"},
         {"--optimize", "most"},  {"--help=yes"},
-        {"--trace", "t.json"},   {"--parallel-iterations=0"},
+        {"--traces", "t.json"},  {"--parallel-iterations=0"},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -193,7 +193,7 @@ START_TEST(help_lists_the_options_of_the_subcommand)
     ck_assert_ptr_nonnull(strstr(text, "--forward "));
     ck_assert_ptr_nonnull(strstr(text, "--workers N "));
     ck_assert_ptr_null(strstr(text, "--fetch"));
-    ck_assert_ptr_null(strstr(text, "--trace"));
+    ck_assert_ptr_null(strstr(text, "--traces"));
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         ck_assert_uint_le(strlen(line), 80);
     free(text);

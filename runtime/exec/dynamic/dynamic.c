@@ -12,9 +12,16 @@
 #include "runtime/exec/dynamic/token.h"
 
 #include "core/base/status.h"
+#include "runtime/exec/trace/trace.h"
 
 #include <stddef.h>
 #include <string.h>
+
+/*
+ * What has a parameter `recorded` is there twice: the loop of a run that nobody
+ * records has no test for it.
+ */
+#define EDDY__TWICE static inline __attribute__((always_inline))
 
 /* ---- the queue and the rarer edges ---- */
 
@@ -417,10 +424,10 @@ static eddy__token run_region(eddy_run *run, const eddy__step *step,
     return no_token;
 }
 
-static eddy__token run_enter(eddy_run *run, const eddy__step *step,
-                             eddy__iteration *it, bool dead)
+EDDY__TWICE eddy__token run_enter(eddy_run *run, const eddy__step *step,
+                                  eddy__iteration *it, bool dead, bool recorded)
 {
-    if (run->plan->frames[step->aux].linear)
+    if (!recorded && run->plan->frames[step->aux].linear)
         arrive_at_gate(run, step, it, dead);
     else if (!enter_frame(run, step, it, dead))
         return no_token;
@@ -539,8 +546,8 @@ static inline bool is_exit_done(eddy_run *run, const eddy__step *consumer)
 }
 
 /* Of a live Switch only output `taken` and the control edges are live. */
-static eddy__token run_switch(eddy_run *run, const eddy__step *step,
-                              eddy__iteration *it)
+EDDY__TWICE eddy__token switch_as(eddy_run *run, const eddy__step *step,
+                                  eddy__iteration *it, bool recorded)
 {
     const eddy__edge *edge = step->edges, *end = edge + step->n_plain;
     uint32_t taken = choose_output(run, step, it), n = 0;
@@ -548,13 +555,16 @@ static eddy__token run_switch(eddy_run *run, const eddy__step *step,
 
     if (taken == EDDY__ALL_OUTPUTS)
         return no_token;
+    if (recorded)
+        eddy__trace_add(run, step, &it->place, EDDY_TRACE_LIVE, it->values,
+                        step->in, 1, taken, 0);
     eddy__pass(run, step, taken, &it->values[step->in[0]], it);
     for (; edge < end; edge++) {
         const eddy__step *consumer = &run->steps[edge->step];
         bool dead = edge->output != taken && edge->output != EDDY__CONTROL_PORT;
 
         if (!eddy__arrive_plain(it, edge, &dead) ||
-            (dead && is_exit_done(run, consumer)))
+            (dead && !recorded && is_exit_done(run, consumer)))
             continue;
         eddy__make_ready(run, consumer, it, dead, &outlet);
         n++;
@@ -567,6 +577,18 @@ static eddy__token run_switch(eddy_run *run, const eddy__step *step,
     }
     eddy__leave(run, it, n);
     return outlet.next;
+}
+
+static eddy__token run_switch(eddy_run *run, const eddy__step *step,
+                              eddy__iteration *it)
+{
+    return switch_as(run, step, it, false);
+}
+
+static eddy__token record_switch(eddy_run *run, const eddy__step *step,
+                                 eddy__iteration *it)
+{
+    return switch_as(run, step, it, true);
 }
 
 static eddy__token run_fetch(eddy_run *run, const eddy__step *step,
@@ -642,16 +664,31 @@ static bool is_alone(eddy_run *run)
     return run->n_tasks == 0 && q->head == q->tail;
 }
 
+/* What a kernel in the driver's thread has done. */
+static void record_kernel(eddy_run *run, const eddy__step *step,
+                          eddy__iteration *it, eddy_status status,
+                          uint64_t resource)
+{
+    eddy__trace_add(run, step, &it->place,
+                    status == EDDY_OK ? EDDY_TRACE_LIVE : EDDY_TRACE_FAILED,
+                    it->values, step->out,
+                    status == EDDY_OK ? step->node->n_out : 0, EDDY_TRACE_NONE,
+                    resource);
+}
+
 /* The general case: references are counted, and the kernel may suspend. */
-static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
-                              eddy__iteration *it)
+EDDY__TWICE eddy__token kernel_as(eddy_run *run, const eddy__step *step,
+                                  eddy__iteration *it, bool recorded)
 {
     eddy_kernel *k = &run->kernel;
+    uint64_t resource = 0;
     eddy_status status;
 
     if (run->failed || must_stop_now(run))
         return no_token;
     run->stats.live_executions += step->aux;
+    if (recorded)
+        eddy__trace_before(run, step, it->values, &resource);
     if ((step->flags & EDDY__STEP_OFFLOAD) && run->may_offload &&
         eddy__task_offload(run, step, it->values, &it->place, is_alone(run)))
         return no_token;
@@ -664,17 +701,33 @@ static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
     status = step->kernel(k);
     if (run->suspended)
         return no_token;
+    if (recorded)
+        record_kernel(run, step, it, status, resource);
     if (status != EDDY_OK) {
         eddy__run_raise_kernel(run, status, k->err, step, &it->place);
         return no_token;
     }
     if (must_stop(run)) /* the kernel may have given up half way */
         return no_token;
+    if (recorded && run->failed)
+        return no_token;
     if (!(step->flags & EDDY__STEP_INLINE_IN))
         consume_inputs(run, step, it);
     if (!settle_outputs(run, step, it))
         return no_token;
     return go_on(run, step, it, false);
+}
+
+static eddy__token run_kernel(eddy_run *run, const eddy__step *step,
+                              eddy__iteration *it)
+{
+    return kernel_as(run, step, it, false);
+}
+
+static eddy__token run_recorded_kernel(eddy_run *run, const eddy__step *step,
+                                       eddy__iteration *it)
+{
+    return kernel_as(run, step, it, true);
 }
 
 /* In checked builds: the kernel is to set its outputs anew. */
@@ -698,42 +751,97 @@ static bool are_scalars(eddy_run *run, const eddy__step *step,
 }
 
 /* Scalars in, scalars out, by one of eddy's own kernels. */
-static inline eddy__token run_scalar(eddy_run *run, const eddy__step *step,
-                                     eddy__iteration *it)
+EDDY__TWICE eddy__token run_scalar(eddy_run *run, const eddy__step *step,
+                                   eddy__iteration *it, bool recorded)
 {
     eddy_kernel *k = &run->kernel;
+    uint64_t resource = 0;
     eddy_status status;
 
     aim_kernel(k, step, it);
+    if (recorded)
+        eddy__trace_before(run, step, it->values, &resource);
     if (EDDY__IS_CHECKED)
         forget_scalars(step, it);
     status = step->kernel(k);
+    if (recorded)
+        record_kernel(run, step, it, status, resource);
     if (__builtin_expect(status != EDDY_OK, 0)) {
         eddy__run_raise_kernel(run, status, k->err, step, &it->place);
         return no_token;
     }
     if (EDDY__IS_CHECKED && !are_scalars(run, step, it))
         return no_token;
+    if (recorded && run->failed)
+        return no_token;
     return go_on(run, step, it, false);
 }
 
 /* ---- the loop ---- */
 
-static inline eddy__token execute_live(eddy_run *run, const eddy__step *step,
-                                       eddy__iteration *it)
+/*
+ * A live node whose output is what it reads or has been put where it belongs;
+ * kernels and Switches are recorded by what runs them.
+ */
+static void record_live(eddy_run *run, const eddy__step *step,
+                        eddy__iteration *it)
 {
+    const eddy__value *values = it->values;
+    static const uint32_t first[1] = {0};
+    const uint32_t *slots = step->in;
+    uint32_t n = 1, output = EDDY_TRACE_NONE;
+
+    switch ((eddy__step_kind)step->kind) {
+    case EDDY__STEP_FEED:
+        values = &run->feed_values[step->aux];
+        slots = first;
+        break;
+    case EDDY__STEP_CONST:
+        values = &run->plan->constants[step->aux];
+        slots = first;
+        break;
+    case EDDY__STEP_MERGE:
+        slots = step->out;
+        output = (uint32_t)it->values[step->out[1]].as.i32;
+        break;
+    case EDDY__STEP_CONTROL_TRIGGER:
+        n = 0;
+        break;
+    case EDDY__STEP_SCALAR:
+    case EDDY__STEP_KERNEL:
+    case EDDY__STEP_SWITCH:
+    case EDDY__STEP_REGION:
+        return;
+    case EDDY__STEP_FORWARD:
+    case EDDY__STEP_ENTER:
+    case EDDY__STEP_EXIT:
+    case EDDY__STEP_NEXT_ITERATION:
+    case EDDY__STEP_FETCH:
+        break;
+    }
+    eddy__trace_add(run, step, &it->place, EDDY_TRACE_LIVE, values, slots, n,
+                    output, 0);
+}
+
+EDDY__TWICE eddy__token execute_live(eddy_run *run, const eddy__step *step,
+                                     eddy__iteration *it, bool recorded)
+{
+    if (recorded)
+        record_live(run, step, it);
     switch ((eddy__step_kind)step->kind) {
     case EDDY__STEP_SCALAR:
-        return run_scalar(run, step, it);
+        return run_scalar(run, step, it, recorded);
     case EDDY__STEP_KERNEL:
-        return run_kernel(run, step, it);
+        return recorded ? run_recorded_kernel(run, step, it)
+                        : run_kernel(run, step, it);
     case EDDY__STEP_FORWARD:
         eddy__pass(run, step, 0, &it->values[step->in[0]], it);
         break;
     case EDDY__STEP_SWITCH:
-        return run_switch(run, step, it);
+        return recorded ? record_switch(run, step, it)
+                        : run_switch(run, step, it);
     case EDDY__STEP_ENTER:
-        return run_enter(run, step, it, false);
+        return run_enter(run, step, it, false, recorded);
     case EDDY__STEP_EXIT:
         return run_exit(run, step, it);
     case EDDY__STEP_NEXT_ITERATION:
@@ -756,9 +864,12 @@ static inline eddy__token execute_live(eddy_run *run, const eddy__step *step,
     return go_on(run, step, it, false);
 }
 
-static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
-                                eddy__iteration *it)
+EDDY__TWICE eddy__token dead_as(eddy_run *run, const eddy__step *step,
+                                eddy__iteration *it, bool recorded)
 {
+    if (recorded)
+        eddy__trace_add(run, step, &it->place, EDDY_TRACE_DEAD, NULL, NULL, 0,
+                        EDDY_TRACE_NONE, 0);
     if (step->kind == EDDY__STEP_FETCH)
         return run_fetch(run, step, it, true);
     run->stats.dead_executions++;
@@ -767,7 +878,7 @@ static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
         run->n_executed += step->aux;
     }
     if (step->kind == EDDY__STEP_ENTER)
-        return run_enter(run, step, it, true);
+        return run_enter(run, step, it, true, recorded);
     if (step->kind != EDDY__STEP_MERGE) /* whose dead inputs hold nothing */
         consume_inputs(run, step, it);
     /* Of a dead Exit the parent hears when the frame ends. */
@@ -775,6 +886,18 @@ static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
         step->kind == EDDY__STEP_EXIT)
         return stop_here(run, it);
     return go_on(run, step, it, true);
+}
+
+static eddy__token execute_dead(eddy_run *run, const eddy__step *step,
+                                eddy__iteration *it)
+{
+    return dead_as(run, step, it, false);
+}
+
+static eddy__token record_dead(eddy_run *run, const eddy__step *step,
+                               eddy__iteration *it)
+{
+    return dead_as(run, step, it, true);
 }
 
 static void begin(eddy_run *run)
@@ -826,7 +949,7 @@ static void shuffle_next(eddy_run *run)
  * Runs ready nodes until there are none, `n` have run, or the run has failed;
  * returns how many it was.
  */
-static uint64_t drive_some(eddy_run *run, uint64_t n)
+EDDY__TWICE uint64_t drive_as(eddy_run *run, uint64_t n, bool recorded)
 {
     eddy__queue *q = &eddy__dynamic_of(run)->queue;
     eddy__token token = {0};
@@ -847,27 +970,76 @@ static uint64_t drive_some(eddy_run *run, uint64_t n)
             token = eddy__pop(q);
         }
         step = eddy__token_step(token);
-        token = eddy__token_is_dead(token)
-                    ? execute_dead(run, step, token.iteration)
-                    : execute_live(run, step, token.iteration);
+        if (eddy__token_is_dead(token))
+            token = recorded ? record_dead(run, step, token.iteration)
+                             : execute_dead(run, step, token.iteration);
+        else
+            token = execute_live(run, step, token.iteration, recorded);
+        if (recorded)
+            eddy__trace_done(run);
     }
     if (token.step)
         eddy__unpop(run, token);
     return n;
 }
 
+static uint64_t drive_some(eddy_run *run, uint64_t n)
+{
+    return drive_as(run, n, false);
+}
+
+static uint64_t drive_recorded(eddy_run *run, uint64_t n)
+{
+    return drive_as(run, n, true);
+}
+
+/* The deepest iteration that a region is in. */
+static const eddy__place *place_in_region(eddy__gate *gate)
+{
+    const eddy__place *at = &gate->it->place;
+
+    for (uint32_t f = 0; gate->l && f < gate->region->n_frames; f++)
+        if (gate->l->places[f].index >= 0)
+            at = &gate->l->places[f];
+    return at;
+}
+
+static bool at(const eddy_run *run, const eddy__step **out_step,
+               const eddy__place **out_place)
+{
+    const eddy__dynamic *d = (const eddy__dynamic *)(const void *)run;
+    const eddy__step *step;
+
+    if (d->queue.head == d->queue.tail)
+        return false;
+    step = eddy__token_step(*d->queue.head);
+    *out_step = step;
+    *out_place = &d->queue.head->iteration->place;
+    if (step->kind != EDDY__STEP_REGION)
+        return true;
+    *out_step = NULL;
+    for (eddy__gate *gate = d->gates; gate; gate = gate->next)
+        if (&gate->region->step == step && gate->it == d->queue.head->iteration)
+            *out_place = place_in_region(gate);
+    return true;
+}
+
 static bool drive(eddy_run *run, uint64_t budget)
 {
     eddy__dynamic *d = eddy__dynamic_of(run);
     eddy__queue *q = &d->queue;
+    uint64_t (*some)(eddy_run *, uint64_t) =
+        run->trace ? drive_recorded : drive_some;
 
+    if (run->trace)
+        eddy__trace_resume(run);
     while (!run->failed && !must_stop(run) && q->head != q->tail) {
         uint64_t n = budget < CLOCK_PERIOD ? budget : CLOCK_PERIOD;
 
         if (n == 0)
             return false;
         d->allowance = (int64_t)budget;
-        n = drive_some(run, n);
+        n = some(run, n);
         run->n_executed += n;
         budget -= n;
         if (d->allowance < (int64_t)budget)
@@ -898,6 +1070,10 @@ static void settle(eddy_run *run, eddy__task *task)
     eddy__iteration *it = eddy__iteration_at(task->at);
     eddy__value *outputs = task->values + step->node->n_in;
 
+    if (run->trace)
+        eddy__trace_add_task(run, task, EDDY_TRACE_LIVE);
+    if (run->failed)
+        return;
     for (uint32_t i = 0; i < step->node->n_out; i++) {
         it->values[step->out[i]] = outputs[i];
         outputs[i].kind = EDDY__NONE;
@@ -947,4 +1123,5 @@ const eddy__engine eddy__dynamic_engine = {
     .settle = settle,
     .end = end,
     .where = eddy__dynamic_where,
+    .at = at,
 };

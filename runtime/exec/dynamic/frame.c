@@ -236,11 +236,13 @@ static eddy__frame *new_frame(eddy_run *run, uint32_t id)
     return frame;
 }
 
-static void reset_frame(eddy__frame *frame, eddy__iteration *parent)
+static void reset_frame(eddy__frame *frame, eddy__iteration *parent,
+                        uint64_t number)
 {
     const eddy__plan_frame *plan = frame->plan;
 
     frame->parent = parent;
+    frame->number = number;
     frame->oldest = frame->newest = NULL;
     frame->n_started = 0;
     frame->n_outstanding = 0;
@@ -275,7 +277,7 @@ static eddy__frame *start_frame(eddy_run *run, uint32_t id,
         eddy__run_raise_memory(run, enter, eddy__iteration_place(parent));
         return NULL;
     }
-    reset_frame(frame, parent);
+    reset_frame(frame, parent, run->stats.frames);
     link_frame(run, frame);
     if (parent) {
         parent->children[frame->plan->child] = frame;

@@ -50,6 +50,7 @@ struct eddy__frame {
         struct {
             const eddy__plan_frame *plan;
             eddy__iteration *parent; /* NULL: the root */
+            uint64_t number;         /* of the frames that began */
         };
     };
     eddy__frame *next, *previous; /* of all live frames of the run */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a trace holds, and what engines tell it.  Main invariant: a record is
+ * added when a node's outputs are there and nobody has read them, and gets its
+ * end when what the node makes ready has been queued (eddy__trace_done).
+ * @thread the run's driver
+ */
+#ifndef EDDY_EXEC_TRACE_TRACE_H
+#define EDDY_EXEC_TRACE_TRACE_H
+
+#include "eddy/trace.h"
+#include "runtime/exec/run.h"
+
+#define EDDY__TRACE_THREADS 256
+
+/* Summaries of a record's outputs, in a block of their own. */
+typedef eddy_trace_value *eddy__trace_values;
+
+struct eddy_trace {
+    eddy_plan *plan; /* a reference */
+    const eddy_allocator *allocator;
+    eddy_trace_options options; /* names copied */
+
+    /* Of the plan; immutable. */
+    eddy__arena arena;
+    eddy_trace_node *nodes;
+    eddy_trace_static_frame *static_frames;
+    uint8_t *wanted; /* one a node */
+    uint32_t frame;  /* of the options; NONE: all */
+
+    /* Of the last execution. */
+    eddy_trace_record *records; /* a ring, if the last are kept */
+    eddy__trace_values *values;
+    size_t n_records, records_room, values_room;
+    size_t oldest; /* in the ring */
+    size_t max_records;
+    eddy_trace_frame *frames;
+    size_t n_frames, frames_room;
+    eddy__thread threads[EDDY__TRACE_THREADS];
+    eddy_trace_totals totals;
+    uint64_t began_ns, mark_ns; /* the execution; the last token's end */
+    int64_t in_use;             /* at the last token's end */
+    eddy_trace_record *open;    /* waits for its end; NULL: none does */
+    eddy_trace_record passing;  /* one that is told and not kept */
+    eddy_trace_value *told;     /* values of the open one; NULL: none */
+    bool inputs_are_finite;     /* of the kernel that is about to run */
+
+    /* Made by eddy_trace_index. */
+    bool is_indexed;
+    uint32_t *by_node;   /* places of records by node, frame, iteration */
+    uint32_t *first_of;  /* a node: in by_node; one more at the end */
+    uint32_t *by_parent; /* frames by parent, iteration, static frame */
+    uint32_t *pair_of;   /* a record: its push or pop, or NONE */
+    eddy_trace_pair *pairs;
+    size_t n_pairs;
+    size_t n_indexed, n_indexed_frames;
+};
+
+/* Describes the plan's nodes and frames in `trace->arena`. */
+eddy_status eddy__trace_describe(eddy_trace *trace, eddy_error *err);
+
+/* What there is to say of a value; `value` may be NULL or NONE. */
+void eddy__trace_summarise(const eddy__value *value, eddy_trace_value *out);
+
+/* Has it a NaN or an infinity?  False for what has no such elements. */
+bool eddy__trace_is_non_finite(const eddy__value *value);
+
+/* Forgets what eddy_trace_index has made. */
+void eddy__trace_drop_index(eddy_trace *trace);
+
+/* ---- what engines tell ---- */
+
+/* An execution begins, a slice of it begins on this thread, it is over. */
+void eddy__trace_begin(eddy_run *run);
+void eddy__trace_resume(eddy_run *run);
+void eddy__trace_end(eddy_run *run);
+
+/* A kernel is about to run on `values`. */
+void eddy__trace_before(eddy_run *run, const eddy__step *step,
+                        const eddy__value *values, uint64_t *out_resource);
+
+/*
+ * A node of `at`: its outputs are at `slots` of `values`, `n` of them; `output`
+ * is what a Switch took or which input a Merge has.
+ */
+void eddy__trace_add(eddy_run *run, const eddy__step *step,
+                     const eddy__place *at, eddy_trace_state state,
+                     const eddy__value *values, const uint32_t *slots,
+                     uint32_t n, uint32_t output, uint64_t resource);
+
+/* The token is through. */
+void eddy__trace_done(eddy_run *run);
+
+/* A kernel that ran outside, before its task's outputs are moved. */
+void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
+                          eddy_trace_state state);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `eddy trace`: a graph once, and what every node of it did. */
+#include "tools/commands.h"
+
+#include "tools/program.h"
+#include "tools/recording.h"
+
+static void print_totals(const eddy_trace *trace)
+{
+    const eddy_trace_totals t = eddy_trace_total(trace);
+
+    printf("%llu live, %llu dead, %llu iterations, %llu frames, %u worker%s, "
+           "%llu us\n",
+           (unsigned long long)t.live, (unsigned long long)t.dead,
+           (unsigned long long)t.stats.iterations,
+           (unsigned long long)t.stats.frames, t.n_workers,
+           t.n_workers == 1 ? "" : "s",
+           (unsigned long long)t.duration_ns / 1000);
+    if (t.n_dropped > 0)
+        printf("%llu of %llu records were not kept (--max-records)\n",
+               (unsigned long long)t.n_dropped, (unsigned long long)t.n_seen);
+}
+
+static eddy__exit execute(eddy__program *program, const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    const eddy_status status = eddy_run_execute(program->run, &err);
+    eddy__exit result;
+
+    eddy__progress_clear(&program->progress);
+    result = eddy__recording_write(program->trace, options);
+    if (result == EDDY__EXIT_DONE)
+        print_totals(program->trace);
+    if (status == EDDY_OK)
+        return result;
+    eddy__complain_error(options->paths.items[0], &err);
+    return EDDY__EXIT_FAILED;
+}
+
+static eddy__exit run(const eddy__options *options)
+{
+    /* Every node of the graph is to be seen, unless it is asked otherwise. */
+    eddy__options own = *options;
+    eddy__program program;
+    eddy__exit result;
+
+    if (options->trace == NULL) {
+        eddy__complain("no -o FILE is given");
+        return EDDY__EXIT_USAGE;
+    }
+    if (!eddy__recording_is_known(options->trace))
+        return EDDY__EXIT_USAGE;
+    if (own.optimize == EDDY_OPTIMIZE_DEFAULT)
+        own.optimize = EDDY_OPTIMIZE_NONE;
+    result = eddy__program_load(&program, &own);
+    if (result == EDDY__EXIT_DONE)
+        result = eddy__program_prepare(&program, &own);
+    if (result == EDDY__EXIT_DONE)
+        result = execute(&program, &own);
+    eddy__program_deinit(&program);
+    return result;
+}
+
+const eddy__command eddy__command_trace = {
+    .name = "trace",
+    .arguments = "GRAPH [--feed NAME=VALUE]... [--fetch NAME]... -o FILE",
+    .summary = "record a run: every node in every iteration",
+    .details =
+        "Runs GRAPH as `eddy run` does, by the dynamic executor, and writes\n"
+        "what every node did: frame path, live or dead, output of a Switch,\n"
+        "worker, time, bytes, and a summary of every value.  FILE ends in\n"
+        "\n"
+        ".json for Chrome's trace events, .pftrace for Perfetto, both with\n"
+        "pushes tied to their pops; or .dot for one iteration, that of --at\n"
+        "or the first of the first loop, as Graphviz draws it.\n"
+        "\n"
+        "The graph is not optimized unless --optimize says so, so that each\n"
+        "node is there.  A run that fails is recorded up to there.\n",
+    .examples =
+        "  eddy trace loop.pb --fetch while/Exit -o run.json\n"
+        "  eddy trace loop.pb --fetch y --frame while --iterations 90..110 -o "
+        "run.json\n"
+        "  eddy trace loop.pb --fetch y --check-numerics -o run.pftrace\n"
+        "  eddy trace loop.pb --fetch y --at 'while[3]' -o three.dot\n",
+    .options = EDDY__FOR_TRACE,
+    .run = run,
+};
