@@ -21,6 +21,7 @@
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
 #   make wheel         the Python package, as build/wheel/*.whl
+#   make test-viewer   clicks through pages of recorded runs, in Chromium
 #   make test-python   its tests: every recorded case, arrays, threads
 #   make dist          build/eddy-VERSION.tar.gz of the last commit
 #   make abi           what programs see, against abi/libeddy.abi
@@ -199,7 +200,9 @@ BENCHES := $(filter $(BENCH_FIRST),$(BENCHES)) \
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
 FUZZERS := $(FUZZ_SRC:tests/campaign/%.c=$(OUT)/%)
 CAMPAIGNS := $(CAMPAIGN_PROGRAM:tests/campaign/%.c=$(OUT)/%)
-GENERATED := $(PROTO_H) $(BUILD)/gen/tests/suites.inc
+PAGES := $(wildcard interop/*/*.html)
+GENERATED := $(PROTO_H) $(BUILD)/gen/tests/suites.inc \
+	$(PAGES:%.html=$(BUILD)/gen/%.inc)
 
 # A goal that installs packages first runs the rest in a second make, which
 # then finds them.
@@ -214,7 +217,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 .PHONY: all demo test test-onnx asan tsan valgrind fuzz fuzz-programs fault \
 	stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs docs-html \
-	drawings format install uninstall wheel test-python deb dist abi abi-dump reproducible deps \
+	drawings format install uninstall wheel test-python test-viewer deb dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
 	run-tests run-valgrind run-benches FORCE
 
@@ -241,6 +244,11 @@ $(BUILD)/members: FORCE
 
 $(BUILD)/gen/tests/suites.inc: FORCE
 	$(call refresh,$(patsubst %,'X(%)',$(SUITES)) '')
+
+# A page as strings of C, a line each.
+$(BUILD)/gen/%.inc: %.html
+	@mkdir -p $(@D)
+	@sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n",/' $< > $@
 
 # Check prints floats through printf, which takes doubles.
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
@@ -525,6 +533,13 @@ test-python:
 	$(AGAIN) $(WHEEL)/made
 	@EDDY_PYTHON='$(CURDIR)/$(WHEEL)/site' OPENBLAS_NUM_THREADS=1 \
 	    PYTHON='$(PYTHON)' scripts/test_python.sh
+
+# --- the page of recorded runs ---------------------------------------------
+
+test-viewer: deps
+	@scripts/deps.sh viewer
+	$(AGAIN) all
+	@EDDY='$(OUT)/eddy' OPENBLAS_NUM_THREADS=1 scripts/test_viewer.py
 
 # --- releasing ------------------------------------------------------------
 

@@ -70,6 +70,9 @@ const eddy__command eddy__command_trace = {
         "what every node did: frame path, live or dead, output of a Switch,\n"
         "worker, time, bytes, and a summary of every value.  FILE ends in\n"
         "\n"
+        ".html for one page that needs nothing else: the graph, wavefront,\n"
+        "timeline, tape, memory, and why a node is dead; of more than 100,000\n"
+        "records it has the first and the last.\n"
         ".json for Chrome's trace events, .pftrace for Perfetto, both with\n"
         "pushes tied to their pops; or .dot for one iteration, that of --at\n"
         "or the first of the first loop, as Graphviz draws it.\n"
@@ -77,7 +80,7 @@ const eddy__command eddy__command_trace = {
         "The graph is not optimized unless --optimize says so, so that each\n"
         "node is there.  A run that fails is recorded up to there.\n",
     .examples =
-        "  eddy trace loop.pb --fetch while/Exit -o run.json\n"
+        "  eddy trace loop.pb --fetch while/Exit -o run.html\n"
         "  eddy trace loop.pb --fetch y --frame while --iterations 90..110 -o "
         "run.json\n"
         "  eddy trace loop.pb --fetch y --check-numerics -o run.pftrace\n"

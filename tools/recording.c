@@ -27,6 +27,8 @@ static kind kind_of(const char *path)
 {
     if (ends_in(path, ".json"))
         return KIND_JSON;
+    if (ends_in(path, ".html"))
+        return KIND_PAGE;
     if (ends_in(path, ".pftrace"))
         return KIND_PERFETTO;
     return ends_in(path, ".dot") ? KIND_DOT : KIND_NONE;
@@ -36,7 +38,8 @@ bool eddy__recording_is_known(const char *path)
 {
     if (kind_of(path) != KIND_NONE)
         return true;
-    eddy__complain("%s: a trace is written as .json, .pftrace or .dot", path);
+    eddy__complain("%s: a trace is written as .html, .json, .pftrace or .dot",
+                   path);
     return false;
 }
 
@@ -66,6 +69,8 @@ static eddy_status write_file(eddy_trace *trace, const eddy__options *options,
     switch (kind_of(options->trace)) {
     case KIND_DOT:
         return write_dot(trace, options, file, err);
+    case KIND_PAGE:
+        return eddy_trace_write(trace, EDDY_TRACE_PAGE, write_piece, file, err);
     case KIND_PERFETTO:
         return eddy_trace_write(trace, EDDY_TRACE_PERFETTO, write_piece, file,
                                 err);

@@ -271,8 +271,14 @@ EDDY_API const eddy_trace_pair *eddy_trace_pair_at(const eddy_trace *trace,
 /* ---- files ---- */
 
 typedef enum eddy_trace_format {
-    EDDY_TRACE_JSON,    /* Chrome's trace events; eddy's own data in `args` */
-    EDDY_TRACE_PERFETTO /* Perfetto's protocol buffers */
+    EDDY_TRACE_JSON,     /* Chrome's trace events; eddy's own data in `args` */
+    EDDY_TRACE_PERFETTO, /* Perfetto's protocol buffers */
+    /*
+     * One page of HTML, which needs nothing else.  Of more than 100,000 records
+     * it has the first and the last, and says so; a graph of more than 5,000
+     * nodes is not drawn in it.
+     */
+    EDDY_TRACE_PAGE
 } eddy_trace_format;
 
 /*

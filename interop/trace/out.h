@@ -41,6 +41,8 @@ void eddy__value_text(const eddy_trace_value *value, char *text, size_t size);
 
 /* ---- the formats ---- */
 
+eddy_status eddy__trace_write_page(eddy__out *out, const eddy_trace *trace,
+                                   eddy_error *err);
 void eddy__trace_write_json(eddy__out *out, const eddy_trace *trace);
 eddy_status eddy__trace_write_perfetto(eddy__out *out, const eddy_trace *trace,
                                        eddy_error *err);

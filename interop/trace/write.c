@@ -16,6 +16,8 @@ eddy_status eddy_trace_write(eddy_trace *trace, eddy_trace_format format,
     EDDY_TRY(eddy_trace_index(trace, err));
     if (format == EDDY_TRACE_JSON)
         eddy__trace_write_json(&out, trace);
+    else if (format == EDDY_TRACE_PAGE)
+        EDDY_TRY(eddy__trace_write_page(&out, trace, err));
     else if (format == EDDY_TRACE_PERFETTO)
         EDDY_TRY(eddy__trace_write_perfetto(&out, trace, err));
     else
