@@ -75,8 +75,10 @@ START_TEST(a_loop_flows_downwards)
     ck_assert_double_eq(y_of("out"), y_of("i_next"));
     ck_assert(!d.boxes[1].is_closed);
     ck_assert_uint_eq(d.boxes[1].n_nodes, 11);
-    /* A constant of the body stands right above its reader. */
-    ck_assert_double_eq(y_of("one"), y_of("body"));
+    /* What reads nothing stands right above its reader. */
+    ck_assert_double_lt(y_of("one"), y_of("plus"));
+    ck_assert_double_gt(y_of("one"), y_of("body"));
+    ck_assert_double_gt(y_of("limit"), y_of("i0"));
 }
 END_TEST
 
