@@ -8,12 +8,26 @@
 #include "tools/program.h"
 
 #include "eddy/dot.h"
+#include "eddy/drawing.h"
 #include "eddy/lower.h"
 
 static bool write_text(void *user, const char *text, size_t length)
 {
     (void)user;
     return fwrite(text, 1, length, stdout) == length;
+}
+
+static eddy__exit print_drawing(const eddy_graph *graph,
+                                const eddy_analysis *analysis, bool is_page)
+{
+    eddy_error err = {.code = EDDY_OK};
+
+    if (eddy_drawing_write(graph, analysis,
+                           is_page ? EDDY_DRAWING_PAGE : EDDY_DRAWING_SVG,
+                           write_text, NULL, &err) == EDDY_OK)
+        return EDDY__EXIT_DONE;
+    eddy__complain_error(NULL, &err);
+    return EDDY__EXIT_FAILED;
 }
 
 static eddy__exit print_dot(const eddy_graph *graph,
@@ -52,7 +66,9 @@ static eddy__exit print_structure(const eddy__program *program,
 
     if (eddy_analysis_create(graph, &analysis, err) != EDDY_OK)
         return result;
-    if (options->dot) {
+    if (options->svg || options->html) {
+        result = print_drawing(graph, analysis, options->html);
+    } else if (options->dot) {
         result = print_dot(graph, analysis);
     } else if (options->json) {
         result =
@@ -91,7 +107,7 @@ static eddy__exit inspect(const eddy__program *program,
     eddy_graph *lowered = NULL;
     eddy__exit result = EDDY__EXIT_DONE;
 
-    if (!options->dot && !options->json)
+    if (!options->dot && !options->json && !options->svg && !options->html)
         result = print_contents(program, &err);
     if (result == EDDY__EXIT_DONE &&
         eddy_graph_function_name(graph, 0) != NULL) {
@@ -125,7 +141,8 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments = "GRAPH [--dot | --linear | --native | --dump-after PASS]...",
+    .arguments = "GRAPH [--dot | --svg | --html | --linear | --native | "
+                 "--dump-after PASS]...",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"
@@ -137,7 +154,9 @@ const eddy__command eddy__command_inspect = {
         "run always though only one branch uses what they compute.\n"
         "--json prints an object for programs instead.\n"
         "--dot draws it: frames as boxes, branches as colours, back edges\n"
-        "dashed, control edges dotted.\n"
+        "dashed, control edges dotted.  --svg and --html draw it without\n"
+        "Graphviz: loop variables in lanes, a gradient's loop beside its "
+        "loop.\n"
         "--dump-after plans what --feed, --fetch and --target ask for, and\n"
         "prints the graph as a pass of planning leaves it, a node a line:\n"
         "name = Op(inputs, ^controls) -> dtypes.  The passes: options, feeds,\n"

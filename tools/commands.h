@@ -22,5 +22,7 @@ extern const eddy__command eddy__command_inspect;
 extern const eddy__command eddy__command_grad;
 extern const eddy__command eddy__command_convert;
 extern const eddy__command eddy__command_trace;
+extern const eddy__command eddy__command_explain;
+extern const eddy__command eddy__command_diff;
 
 #endif

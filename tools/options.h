@@ -40,7 +40,7 @@ typedef struct eddy__options {
     eddy__texts tapes; /* POLICY or LOOP=POLICY */
     const char *out;
     const char *dump_after; /* a pass of planning */
-    bool help, forward, json, dot, linear, native, keep_denormals,
+    bool help, forward, json, dot, svg, html, linear, native, keep_denormals,
         external_data;
     /* What is recorded of a run. */
     const char *trace; /* a file to write; NULL: none */

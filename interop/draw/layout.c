@@ -93,7 +93,7 @@ static void find_homes(work *w)
     for (uint32_t f = d->n_frames; f-- > 1;)
         d->boxes[parent_of(w, f)].n_nodes += d->boxes[f].n_nodes;
     for (uint32_t f = 1; f < d->n_frames; f++)
-        d->boxes[f].is_closed = d->boxes[f].n_nodes > EDDY__DRAW_MOST_OPEN;
+        d->boxes[f].is_closed = d->boxes[f].n_nodes > d->most_open;
 }
 
 static bool is_op(const eddy_trace_node *node, const char *op)

@@ -24,6 +24,9 @@
 /* A frame of more nodes, those of frames within counted, is drawn closed. */
 #define EDDY__DRAW_MOST_OPEN 60
 
+/* A graph of more is not drawn. */
+#define EDDY__DRAW_MOST_NODES 5000
+
 typedef struct eddy__drawn_frame {
     double x, y;          /* of its upper left corner, in its parent */
     double width, height; /* open */
@@ -36,6 +39,7 @@ typedef struct eddy__drawing {
     const eddy_trace_node *nodes; /* borrowed, as are the frames */
     const eddy_trace_static_frame *frames;
     uint32_t n_nodes, n_frames;
+    uint32_t most_open;       /* of a frame's nodes; beyond, it is closed */
     uint32_t *home;           /* a node: the frame in which it is drawn */
     double *x, *y;            /* a node: its middle, in that frame */
     eddy__drawn_frame *boxes; /* a frame */

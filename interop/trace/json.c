@@ -30,7 +30,7 @@ static void write_value(eddy__out *out, const eddy_trace_value *v)
 {
     char text[192];
 
-    eddy__value_text(v, text, sizeof text);
+    eddy_trace_value_format(v, text, sizeof text);
     eddy__out_print(out,
                     "{\"dtype\":\"%s\",\"text\":", eddy_dtype_name(v->dtype));
     eddy__out_quoted(out, text);

@@ -10,6 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void eddy__out_begin(eddy__out *out, eddy_write_cb write, void *user)
+{
+    out->write = write;
+    out->user = user;
+    out->has_stopped = false;
+    out->n = 0;
+}
+
 static void flush(eddy__out *out)
 {
     if (out->n > 0 && !out->has_stopped &&
@@ -104,6 +112,10 @@ eddy_status eddy__out_end(eddy__out *out, eddy_error *err)
 /* As few digits as give the number back. */
 static void number_text(double x, bool is_double, char *text, size_t size)
 {
+    if (isnan(x)) {
+        (void)snprintf(text, size, "nan");
+        return;
+    }
     for (int digits = 6; digits <= 17; digits++) {
         double back;
 
@@ -147,7 +159,8 @@ static size_t shape_text(const eddy_trace_value *value, char *text, size_t size)
     return n < size ? n : size - 1;
 }
 
-void eddy__value_text(const eddy_trace_value *value, char *text, size_t size)
+void eddy_trace_value_format(const eddy_trace_value *value, char *text,
+                             size_t size)
 {
     const bool is_plain = eddy_dtype_size(value->dtype) > 0;
     size_t n;

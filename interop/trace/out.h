@@ -7,7 +7,7 @@
 #ifndef EDDY_INTEROP_TRACE_OUT_H
 #define EDDY_INTEROP_TRACE_OUT_H
 
-#include "eddy/trace.h"
+#include "eddy/explain.h"
 
 #define EDDY__OUT_SIZE 16384
 
@@ -19,6 +19,7 @@ typedef struct eddy__out {
     char buffer[EDDY__OUT_SIZE];
 } eddy__out;
 
+void eddy__out_begin(eddy__out *out, eddy_write_cb write, void *user);
 void eddy__out_bytes(eddy__out *out, const void *bytes, size_t n);
 void eddy__out_text(eddy__out *out, const char *text);
 void eddy__out_print(eddy__out *out, const char *format, ...) EDDY_PRINTF(2, 3);
@@ -36,10 +37,11 @@ void eddy__out_double(eddy__out *out, double x);
 /* Writes what is left; CANCELLED if `write` has stopped it. */
 eddy_status eddy__out_end(eddy__out *out, eddy_error *err);
 
-/* A value in a few characters: a scalar, or `float32[2,3] 0..1 mean 0.5`. */
-void eddy__value_text(const eddy_trace_value *value, char *text, size_t size);
-
 /* ---- the formats ---- */
+
+/* The page of a drawing alone, without records. */
+struct eddy__drawing;
+void eddy__page_write_drawing(eddy__out *out, const struct eddy__drawing *d);
 
 eddy_status eddy__trace_write_page(eddy__out *out, const eddy_trace *trace,
                                    eddy_error *err);

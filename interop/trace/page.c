@@ -25,7 +25,6 @@
 
 /* Records in a page: half of them the first ones, half the last. */
 #define MOST_RECORDS 100000
-#define MOST_NODES 5000
 
 static const char *const lines[] = {
 #include "interop/trace/page.inc"
@@ -123,7 +122,7 @@ static void put_words(stream *s, const eddy_trace_value *value)
 {
     char text[192];
 
-    eddy__value_text(value, text, sizeof text);
+    eddy_trace_value_format(value, text, sizeof text);
     put_byte(s, TELL_TEXT);
     put_text(s, text);
 }
@@ -365,8 +364,9 @@ static void write_frame(eddy__out *out, const eddy_trace_static_frame *frame,
 
 static void write_totals(page *p)
 {
-    const eddy_trace_totals t = eddy_trace_total(p->trace);
-    const size_t n = eddy_trace_records(p->trace);
+    const eddy_trace_totals t =
+        p->trace ? eddy_trace_total(p->trace) : (eddy_trace_totals){0};
+    const size_t n = p->trace ? eddy_trace_records(p->trace) : 0;
 
     eddy__out_print(p->out,
                     "\"status\":\"%s\",\"live\":%llu,\"dead\":%llu,"
@@ -412,9 +412,14 @@ static void write_data(page *p, const eddy__drawing *d)
     eddy__out_text(p->out,
                    "</script>\n<script type=\"text/plain\" id=\"records\">");
     p->s = (stream){.out = p->out};
-    put_frames(p);
-    put_records(p);
-    put_pairs(p);
+    if (p->trace) {
+        put_frames(p);
+        put_records(p);
+        put_pairs(p);
+    } else {
+        for (int i = 0; i < 3; i++)
+            put_number(&p->s, 0);
+    }
     put_held(&p->s);
     eddy__out_text(p->out, "</script>\n");
 }
@@ -427,6 +432,13 @@ static void write_page(page *p, const eddy__drawing *d)
         else
             eddy__out_text(p->out, lines[i]);
     }
+}
+
+void eddy__page_write_drawing(eddy__out *out, const eddy__drawing *d)
+{
+    page p = {.out = out};
+
+    write_page(&p, d);
 }
 
 /* ---- */
@@ -459,11 +471,12 @@ eddy_status eddy__trace_write_page(eddy__out *out, const eddy_trace *trace,
     eddy__drawing d = {.nodes = eddy_trace_node_at(trace, 0),
                        .frames = eddy_trace_static_frame_at(trace, 0),
                        .n_nodes = (uint32_t)eddy_trace_nodes(trace),
+                       .most_open = EDDY__DRAW_MOST_OPEN,
                        .n_frames = (uint32_t)eddy_trace_static_frames(trace)};
     eddy_status status = EDDY_OK;
 
     choose_records(&p);
-    if (d.n_nodes <= MOST_NODES)
+    if (d.n_nodes <= EDDY__DRAW_MOST_NODES)
         status = eddy__drawing_init(&d, err);
     if (status == EDDY_OK && !make_table(&p))
         status = eddy__fail_memory(err);

@@ -243,7 +243,8 @@ static void put_details(message *m, const eddy_trace *trace, size_t i)
         annotate_number(m, node->kind == EDDY_TRACE_SWITCH ? "output" : "input",
                         r->output);
     for (size_t k = 0; k < r->n_values; k++) {
-        eddy__value_text(eddy_trace_value_at(trace, i, k), text, sizeof text);
+        eddy_trace_value_format(eddy_trace_value_at(trace, i, k), text,
+                                sizeof text);
         annotate(m, k == 0 ? "value" : "and", text);
     }
 }

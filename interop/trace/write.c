@@ -9,10 +9,7 @@ eddy_status eddy_trace_write(eddy_trace *trace, eddy_trace_format format,
 {
     eddy__out out;
 
-    out.write = write;
-    out.user = user;
-    out.has_stopped = false;
-    out.n = 0;
+    eddy__out_begin(&out, write, user);
     EDDY_TRY(eddy_trace_index(trace, err));
     if (format == EDDY_TRACE_JSON)
         eddy__trace_write_json(&out, trace);
@@ -51,7 +48,7 @@ static void write_node(eddy__out *out, const eddy_trace *trace, uint32_t id,
     eddy__out_text(out, "\\n");
     write_label(out, node->op);
     if (value) {
-        eddy__value_text(value, text, sizeof text);
+        eddy_trace_value_format(value, text, sizeof text);
         eddy__out_text(out, "\\n");
         write_label(out, text);
     }
@@ -132,10 +129,7 @@ eddy_status eddy_trace_write_dot(eddy_trace *trace, uint32_t frame,
         !eddy_trace_frame_at(trace, frame)->is_known)
         return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
                           "no record is of frame %u", frame);
-    out.write = write;
-    out.user = user;
-    out.has_stopped = false;
-    out.n = 0;
+    eddy__out_begin(&out, write, user);
     EDDY_TRY(eddy_trace_index(trace, err));
     write_iteration(&out, trace, frame, iteration);
     return eddy__out_end(&out, err);

@@ -41,6 +41,7 @@ static void draw(const char *text, const char *fetches)
     d.frames = eddy_trace_static_frame_at(trace, 0);
     d.n_nodes = (uint32_t)eddy_trace_nodes(trace);
     d.n_frames = (uint32_t)eddy_trace_static_frames(trace);
+    d.most_open = EDDY__DRAW_MOST_OPEN;
     program_want_ok(&p, eddy__drawing_init(&d, &p.err));
 }
 

@@ -120,9 +120,8 @@ static void sort_frames(eddy_trace *trace, key *keys)
         trace->by_parent[i] = keys[i].third;
 }
 
-/* The execution of a static frame that was entered from there, or NONE. */
-static uint32_t child_frame(const eddy_trace *trace, uint32_t static_frame,
-                            uint32_t parent, int64_t iteration)
+uint32_t eddy__trace_child(const eddy_trace *trace, uint32_t static_frame,
+                           uint32_t parent, int64_t iteration)
 {
     const key wanted = {
         .first = parent, .second = static_frame, .iteration = iteration};
@@ -318,10 +317,8 @@ eddy_status eddy_trace_index(eddy_trace *trace, eddy_error *err)
 
 /* Of an Exit: the iteration in which it was live, else its last. */
 static size_t exit_record(const eddy_trace *trace, uint32_t node,
-                          const eddy_trace_record *reader)
+                          uint32_t frame)
 {
-    const uint32_t frame = child_frame(trace, trace->nodes[node].frame,
-                                       reader->frame, reader->iteration);
     size_t found = EDDY_TRACE_NOT_FOUND;
     const uint32_t *records;
     const size_t n = eddy_trace_node_records(trace, node, &records);
@@ -340,27 +337,34 @@ static size_t exit_record(const eddy_trace *trace, uint32_t node,
     return found;
 }
 
+size_t eddy__trace_producer_at(const eddy_trace *trace, uint32_t node,
+                               uint32_t frame, int64_t iteration, size_t k)
+{
+    const uint32_t id = trace->nodes[node].inputs[k].node;
+    const eddy_trace_node *from = &trace->nodes[id];
+
+    if (from->kind == EDDY_TRACE_EXIT)
+        return exit_record(
+            trace, id, eddy__trace_child(trace, from->frame, frame, iteration));
+    if (from->kind == EDDY_TRACE_NEXT_ITERATION)
+        return eddy_trace_find(trace, id, frame, iteration - 1);
+    if (from->kind != EDDY_TRACE_ENTER)
+        return eddy_trace_find(trace, id, frame, iteration);
+    if (frame >= trace->n_frames || (!from->is_constant && iteration > 0))
+        return EDDY_TRACE_NOT_FOUND;
+    return eddy_trace_find(trace, id, trace->frames[frame].parent,
+                           trace->frames[frame].parent_iteration);
+}
+
 size_t eddy_trace_producer(const eddy_trace *trace, size_t i, size_t k)
 {
     const eddy_trace_record *r = eddy_trace_record_at(trace, i);
-    const eddy_trace_node *node, *from;
-    uint32_t id;
+    const eddy_trace_node *node;
 
     if (!r || !trace->is_indexed)
         return EDDY_TRACE_NOT_FOUND;
     node = &trace->nodes[r->node];
     if (k >= (size_t)node->n_inputs + node->n_controls)
         return EDDY_TRACE_NOT_FOUND;
-    id = node->inputs[k].node;
-    from = &trace->nodes[id];
-    if (from->kind == EDDY_TRACE_EXIT)
-        return exit_record(trace, id, r);
-    if (from->kind == EDDY_TRACE_NEXT_ITERATION)
-        return eddy_trace_find(trace, id, r->frame, r->iteration - 1);
-    if (from->kind != EDDY_TRACE_ENTER)
-        return eddy_trace_find(trace, id, r->frame, r->iteration);
-    if (r->frame >= trace->n_frames || (!from->is_constant && r->iteration > 0))
-        return EDDY_TRACE_NOT_FOUND;
-    return eddy_trace_find(trace, id, trace->frames[r->frame].parent,
-                           trace->frames[r->frame].parent_iteration);
+    return eddy__trace_producer_at(trace, r->node, r->frame, r->iteration, k);
 }

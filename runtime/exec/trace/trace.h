@@ -8,7 +8,7 @@
 #ifndef EDDY_EXEC_TRACE_TRACE_H
 #define EDDY_EXEC_TRACE_TRACE_H
 
-#include "eddy/trace.h"
+#include "eddy/explain.h"
 #include "runtime/exec/run.h"
 
 #define EDDY__TRACE_THREADS 256
@@ -64,6 +64,14 @@ void eddy__trace_summarise(const eddy__value *value, eddy_trace_value *out);
 
 /* Has it a NaN or an infinity?  False for what has no such elements. */
 bool eddy__trace_is_non_finite(const eddy__value *value);
+
+/* The execution of a static frame that was entered from there, or NONE. */
+uint32_t eddy__trace_child(const eddy_trace *trace, uint32_t static_frame,
+                           uint32_t frame, int64_t iteration);
+
+/* eddy_trace_producer for a node in an iteration, recorded or not. */
+size_t eddy__trace_producer_at(const eddy_trace *trace, uint32_t node,
+                               uint32_t frame, int64_t iteration, size_t k);
 
 /* Forgets what eddy_trace_index has made. */
 void eddy__trace_drop_index(eddy_trace *trace);
