@@ -10,7 +10,7 @@
 #   make coverage      lines and branches that tests reach, as a page
 #   make fault         every allocation fails once (FAULT_FLAGS="--stride 20")
 #   make stress        many threads, under TSan (STRESS_FLAGS="--seconds 600")
-#   make fuzz-programs random loops on both executors (N=10000, FIRST=1)
+#   make fuzz-programs random programs on all executors (N=10000, FIRST=1)
 #   make fuzz          libFuzzer on every reader (SECONDS_EACH=60, ONLY=npy)
 #   make bench         eddy's own benchmarks     (BENCH_FLAGS=--tsv)
 #   make bench-peers   the same programs on TensorFlow and ONNX Runtime too
@@ -348,13 +348,15 @@ fuzz:
 	@scripts/deps.sh fuzz
 	$(AGAIN) VARIANT=fuzz CC=clang WERROR=0 run-fuzz
 
-# The same random loops for the same numbers.
+# The same random programs for the same numbers; each suite has its own kind.
 N ?= 10000
 FIRST ?= 1
 
 fuzz-programs: $(RUNNER)
-	@$(ENVIRONMENT) CK_RUN_CASE=linear CK_DEFAULT_TIMEOUT=86400 \
-	    EDDY_PROGRAMS='$(FIRST):$(N)' OPENBLAS_NUM_THREADS=1 $(RUNNER)
+	@for suite in programs linear; do \
+	    $(ENVIRONMENT) CK_RUN_CASE=$$suite CK_DEFAULT_TIMEOUT=86400 \
+	    EDDY_PROGRAMS='$(FIRST):$(N)' OPENBLAS_NUM_THREADS=1 $(RUNNER) \
+	    || exit 1; done
 
 valgrind:
 	@scripts/deps.sh valgrind

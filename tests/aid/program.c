@@ -32,6 +32,16 @@ void program_want_ok(const program *p, eddy_status status)
     ck_abort_msg("%s", line);
 }
 
+/*
+ * What a text must be.  An assertion that holds costs nothing here: each of
+ * Check's writes to its file, and some tests read ten thousand texts.
+ */
+static void demand(bool holds, const char *name, const char *what)
+{
+    if (!holds)
+        ck_abort_msg("'%s' %s", name, what);
+}
+
 /* ---- making and freeing ---- */
 
 void program_init_with(program *p, const eddy_context_options *options)
@@ -219,8 +229,8 @@ static eddy_tensor *make_numbers(const program *p, eddy_dtype dtype,
     eddy_tensor *tensor;
     eddy_error err;
 
-    ck_assert_int_eq(eddy_tensor_create(p->ctx, dtype, shape, &tensor, &err),
-                     EDDY_OK);
+    demand(eddy_tensor_create(p->ctx, dtype, shape, &tensor, &err) == EDDY_OK,
+           words, "has no tensor");
     for (int64_t i = 0; i < eddy_tensor_count(tensor); i++)
         store(dtype,
               (char *)eddy_tensor_mutable_data(tensor) +
@@ -292,16 +302,17 @@ static bool read_line(char *text, line *l)
     if (!l->name)
         return false;
     l->op = strtok_r(NULL, " ", &rest);
-    ck_assert_msg(l->op != NULL, "'%s' has no op", l->name);
+    demand(l->op != NULL, l->name, "has no op");
     while ((word = strtok_r(NULL, " ", &rest))) {
-        ck_assert_uint_lt(l->n_inputs + l->n_controls, MAX_EDGES);
+        demand(l->n_inputs + l->n_controls < MAX_EDGES, l->name,
+               "has too many edges");
         if (word[0] == '^')
             l->controls[l->n_controls++] = word + 1;
         else if (strchr(word, '='))
             l->attrs[l->n_attrs++] = word;
         else
             l->inputs[l->n_inputs++] = word;
-        ck_assert_uint_le(l->n_attrs, MAX_ATTRS);
+        demand(l->n_attrs <= MAX_ATTRS, l->name, "has too many attributes");
     }
     return true;
 }
@@ -454,9 +465,8 @@ static void fill_in_missing(line *l, eddy_output *inputs)
             there = inputs[i];
     for (size_t i = 0; i < l->n_inputs; i++)
         if (inputs[i].node == EDDY_NO_NODE) {
-            ck_assert_msg(there.node != EDDY_NO_NODE &&
-                              strstr(l->op, "Merge") != NULL,
-                          "'%s' of '%s' is not there", l->inputs[i], l->name);
+            demand(there.node != EDDY_NO_NODE && strstr(l->op, "Merge") != NULL,
+                   l->inputs[i], "is not there");
             inputs[i] = there;
         }
 }
@@ -562,7 +572,7 @@ eddy_output program_output(const program *p, const char *name)
 {
     eddy_output output = read_output(p, name);
 
-    ck_assert_msg(output.node != EDDY_NO_NODE, "no node '%s'", name);
+    demand(output.node != EDDY_NO_NODE, name, "is no node");
     return output;
 }
 
@@ -613,12 +623,12 @@ void program_control(program *p, eddy_node node, eddy_node from)
 static void read_names(const program *p, const char *text, eddy_output *outputs,
                        size_t *n, eddy_node *targets, size_t *n_targets)
 {
-    char copy[1024], *rest, *word;
+    char copy[4096], *rest, *word;
 
     snprintf(copy, sizeof copy, "%s", text ? text : "");
     for (word = strtok_r(copy, " ", &rest); word;
          word = strtok_r(NULL, " ", &rest)) {
-        ck_assert_uint_lt(*n + *n_targets, MAX_NAMES);
+        demand(*n + *n_targets < MAX_NAMES, text, "has too many names");
         if (word[0] == '^')
             targets[(*n_targets)++] = program_output(p, word + 1).node;
         else
