@@ -3,7 +3,7 @@
 # Measures eddy beside TensorFlow and ONNX Runtime on the same programs.
 #
 #   scripts/bench_peers.sh [--json] [--cpu] [--rounds N]
-#                          [--group suite|scaling] [--eddy-option=OPTION]
+#                          [--group suite|scaling|onnx] [--eddy-option=OPTION]
 #                          [PROGRAM...]
 #   scripts/bench_peers.sh --self-test      tests the comparison itself
 #

@@ -91,6 +91,39 @@ eddy_status eddy__grad_list_pop(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* list, place, item -> list */
+eddy_status eddy__grad_list_insert(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 2);
+    const eddy_dtype index = EDDY_INT32;
+    const eddy_attr attrs[] = {element_attr(&dtype)};
+    const eddy_attr cast[] = {eddy_attr_type("DstT", &index)};
+
+    if (WANTS(0))
+        DX(0, OP("_ListErase", DY(0), X(1)));
+    if (WANTS(2))
+        DX(2,
+           OP_WITH("TensorListGetItem", attrs, DY(0),
+                   OP_WITH("Cast", cast, X(1)), eddy_gradient_shape_of(g, 2)));
+    return EDDY_OK;
+}
+
+/* list, place -> list; what is taken out is used by nothing. */
+eddy_status eddy__grad_list_erase(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("_ListUnset", DY(0), X(1)));
+    return EDDY_OK;
+}
+
+/* list, place -> list */
+eddy_status eddy__grad_list_unset(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("_ListErase", DY(0), X(1)));
+    return EDDY_OK;
+}
+
 /* list, size -> list */
 eddy_status eddy__grad_list_resize(eddy_gradient *g)
 {

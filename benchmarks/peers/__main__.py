@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .eddy_runner import UNSUPPORTED, EddyRunner
 from .measure import Result, measure
+from .onnx_programs import load_models
 from .onnx_runner import OnnxRunner
 from .program import Program
 from .report import EDDY, ONNX, TENSORFLOW, as_json, environment, table
@@ -18,7 +19,7 @@ from .tensorflow_runner import TensorFlowRunner
 DONE = 0
 COMPARISON_FAILED = 1
 WRONG_USE = 2
-GROUPS = ("suite", "scaling")
+GROUPS = ("suite", "scaling", "onnx")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -62,6 +63,7 @@ def choose(options: argparse.Namespace) -> list[Program]:
     """The programs asked for; ends with a message if there are none."""
     programs = load_suite(options.graphs, options.scratch)
     programs += load_scaling(options.scratch)
+    programs += load_models(options.scratch)
     unknown = set(options.programs) - {p.name for p in programs}
     chosen = [
         p

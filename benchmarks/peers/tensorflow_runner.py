@@ -6,7 +6,7 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import config_pb2
 
-from .program import Program
+from .program import Program, Unavailable
 from .timing import time_block
 
 v1 = tf.compat.v1
@@ -29,6 +29,8 @@ class TensorFlowRunner:
     """The program's GraphDef in a session of its own."""
 
     def __init__(self, program: Program) -> None:
+        if program.group == "onnx":
+            raise Unavailable("-", "")
         definition = graph_pb2.GraphDef.FromString(program.graph.read_bytes())
         graph = tf.Graph()
         with graph.as_default():

@@ -65,6 +65,23 @@ static eddy_status run_erase(eddy_kernel *k)
     return EDDY_OK;
 }
 
+/* An item that was never written, which a read takes for zeros. */
+static eddy_status run_unset(eddy_kernel *k)
+{
+    const eddy__list *list;
+    eddy__list *own;
+    int64_t place = 0;
+
+    EDDY_TRY(eddy__in_any_list(k, 0, &list));
+    EDDY_TRY(in_place(k, list->count, &place));
+    EDDY_TRY(eddy__output_list_reusing(k, 0, 0, 1, &own));
+    eddy__list_resize(k->heap, own, own->count + 1);
+    for (int64_t i = own->count - 1; i > place; i--)
+        own->items[i] = own->items[i - 1];
+    own->items[place] = (eddy__value){.kind = EDDY__NONE};
+    return EDDY_OK;
+}
+
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW_OF(
         "_ListInsert", "eddy; as ONNX's sequences",
@@ -80,6 +97,13 @@ static const eddy_op_spec specs[] = {
                     .attrs = "Tplace: index", .infer = eddy__infer_scalar,
                     .kernel = run_erase, .flags = EDDY_OP_CHEAP,
                     .doc = "The list without the item at `place`."),
+    EDDY__OP_ROW_OF("_ListUnset", "eddy; the gradient of _ListErase",
+                    .inputs = "input_handle: variant, place: Tplace",
+                    .outputs = "output_handle: variant",
+                    .attrs = "Tplace: index", .infer = eddy__infer_scalar,
+                    .kernel = run_unset, .flags = EDDY_OP_CHEAP,
+                    .doc = "The list with one more item, at `place`, that was "
+                           "never written."),
 };
 
 const eddy__op_table eddy__list_edit_ops = {

@@ -176,6 +176,11 @@ static const char *const programs[] = {
     "element_dtype=float64\nd TensorListPushBack c u:1\n"
     "s TensorListStack d e element_dtype=float64\nf Mul s s\n"
     "y Mul f c:1\n",
+    "e int32[1]=3\nz int32=0\no int64=1\nu Unpack x num=2\n"
+    "l TensorListFromTensor x e\na _ListInsert l o u:1\n"
+    "b _ListErase a z\nc _ListErase b o\nd _ListInsert c o u\n"
+    "s TensorListStack d e element_dtype=float64\nf Mul s s\n"
+    "y Mul f x\n",
     "e int32[1]=3\nl TensorListFromTensor x e\ni int32[3]=1,0,1\n"
     "a TensorListGather l i e element_dtype=float64\ny Mul a a\n",
     "e int32[1]=3\ni int32[2]=2,0\nn int32=3\n"
