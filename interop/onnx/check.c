@@ -328,6 +328,12 @@ static bool is_onnx_domain(const char *domain)
     return !*domain || strcmp(domain, "ai.onnx") == 0;
 }
 
+/* ONNX's own domain has two names. */
+static bool is_same_domain(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0 || (is_onnx_domain(a) && is_onnx_domain(b));
+}
+
 static eddy_status check_versions(const eddy__onnx_loader *loader)
 {
     const Eddy__OnnxPb__ModelProto *model = loader->model;
@@ -345,8 +351,8 @@ static eddy_status check_versions(const eddy__onnx_loader *loader)
         const int64_t version = model->opset_import[i]->version;
 
         for (size_t k = 0; k < i; k++)
-            if (strcmp(domain,
-                       eddy__onnx_text_of(model->opset_import[k]->domain)) == 0)
+            if (is_same_domain(
+                    domain, eddy__onnx_text_of(model->opset_import[k]->domain)))
                 return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
                                   "the opset of domain '%.100s' is imported "
                                   "twice",

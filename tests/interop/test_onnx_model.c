@@ -162,6 +162,36 @@ START_TEST(an_opset_of_the_future_is_refused)
 }
 END_TEST
 
+START_TEST(two_imports_of_a_domain_are_refused)
+{
+    begin_model(8, 13);
+    wire_end(&w);
+    wire_begin(&w, 8);
+    wire_text(&w, 1, _i == 0 ? "" : "ai.onnx");
+    wire_number(&w, 2, 14);
+    wire_end(&w);
+    ck_assert_int_eq(read_it(), EDDY_INVALID_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "domain") != NULL, "%s", err.message);
+}
+END_TEST
+
+START_TEST(sparse_initializers_are_refused)
+{
+    begin_model(8, 13);
+    wire_begin(&w, 15);
+    wire_begin(&w, 1);
+    wire_text(&w, 8, "thin");
+    wire_end(&w);
+    wire_number(&w, 3, 4);
+    wire_end(&w);
+    node("Identity", "thin", "y");
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    ck_assert_int_ne(read_it(), EDDY_OK);
+    ck_assert_msg(strstr(err.message, "sparse") != NULL, "%s", err.message);
+}
+END_TEST
+
 START_TEST(a_value_must_come_before_it_is_read)
 {
     begin_model(8, 13);
@@ -345,6 +375,85 @@ START_TEST(functions_that_call_each_other_in_a_circle_are_refused)
 }
 END_TEST
 
+/* A function that calls another twice. */
+static void twice(const char *name, const char *callee)
+{
+    wire_begin(&w, 25);
+    wire_text(&w, 1, name);
+    wire_text(&w, 4, "p");
+    wire_text(&w, 5, "r");
+    for (int i = 0; i < 2; i++) {
+        wire_begin(&w, 7);
+        wire_text(&w, 1, i == 0 ? "p" : "q");
+        wire_text(&w, 2, i == 0 ? "q" : "r");
+        wire_text(&w, 4, callee);
+        wire_text(&w, 7, "f");
+        wire_end(&w);
+    }
+    wire_begin(&w, 9);
+    wire_text(&w, 1, "f");
+    wire_number(&w, 2, 1);
+    wire_end(&w);
+    wire_text(&w, 10, "f");
+    wire_end(&w);
+}
+
+START_TEST(calls_that_multiply_are_refused_before_they_do)
+{
+    char name[16], callee[16];
+
+    write_call("f0");
+    for (int i = 0; i < 24; i++) {
+        (void)snprintf(name, sizeof name, "f%d", i);
+        (void)snprintf(callee, sizeof callee, "f%d", i + 1);
+        twice(name, callee);
+    }
+    function("f24", "Neg", "");
+    ck_assert_int_eq(read_it(), EDDY_RESOURCE_EXHAUSTED);
+}
+END_TEST
+
+/* ---- depth ---- */
+
+/* Puts what is written into a field of a message with a text before it. */
+static void wrap(uint32_t field, uint32_t text_field, const char *text)
+{
+    static wire_writer outer;
+
+    memset(&outer, 0, sizeof outer);
+    if (text)
+        wire_text(&outer, text_field, text);
+    wire_bytes(&outer, field, w.bytes, w.length);
+    w = outer;
+}
+
+/* A model of `depth` branches in each other. */
+static void write_nest(int depth)
+{
+    wire_text(&w, 2, "g");
+    for (int i = 0; i < depth; i++) {
+        wrap(6, 1, "then_branch"); /* AttributeProto.g */
+        wrap(5, 4, "If");          /* NodeProto.attribute */
+        wrap(1, 2, "g");           /* GraphProto.node */
+    }
+    wrap(7, 1, NULL);
+    wire_begin(&w, 8);
+    wire_number(&w, 2, 13);
+    wire_end(&w);
+    wire_number(&w, 1, 8);
+}
+
+START_TEST(graphs_nested_too_deep_are_refused)
+{
+    static const int depths[] = {33, 200};
+
+    write_nest(depths[_i]);
+    ck_assert_int_eq(read_it(), EDDY_INVALID_ARGUMENT);
+    ck_assert_msg(err.detail == EDDY_E_TOO_DEEP, "%s: %s",
+                  eddy_detail_name(err.detail), err.message);
+}
+END_TEST
+
 /* ---- primitives ---- */
 
 START_TEST(a_loop_becomes_the_primitives_below_its_name)
@@ -487,6 +596,105 @@ START_TEST(external_data_stay_beneath_the_folder_and_go_through_no_link)
 }
 END_TEST
 
+/* One entry of external_data. */
+static void entry(const char *key, const char *value)
+{
+    wire_begin(&w, 13);
+    wire_text(&w, 1, key);
+    wire_text(&w, 2, value);
+    wire_end(&w);
+}
+
+/* float[2] in the file "data", in `field` of what is open. */
+static void outside(uint32_t field, const char *offset, const char *length)
+{
+    wire_begin(&w, field);
+    wire_number(&w, 1, 2);
+    wire_number(&w, 2, FLOAT);
+    wire_text(&w, 8, "w");
+    entry("location", "data");
+    if (offset)
+        entry("offset", offset);
+    if (length)
+        entry("length", length);
+    wire_number(&w, 14, 1);
+    wire_end(&w);
+}
+
+START_TEST(offsets_and_lengths_stay_within_the_file)
+{
+    static const struct {
+        const char *offset, *length;
+        bool is_read;
+    } parts[] = {
+        {"0", "8", true},
+        {"4", "8", true},
+        {"4", NULL, true},
+        {"5", "8", false},
+        {"-1", "8", false},
+        {"0", "-8", false},
+        {"0", "4", false},
+        {"0", "16", false},
+        {"9223372036854775807", "8", false},
+        {"18446744073709551615", "9", false},
+        {"x", "8", false},
+    };
+    char folder[SCRATCH_PATH];
+
+    scratch_folder_create(folder);
+    scratch_folder_write(folder, "m/data", "123456789012");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        memset(&w, 0, sizeof w);
+        begin_model(8, 13);
+        node("Identity", "w", "y");
+        outside(5, parts[i].offset, parts[i].length);
+        port(12, "y", FLOAT);
+        wire_end(&w);
+        ck_assert_msg((load_external(folder, true) == EDDY_OK) ==
+                          parts[i].is_read,
+                      "%s, %s: %s", parts[i].offset,
+                      parts[i].length ? parts[i].length : "-", err.message);
+    }
+    scratch_folder_remove(folder);
+}
+END_TEST
+
+/* An attribute, and an initializer of a branch, are asked the same. */
+START_TEST(every_carrier_of_a_tensor_needs_leave_to_read_a_file)
+{
+    char folder[SCRATCH_PATH];
+
+    scratch_folder_create(folder);
+    scratch_folder_write(folder, "m/data", "12345678");
+    begin_model(8, 13);
+    if (_i == 0) {
+        begin_node("Constant", "", "y");
+        wire_begin(&w, 5);
+        wire_text(&w, 1, "value");
+        wire_number(&w, 20, 4);
+        outside(5, NULL, NULL);
+        wire_end(&w);
+        wire_end(&w);
+    } else {
+        begin_node("If", "c", "y");
+        for (int i = 0; i < 2; i++) {
+            begin_body(i == 0 ? "then_branch" : "else_branch");
+            outside(5, NULL, NULL);
+            node("Identity", "w", "r");
+            port(12, "r", FLOAT);
+            end_body();
+        }
+        wire_end(&w);
+        port(11, "c", BOOL);
+    }
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    ck_assert_msg(load_external(folder, true) == EDDY_OK, "%s", err.message);
+    ck_assert_int_ne(load_external(folder, false), EDDY_OK);
+    scratch_folder_remove(folder);
+}
+END_TEST
+
 TCase *onnx_model_tests(void)
 {
     TCase *tcase = tcase_create("onnx_model");
@@ -496,6 +704,13 @@ TCase *onnx_model_tests(void)
                    all_missing_operators_come_in_one_message_with_counts);
     tcase_add_loop_test(tcase, versions_that_are_not_known_are_refused, 2, 16);
     tcase_add_test(tcase, an_opset_of_the_future_is_refused);
+    tcase_add_loop_test(tcase, two_imports_of_a_domain_are_refused, 0, 2);
+    tcase_add_test(tcase, sparse_initializers_are_refused);
+    tcase_add_test(tcase, calls_that_multiply_are_refused_before_they_do);
+    tcase_add_loop_test(tcase, graphs_nested_too_deep_are_refused, 0, 2);
+    tcase_add_test(tcase, offsets_and_lengths_stay_within_the_file);
+    tcase_add_loop_test(
+        tcase, every_carrier_of_a_tensor_needs_leave_to_read_a_file, 0, 2);
     tcase_add_test(tcase, a_value_must_come_before_it_is_read);
     tcase_add_test(tcase, two_values_of_one_name_are_refused);
     tcase_add_test(tcase, attributes_that_nobody_knows_are_refused);
