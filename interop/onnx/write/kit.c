@@ -168,7 +168,7 @@ static void fill_attrs(eddy__onnx_writer *w, const eddy__onnx_node_spec *call,
     Eddy__OnnxPb__AttributeProto *attrs =
         eddy__onnx_take(w, call->n_attrs, sizeof *attrs);
 
-    to->attribute = eddy__onnx_take(w, call->n_attrs, sizeof *to->attribute);
+    to->attribute = eddy__onnx_take(w, call->n_attrs, sizeof(void *));
     if (!attrs || !to->attribute)
         return;
     for (size_t i = 0; i < call->n_attrs; i++) {
@@ -195,7 +195,7 @@ void eddy__onnx_put(eddy__onnx_writer *w, const eddy__onnx_node_spec *call)
     for (size_t i = 0; i < call->n_outputs; i++)
         call->outputs[i] = "";
     if (!to || !eddy__onnx_more(w, (void **)&net->items, &net->capacity,
-                                net->n_items, sizeof *net->items))
+                                net->n_items, sizeof(void *)))
         return;
     while (n > 0 && call->inputs[n - 1][0] == '\0')
         n--;
@@ -291,7 +291,7 @@ static Eddy__OnnxPb__TensorShapeProto *shape_message(eddy__onnx_writer *w,
     if (!to || !dims)
         return NULL;
     eddy__onnx_pb__tensor_shape_proto__init(to);
-    to->dim = eddy__onnx_take(w, rank, sizeof *to->dim);
+    to->dim = eddy__onnx_take(w, rank, sizeof(void *));
     if (!to->dim)
         return NULL;
     to->n_dim = rank;
@@ -366,7 +366,7 @@ const eddy__onnx_written *eddy__onnx_initializer(eddy__onnx_writer *w,
 
     if (!value || !eddy__onnx_more(w, (void **)&w->initializers,
                                    &w->initializers_capacity, w->n_initializers,
-                                   sizeof *w->initializers))
+                                   sizeof(void *)))
         return NULL;
     w->initializers[w->n_initializers] =
         eddy__onnx_tensor_message(w, name, tensor);
@@ -402,7 +402,7 @@ static const char *share(eddy__onnx_writer *w, const char *key,
     value = eddy__onnx_initializer(w, base, tensor);
     if (!value ||
         !eddy__onnx_more(w, (void **)&w->constants, &w->constants_capacity,
-                         w->n_constants, sizeof *w->constants))
+                         w->n_constants, sizeof(void *)))
         return "";
     w->constants[w->n_constants] = value;
     if (!eddy__map_set(&w->shared, key, (uint32_t)w->n_constants++))

@@ -54,7 +54,7 @@ void eddy__onnx_find_stacks(eddy__onnx_writer *w)
     for (size_t i = 0; i < n; i++)
         count += w->is_needed[i] && is_op(w, (eddy_node)i, "StackV2");
     w->stacks = eddy__onnx_take(w, count, sizeof *w->stacks);
-    w->states = eddy__onnx_take(w, count, sizeof *w->states);
+    w->states = eddy__onnx_take(w, count, sizeof(void *));
     if (!eddy__onnx_well(w))
         return;
     for (size_t i = 0; i < n; i++)

@@ -511,7 +511,7 @@ void eddy__onnx_study(eddy__onnx_writer *w, const eddy_output *fetches,
     w->n_uses = eddy__onnx_take(w, n, sizeof *w->n_uses);
     w->variable_of = eddy__onnx_take(w, n, sizeof *w->variable_of);
     w->visited = eddy__onnx_take(w, n, sizeof *w->visited);
-    w->bindings = eddy__onnx_take(w, n, sizeof *w->bindings);
+    w->bindings = eddy__onnx_take(w, n, sizeof(void *));
     w->region_depth = eddy__onnx_take(w, eddy_analysis_branches(w->analysis),
                                       sizeof *w->region_depth);
     w->frame_depth = eddy__onnx_take(w, eddy_analysis_frames(w->analysis),

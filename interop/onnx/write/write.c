@@ -138,7 +138,7 @@ static void bind_placeholder(eddy__onnx_writer *w, eddy_node id,
             eddy__onnx_decline_node(w, id, "a default that is no constant");
         else if (eddy__onnx_more(w, (void **)&w->initializers,
                                  &w->initializers_capacity, w->n_initializers,
-                                 sizeof *w->initializers))
+                                 sizeof(void *)))
             w->initializers[w->n_initializers++] =
                 eddy__onnx_tensor_message(w, name, value);
     }
@@ -152,7 +152,7 @@ static void bind_placeholders(eddy__onnx_writer *w,
     for (size_t i = 0; i < w->graph->n_nodes; i++)
         count += w->is_needed[i] &&
                  eddy__node_role(&w->graph->nodes[i]) == EDDY__ROLE_PLACEHOLDER;
-    to->input = eddy__onnx_take(w, count, sizeof *to->input);
+    to->input = eddy__onnx_take(w, count, sizeof(void *));
     for (size_t i = 0; i < w->graph->n_nodes && eddy__onnx_well(w); i++)
         if (w->is_needed[i] &&
             eddy__node_role(&w->graph->nodes[i]) == EDDY__ROLE_PLACEHOLDER)
@@ -198,7 +198,7 @@ static void put_outputs(eddy__onnx_writer *w, const eddy_output *fetches,
                         size_t n, const char **names,
                         Eddy__OnnxPb__GraphProto *to)
 {
-    to->output = eddy__onnx_take(w, n, sizeof *to->output);
+    to->output = eddy__onnx_take(w, n, sizeof(void *));
     for (size_t i = 0; i < n && eddy__onnx_well(w); i++) {
         const eddy__onnx_written *value;
 
@@ -393,6 +393,7 @@ static eddy_status write_functions(const eddy_graph *graph,
     return status;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a public call, with both ends. */
 eddy_status eddy_onnx_write(const eddy_graph *graph, const eddy_output *fetches,
                             size_t n_fetches,
                             const eddy_onnx_write_options *options,
