@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The allocator that counts, by sums that any thread adds to. */
 #include "benchmarks/account.h"
 
 #include <stddef.h>

@@ -50,17 +50,7 @@ typedef struct walk {
 static eddy_output add(builder *b, const char *op, const eddy_output *inputs,
                        size_t n, const eddy_attr *attr)
 {
-    const eddy_node_spec spec = {.size = sizeof spec,
-                                 .op = op,
-                                 .inputs = inputs,
-                                 .n_inputs = n,
-                                 .attrs = attr,
-                                 .n_attrs = attr ? 1 : 0};
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add(b->graph, &spec, &out.node, &b->err);
-    return out;
+    return eddy_emit_op(&b->e, op, inputs, n, attr, attr ? 1 : 0);
 }
 
 #define ADD(b, op, attr, ...)                                                  \
@@ -87,13 +77,12 @@ static eddy_output add_zeros(builder *b, eddy_context *ctx, int64_t n)
     eddy_output out = {0, 0};
     eddy_tensor *tensor = NULL;
 
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_tensor_create(ctx, EDDY_INT32, &shape, &tensor, &b->err);
-    if (b->status != EDDY_OK)
+    EDDY_EMIT(&b->e,
+              eddy_tensor_create(ctx, EDDY_INT32, &shape, &tensor, &b->err));
+    if (b->e.status != EDDY_OK)
         return out;
     memset(eddy_tensor_mutable_data(tensor), 0, eddy_tensor_bytes(tensor));
-    b->status = eddy_graph_add_const(b->graph, NULL, tensor, &out, &b->err);
+    out = eddy_emit_const(&b->e, NULL, tensor);
     eddy_tensor_release(tensor);
     return out;
 }
@@ -132,9 +121,7 @@ static eddy_output invariant(walk *w, eddy_output value)
 
 static void add_control(builder *b, eddy_output to, eddy_output from)
 {
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_graph_add_control(b->graph, to.node, from.node, &b->err);
+    eddy_emit_control(&b->e, to.node, from.node);
 }
 
 /*
@@ -278,10 +265,10 @@ static eddy_status measure(eddy_context *ctx, const program *p, int32_t n,
 
     builder_init(&b, ctx);
     fetch = p->build(&s);
-    status = b.status;
+    status = b.e.status;
     *err = b.err;
     if (status == EDDY_OK)
-        status = eddy_plan_create(b.graph, &options, &plan, err);
+        status = eddy_plan_create(b.e.graph, &options, &plan, err);
     if (status == EDDY_OK)
         status = eddy_run_create(plan, NULL, &run, err);
     if (status == EDDY_OK)

@@ -42,8 +42,8 @@ static void build(builder *b, eddy_output *out_sum)
     loop_open(b, &l, "loop", firsts, 2);
     loop_test_trips(b, &l, TRIPS);
     nexts[0] = loop_next_count(b, &l);
-    nexts[1] = builder_binary(b, "AddV2", l.body[1],
-                              builder_unary(b, DELAY_OP, l.body[0]));
+    nexts[1] = eddy_emit_binary(&b->e, "AddV2", l.body[1],
+                                eddy_emit_unary(&b->e, DELAY_OP, l.body[0]));
     loop_close(b, &l, nexts, exits);
     *out_sum = exits[1];
 }
@@ -71,7 +71,7 @@ static eddy_status execute(const builder *b, eddy_output sum, int64_t parallel,
     };
     eddy_plan *plan = NULL;
     eddy_run *run = NULL;
-    eddy_status status = eddy_plan_create(b->graph, &options, &plan, err);
+    eddy_status status = eddy_plan_create(b->e.graph, &options, &plan, err);
 
     if (status == EDDY_OK)
         status = eddy_run_create(plan, NULL, &run, err);
@@ -117,7 +117,7 @@ static bool measure_all(bench_options *o, const table *t, eddy_context *ctx)
 
     builder_init(&b, ctx);
     build(&b, &sum);
-    is_good = b.status == EDDY_OK;
+    is_good = b.e.status == EDDY_OK;
     if (!is_good)
         complain("building", &b.err);
     for (size_t i = 0; i < sizeof parallels / sizeof parallels[0]; i++) {

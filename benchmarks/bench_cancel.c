@@ -47,13 +47,14 @@ static const endless loops[] = {
 static eddy_output build(builder *b, const endless *kind)
 {
     const eddy_output first = builder_int(b, 0, EDDY_NO_NODE);
-    eddy_output go_on = builder_enter(b, "loop", builder_bool(b, true), true);
+    eddy_output go_on =
+        builder_enter(b, "loop", eddy_emit_bool(&b->e, true), true);
     eddy_output next, exit;
     loop l;
 
     loop_open(b, &l, "loop", &first, 1);
     if (kind->has_loop_cond)
-        go_on = builder_unary(b, "LoopCond", go_on);
+        go_on = eddy_emit_unary(&b->e, "LoopCond", go_on);
     loop_test(b, &l, go_on);
     if (kind->has_body)
         next = loop_next_count(b, &l);
@@ -117,7 +118,7 @@ static eddy_status try_often(eddy_context *ctx, const endless *kind,
 
     builder_init(&b, ctx);
     exit = build(&b, kind);
-    status = b.status;
+    status = b.e.status;
     if (status == EDDY_OK) {
         const eddy_plan_options options = {
             .size = sizeof options,
@@ -125,7 +126,7 @@ static eddy_status try_often(eddy_context *ctx, const endless *kind,
             .n_fetches = 1,
         };
 
-        status = eddy_plan_create(b.graph, &options, &plan, &b.err);
+        status = eddy_plan_create(b.e.graph, &options, &plan, &b.err);
     }
     if (status == EDDY_OK)
         status = eddy_run_create(plan, NULL, &run, &b.err);

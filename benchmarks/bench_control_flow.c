@@ -269,8 +269,8 @@ static void measure_nest(bench_state *bench, const nest *shape)
     p.name = name;
     builder_init(&b, bench->ctx);
     nest_build(&b, shape, fetches);
-    p.graph = b.graph;
-    if (b.status == EDDY_OK)
+    p.graph = b.e.graph;
+    if (b.e.status == EDDY_OK)
         measure(bench, &p);
     else
         refuse(bench, name, &b.err);
@@ -318,8 +318,8 @@ static void measure_cond(bench_state *bench, int32_t trips)
         return;
     builder_init(&b, bench->ctx);
     cond_in_loop_build(&b, trips, fetches);
-    p.graph = b.graph;
-    if (b.status == EDDY_OK)
+    p.graph = b.e.graph;
+    if (b.e.status == EDDY_OK)
         measure(bench, &p);
     else
         refuse(bench, name, &b.err);

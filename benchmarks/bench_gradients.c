@@ -160,8 +160,8 @@ static eddy_output build_scalar(builder *b, int32_t trips, eddy_output *x,
     loop_open(b, &l, "while", firsts, 2);
     loop_test_trips(b, &l, trips);
     nexts[0] = loop_next_count(b, &l);
-    nexts[1] = builder_binary(b, "Mul", l.body[1],
-                              builder_enter(b, "while", *x, true));
+    nexts[1] = eddy_emit_binary(&b->e, "Mul", l.body[1],
+                                builder_enter(b, "while", *x, true));
     loop_close(b, &l, nexts, exits);
     return exits[1];
 }
@@ -179,11 +179,11 @@ static void measure_scalar(bench_state *bench)
 
     builder_init(&b, bench->ctx);
     fetches[0] = build_scalar(&b, SCALAR_TRIPS, &xs[0], &xs[1]);
-    if (b.status == EDDY_OK)
-        b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, NULL, fetches + 1,
-                                  &b.err);
-    p.graph = b.graph;
-    if (b.status != EDDY_OK) {
+    if (b.e.status == EDDY_OK)
+        b.e.status = eddy_gradients(b.e.graph, fetches, 1, xs, 2, NULL,
+                                    fetches + 1, &b.err);
+    p.graph = b.e.graph;
+    if (b.e.status != EDDY_OK) {
         fail(bench, p.name, &b.err);
     } else if (measure(bench, &p, &forward)) {
         p.name = "scalar_fwd_bwd";
@@ -215,15 +215,15 @@ static void measure_policy(bench_state *bench, const char *name, int32_t trips,
         return;
     builder_init(&b, bench->ctx);
     fetches[0] = build_scalar(&b, trips, &xs[0], &xs[1]);
-    p.graph = b.graph;
-    if (b.status == EDDY_OK)
-        b.status = execute(&p, &forward, &b.err);
-    if (b.status == EDDY_OK)
-        b.status = eddy_gradients(b.graph, fetches, 1, xs, 2, &how, fetches + 1,
-                                  &b.err);
+    p.graph = b.e.graph;
+    if (b.e.status == EDDY_OK)
+        b.e.status = execute(&p, &forward, &b.err);
+    if (b.e.status == EDDY_OK)
+        b.e.status = eddy_gradients(b.e.graph, fetches, 1, xs, 2, &how,
+                                    fetches + 1, &b.err);
     p.n_fetches = 3;
     p.forward = &forward;
-    if (b.status != EDDY_OK)
+    if (b.e.status != EDDY_OK)
         fail(bench, name, &b.err);
     else
         measure(bench, &p, &backward);

@@ -105,16 +105,7 @@ static double time_calls(call function, const matrices *m, int trips)
 
 static eddy_output constant(builder *b, eddy_tensor *value)
 {
-    const eddy_dtype dtype = EDDY_FLOAT32;
-    const eddy_attr attrs[] = {eddy_attr_tensor("value", &value),
-                               eddy_attr_type("dtype", &dtype)};
-    const eddy_node_spec spec = {
-        .size = sizeof spec, .op = "Const", .attrs = attrs, .n_attrs = 2};
-    eddy_output out = {0, 0};
-
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add(b->graph, &spec, &out.node, &b->err);
-    return out;
+    return eddy_emit_const(&b->e, NULL, value);
 }
 
 static void build(builder *b, const matrices *m, int32_t trips,
@@ -134,11 +125,9 @@ static void build(builder *b, const matrices *m, int32_t trips,
     loop_test_trips(b, &l, trips);
     nexts[0] = loop_next_count(b, &l);
     for (int i = 0; i < FACTORS; i++) {
-        nexts[i + 1] = builder_binary(b, "MatMul", factors[i], other);
+        nexts[i + 1] = eddy_emit_binary(&b->e, "MatMul", factors[i], other);
         /* The factors alone are there in the last iteration too. */
-        if (b->status == EDDY_OK)
-            b->status = eddy_graph_add_control(b->graph, nexts[i + 1].node,
-                                               l.body[0].node, &b->err);
+        eddy_emit_control(&b->e, nexts[i + 1].node, l.body[0].node);
     }
     loop_close(b, &l, nexts, exits);
 }
@@ -155,9 +144,9 @@ static eddy_status make_run(eddy_context *ctx, const matrices *m, int32_t trips,
 
     builder_init(&b, ctx);
     build(&b, m, trips, exits);
-    status = b.status;
+    status = b.e.status;
     if (status == EDDY_OK)
-        status = eddy_plan_create(b.graph, &options, &plan, err);
+        status = eddy_plan_create(b.e.graph, &options, &plan, err);
     else
         *err = b.err;
     if (status == EDDY_OK)

@@ -47,18 +47,15 @@ static eddy_output add_input(bench_state *bench, builder *b, job *j,
     eddy_output out = {0, 0};
     float *elements;
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_tensor_create(bench->ctx, EDDY_FLOAT32, shape, &tensor,
-                                       &b->err);
-    if (b->status != EDDY_OK)
+    EDDY_EMIT(&b->e, eddy_tensor_create(bench->ctx, EDDY_FLOAT32, shape,
+                                        &tensor, &b->err));
+    if (b->e.status != EDDY_OK)
         return out;
     j->feeds[j->n_feeds++] = tensor;
     elements = eddy_tensor_mutable_data(tensor);
     for (int64_t i = 0; i < eddy_tensor_count(tensor); i++)
         elements[i] = (float)(i % 1000) / 250 - 2;
-    b->status = eddy_graph_add_placeholder(b->graph, NULL, EDDY_FLOAT32, shape,
-                                           &out, &b->err);
-    return out;
+    return eddy_emit_placeholder(&b->e, NULL, EDDY_FLOAT32, shape);
 }
 
 static eddy_status make_run(builder *b, job *j, const eddy_output *inputs,
@@ -72,13 +69,11 @@ static eddy_status make_run(builder *b, job *j, const eddy_output *inputs,
         .n_fetches = 1,
     };
 
-    if (b->status == EDDY_OK)
-        b->status = eddy_plan_create(b->graph, &options, &j->plan, &b->err);
-    if (b->status == EDDY_OK)
-        b->status = eddy_run_create(j->plan, NULL, &j->run, &b->err);
-    for (size_t i = 0; i < j->n_feeds && b->status == EDDY_OK; i++)
-        b->status = eddy_run_feed(j->run, i, j->feeds[i], &b->err);
-    return b->status;
+    EDDY_EMIT(&b->e, eddy_plan_create(b->e.graph, &options, &j->plan, &b->err));
+    EDDY_EMIT(&b->e, eddy_run_create(j->plan, NULL, &j->run, &b->err));
+    for (size_t i = 0; i < j->n_feeds && b->e.status == EDDY_OK; i++)
+        b->e.status = eddy_run_feed(j->run, i, j->feeds[i], &b->err);
+    return b->e.status;
 }
 
 /* What an op is given. */
@@ -99,8 +94,9 @@ static eddy_status make_job(bench_state *bench, const char *op, int64_t n,
     if (given != ONE_TENSOR)
         inputs[1] =
             add_input(bench, &b, out, given == TWO_TENSORS ? &vector : &scalar);
-    fetch = given == ONE_TENSOR ? builder_unary(&b, op, inputs[0])
-                                : builder_binary(&b, op, inputs[0], inputs[1]);
+    fetch = given == ONE_TENSOR
+                ? eddy_emit_unary(&b.e, op, inputs[0])
+                : eddy_emit_binary(&b.e, op, inputs[0], inputs[1]);
     status = make_run(&b, out, inputs, fetch);
     *err = b.err;
     builder_deinit(&b);
@@ -354,8 +350,9 @@ static void build_chain(builder *b, const struct scalar_row *row, int n,
     nexts[1] = l.body[1];
     y = builder_float(b, 1.0f, l.body[0].node);
     for (int i = 0; i < n; i++)
-        nexts[1] = row->is_binary ? builder_binary(b, row->op, nexts[1], y)
-                                  : builder_unary(b, row->op, nexts[1]);
+        nexts[1] = row->is_binary
+                       ? eddy_emit_binary(&b->e, row->op, nexts[1], y)
+                       : eddy_emit_unary(&b->e, row->op, nexts[1]);
     loop_close(b, &l, nexts, out_exits);
 }
 

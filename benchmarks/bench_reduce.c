@@ -118,21 +118,16 @@ static eddy_output build(builder *b, eddy_context *ctx, const reduction *r,
     eddy_output axes = {.node = EDDY_NO_NODE};
     eddy_tensor *tensor = NULL;
 
-    *out_feed = axes;
-    if (b->status == EDDY_OK)
-        b->status = eddy_graph_add_placeholder(b->graph, NULL, r->dtype,
-                                               &matrix, out_feed, &b->err);
-    if (b->status == EDDY_OK)
-        b->status =
-            eddy_tensor_create(ctx, EDDY_INT32, &of_axes, &tensor, &b->err);
-    if (b->status == EDDY_OK) {
+    *out_feed = eddy_emit_placeholder(&b->e, NULL, r->dtype, &matrix);
+    EDDY_EMIT(&b->e,
+              eddy_tensor_create(ctx, EDDY_INT32, &of_axes, &tensor, &b->err));
+    if (b->e.status == EDDY_OK) {
         memcpy(eddy_tensor_mutable_data(tensor), r->axes,
                eddy_tensor_bytes(tensor));
-        b->status =
-            eddy_graph_add_const(b->graph, NULL, tensor, &axes, &b->err);
+        axes = eddy_emit_const(&b->e, NULL, tensor);
     }
     eddy_tensor_release(tensor);
-    return builder_binary(b, r->op, *out_feed, axes);
+    return eddy_emit_binary(&b->e, r->op, *out_feed, axes);
 }
 
 static eddy_status time_op(eddy_context *ctx, const reduction *r,
@@ -147,7 +142,7 @@ static eddy_status time_op(eddy_context *ctx, const reduction *r,
 
     builder_init(&b, ctx);
     fetch = build(&b, ctx, r, &feed);
-    status = b.status;
+    status = b.e.status;
     if (status == EDDY_OK) {
         const eddy_plan_options options = {.size = sizeof options,
                                            .feeds = &feed,
@@ -155,7 +150,7 @@ static eddy_status time_op(eddy_context *ctx, const reduction *r,
                                            .fetches = &fetch,
                                            .n_fetches = 1};
 
-        status = eddy_plan_create(b.graph, &options, &plan, &b.err);
+        status = eddy_plan_create(b.e.graph, &options, &plan, &b.err);
     }
     if (status == EDDY_OK)
         status = eddy_run_create(plan, NULL, &run, &b.err);

@@ -96,7 +96,7 @@ static void build_chain(builder *b, eddy_output *out_feed,
 
     *out_feed = x;
     for (uint32_t i = 2; i < CHAIN_NODES; i++)
-        x = builder_binary(b, "AddV2", x, one);
+        x = eddy_emit_binary(&b->e, "AddV2", x, one);
     *out_fetch = x;
 }
 
@@ -125,7 +125,7 @@ static eddy_status make_plan(const builder *b, eddy_output feed,
         .n_fetches = 1,
     };
 
-    return eddy_plan_create(b->graph, &options, out_plan, err);
+    return eddy_plan_create(b->e.graph, &options, out_plan, err);
 }
 
 /* Binds feed 0 to a scalar with a copy of `value`. */
@@ -200,7 +200,7 @@ static eddy_status live(bench_state *bench, const large *l, life *out,
     account_restart(&bench->account);
     builder_init(&b, bench->ctx);
     l->build(&b, &feed, &fetch);
-    status = b.status;
+    status = b.e.status;
     *err = b.err;
     built = clock_ns();
     out->graph_bytes = account_live(&bench->account) - before;
@@ -305,9 +305,10 @@ static void build_counter(builder *b, eddy_output *out_feed,
     *out_feed = builder_feed(b, EDDY_INT32);
     limit = builder_enter(b, "loop", *out_feed, true);
     loop_open(b, &l, "loop", &first, 1);
-    loop_test(b, &l,
-              builder_unary(b, "LoopCond",
-                            builder_binary(b, "Less", l.merges[0], limit)));
+    loop_test(
+        b, &l,
+        eddy_emit_unary(&b->e, "LoopCond",
+                        eddy_emit_binary(&b->e, "Less", l.merges[0], limit)));
     next = loop_next_count(b, &l);
     loop_close(b, &l, &next, out_fetch);
 }
@@ -372,7 +373,7 @@ static bool measure_growth(bench_state *bench)
     table_begin(&t, "Ten million iterations: growth of the process");
     builder_init(&b, bench->ctx);
     build_counter(&b, &feed, &fetch);
-    status = b.status;
+    status = b.e.status;
     if (status == EDDY_OK)
         status = make_plan(&b, feed, fetch, &plan, &b.err);
     if (status == EDDY_OK)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A graph being built by a benchmark.  After the first failure nothing more is
- * added, so that only the end need be checked.
+ * A graph being built by a benchmark, by the public emitter: after the first
+ * failure nothing more is added, so that only the end need be checked.  What is
+ * here is what many benchmarks need beside it.
  */
 #ifndef EDDY_BENCHMARKS_BUILDER_H
 #define EDDY_BENCHMARKS_BUILDER_H
 
-#include "eddy/graph.h"
+#include "eddy/emit.h"
 
+/* Must not move: the emitter points at `err`. */
 typedef struct builder {
-    eddy_graph *graph;
-    eddy_status status;
+    eddy_emitter e;
     eddy_error err;
 } builder;
 
@@ -23,15 +24,9 @@ void builder_fail(builder *b, const char *message);
 /* A Const that fires once `after` has, or at once if that is EDDY_NO_NODE. */
 eddy_output builder_int(builder *b, int32_t value, eddy_node after);
 eddy_output builder_float(builder *b, float value, eddy_node after);
-eddy_output builder_bool(builder *b, bool value);
 
 /* A scalar that is fed. */
 eddy_output builder_feed(builder *b, eddy_dtype dtype);
-
-/* A node; its first output. */
-eddy_output builder_unary(builder *b, const char *op, eddy_output x);
-eddy_output builder_binary(builder *b, const char *op, eddy_output x,
-                           eddy_output y);
 
 /* An Enter of the frame: a variable's first value, or an invariant. */
 eddy_output builder_enter(builder *b, const char *frame, eddy_output value,

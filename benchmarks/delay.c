@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The asynchronous op and the thread that completes its nodes.  All wait
+ * equally long, so a ring holds them in the order in which they are due.
+ */
 #include "benchmarks/delay.h"
 
 #include "benchmarks/measure.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TensorFlow's loops and branches of v1 mode, written node for node with the
+ * five primitives.
+ */
 #include "benchmarks/loops.h"
 
 #include <stdio.h>
@@ -13,7 +17,7 @@ void loop_open(builder *b, loop *l, const char *frame,
     for (uint32_t i = 0; i < n; i++) {
         const eddy_output enter = builder_enter(b, frame, firsts[i], false);
 
-        l->merges[i] = builder_binary(b, "Merge", enter, enter);
+        l->merges[i] = eddy_emit_binary(&b->e, "Merge", enter, enter);
     }
 }
 
@@ -21,10 +25,11 @@ void loop_test(builder *b, loop *l, eddy_output predicate)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const eddy_output out =
-            builder_binary(b, "Switch", l->merges[i], predicate);
+            eddy_emit_binary(&b->e, "Switch", l->merges[i], predicate);
 
         l->switches[i] = out;
-        l->body[i] = builder_unary(b, "Identity", (eddy_output){out.node, 1});
+        l->body[i] =
+            eddy_emit_unary(&b->e, "Identity", (eddy_output){out.node, 1});
     }
 }
 
@@ -32,28 +37,28 @@ void loop_close(builder *b, const loop *l, const eddy_output *nexts,
                 eddy_output *out_exits)
 {
     for (uint32_t i = 0; i < l->n; i++) {
-        const eddy_output next = builder_unary(b, "NextIteration", nexts[i]);
+        const eddy_output next =
+            eddy_emit_unary(&b->e, "NextIteration", nexts[i]);
 
-        if (b->status == EDDY_OK)
-            b->status = eddy_graph_set_input(b->graph, l->merges[i].node, 1,
-                                             next, &b->err);
+        eddy_emit_set_input(&b->e, l->merges[i].node, 1, next);
         if (out_exits)
-            out_exits[i] = builder_unary(b, "Exit", l->switches[i]);
+            out_exits[i] = eddy_emit_unary(&b->e, "Exit", l->switches[i]);
     }
 }
 
 void loop_test_trips(builder *b, loop *l, int32_t trips)
 {
     const eddy_output limit = builder_int(b, trips, l->merges[0].node);
-    const eddy_output less = builder_binary(b, "Less", l->merges[0], limit);
+    const eddy_output less =
+        eddy_emit_binary(&b->e, "Less", l->merges[0], limit);
 
-    loop_test(b, l, builder_unary(b, "LoopCond", less));
+    loop_test(b, l, eddy_emit_unary(&b->e, "LoopCond", less));
 }
 
 eddy_output loop_next_count(builder *b, const loop *l)
 {
-    return builder_binary(b, "AddV2", l->body[0],
-                          builder_int(b, 1, l->body[0].node));
+    return eddy_emit_binary(&b->e, "AddV2", l->body[0],
+                            builder_int(b, 1, l->body[0].node));
 }
 
 /* ---- nests ---- */
@@ -91,8 +96,8 @@ static void build_levels(builder *b, const nest *shape, loop *levels,
     for (uint32_t level = 0; level < shape->depth; level++)
         open_level(b, shape, level, levels);
     for (uint32_t i = 1; i < shape->variables; i++)
-        values[i] = builder_binary(
-            b, "AddV2", innermost->body[i],
+        values[i] = eddy_emit_binary(
+            &b->e, "AddV2", innermost->body[i],
             builder_float(b, nest_step(i), innermost->body[0].node));
     for (uint32_t level = shape->depth; level-- > 0;) {
         values[0] = loop_next_count(b, &levels[level]);
@@ -108,7 +113,7 @@ void nest_build(builder *b, const nest *shape, eddy_output *out)
 
     if (levels)
         build_levels(b, shape, levels, out);
-    else if (b->status == EDDY_OK)
+    else if (b->e.status == EDDY_OK)
         builder_fail(b, "no memory for the loops of a nest");
     free(levels);
 }
@@ -118,20 +123,21 @@ void nest_build(builder *b, const nest *shape, eddy_output *out)
 /* What cond(predicate, x + 1, x * 0.5) lowers to. */
 static eddy_output add_cond(builder *b, eddy_output predicate, eddy_output x)
 {
-    const eddy_output pivot = builder_binary(b, "Switch", predicate, predicate);
+    const eddy_output pivot =
+        eddy_emit_binary(&b->e, "Switch", predicate, predicate);
     const eddy_output when_true =
-        builder_unary(b, "Identity", (eddy_output){pivot.node, 1});
-    const eddy_output when_false = builder_unary(b, "Identity", pivot);
-    const eddy_output same = builder_unary(b, "Identity", predicate);
-    const eddy_output x_add = builder_binary(b, "Switch", x, same);
-    const eddy_output x_mul = builder_binary(b, "Switch", x, same);
+        eddy_emit_unary(&b->e, "Identity", (eddy_output){pivot.node, 1});
+    const eddy_output when_false = eddy_emit_unary(&b->e, "Identity", pivot);
+    const eddy_output same = eddy_emit_unary(&b->e, "Identity", predicate);
+    const eddy_output x_add = eddy_emit_binary(&b->e, "Switch", x, same);
+    const eddy_output x_mul = eddy_emit_binary(&b->e, "Switch", x, same);
     const eddy_output sum =
-        builder_binary(b, "AddV2", (eddy_output){x_add.node, 1},
-                       builder_float(b, 1, when_true.node));
-    const eddy_output product = builder_binary(
-        b, "Mul", x_mul, builder_float(b, 0.5F, when_false.node));
+        eddy_emit_binary(&b->e, "AddV2", (eddy_output){x_add.node, 1},
+                         builder_float(b, 1, when_true.node));
+    const eddy_output product = eddy_emit_binary(
+        &b->e, "Mul", x_mul, builder_float(b, 0.5F, when_false.node));
 
-    return builder_binary(b, "Merge", product, sum);
+    return eddy_emit_binary(&b->e, "Merge", product, sum);
 }
 
 void cond_in_loop_build(builder *b, int32_t trips, eddy_output *out)
@@ -145,8 +151,10 @@ void cond_in_loop_build(builder *b, int32_t trips, eddy_output *out)
     loop_open(b, &l, "loop", firsts, 2);
     loop_test_trips(b, &l, trips);
     pivot = l.body[0].node;
-    parity = builder_binary(b, "FloorMod", l.body[0], builder_int(b, 2, pivot));
-    is_even = builder_binary(b, "Equal", parity, builder_int(b, 0, pivot));
+    parity = eddy_emit_binary(&b->e, "FloorMod", l.body[0],
+                              builder_int(b, 2, pivot));
+    is_even =
+        eddy_emit_binary(&b->e, "Equal", parity, builder_int(b, 0, pivot));
     nexts[0] = loop_next_count(b, &l);
     nexts[1] = add_cond(b, is_even, l.body[1]);
     loop_close(b, &l, nexts, out);

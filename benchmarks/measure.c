@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the clock, and sorts what was measured for medians and percentiles. */
 #include "benchmarks/measure.h"
 
 #include <errno.h>

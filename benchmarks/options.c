@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the command line that all benchmarks have. */
 #include "benchmarks/options.h"
 
 #include <getopt.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the recorded graphs by the list in benchmarks.json. */
 #include "benchmarks/suite.h"
 
 #include "eddy/graphdef.h"

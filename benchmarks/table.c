@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints rows as they are made, for people or as lines of a name, a value and a
+ * unit.
+ */
 #include "benchmarks/table.h"
 
 #include <math.h>
