@@ -11,6 +11,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/numeric.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <math.h>
 
@@ -23,61 +24,12 @@ typedef struct results {
 
 /* ---- complex matrices, column by column ---- */
 
-/* The row of the largest element of a column, from `first` on. */
-#define DEFINE_COMPLEX(name, type, magnitude)                                  \
-    static int32_t pivot_##name(const type *column, int32_t first, int32_t n)  \
-    {                                                                          \
-        int32_t best = first;                                                  \
-                                                                               \
-        for (int32_t i = first + 1; i < n; i++)                                \
-            if (magnitude(column[i]) > magnitude(column[best]))                \
-                best = i;                                                      \
-        return best;                                                           \
-    }                                                                          \
-    static void swap_##name(type *a, int32_t n, int32_t i, int32_t j)          \
-    {                                                                          \
-        for (int64_t c = 0; c < n; c++) {                                      \
-            const type was = a[c * n + i];                                     \
-                                                                               \
-            a[c * n + i] = a[c * n + j];                                       \
-            a[c * n + j] = was;                                                \
-        }                                                                      \
-    }                                                                          \
-    /* Takes row j off all rows below it. */                                   \
-    static void clear_##name(type *a, int32_t n, int32_t j)                    \
-    {                                                                          \
-        type *const column = a + (int64_t)j * n;                               \
-                                                                               \
-        for (int32_t i = j + 1; i < n; i++)                                    \
-            column[i] /= column[j];                                            \
-        for (int64_t c = j + 1; c < n; c++) {                                  \
-            const type by = a[c * n + j];                                      \
-                                                                               \
-            for (int32_t i = j + 1; i < n; i++)                                \
-                a[c * n + i] -= column[i] * by;                                \
-        }                                                                      \
-    }                                                                          \
-    static eddy_status find_##name(eddy_kernel *k, const eddy__lapack_lu *lu)  \
-    {                                                                          \
-        const int32_t n = lu->n;                                               \
-        type *a = lu->a;                                                       \
-                                                                               \
-        for (int32_t j = 0; j < n; j++) {                                      \
-            const int64_t left = n - j;                                        \
-            const int32_t at = pivot_##name(a + (int64_t)j * n, j, n);         \
-                                                                               \
-            EDDY_TRY(eddy__go_on(k, 4 * left * left));                         \
-            lu->pivots[j] = at + 1;                                            \
-            if (at != j)                                                       \
-                swap_##name(a, n, at, j);                                      \
-            if (a[(int64_t)j * n + j] != 0)                                    \
-                clear_##name(a, n, j);                                         \
-        }                                                                      \
-        return EDDY_OK;                                                        \
-    }
-
-DEFINE_COMPLEX(C64, eddy__complex64, cabsf)
-DEFINE_COMPLEX(C128, eddy__complex128, cabs)
+#define D C64
+#define MAGNITUDE cabsf
+#include "ops/linalg/lu_loops.def"
+#define D C128
+#define MAGNITUDE cabs
+#include "ops/linalg/lu_loops.def"
 
 /* ---- a batch ---- */
 
