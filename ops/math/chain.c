@@ -475,19 +475,30 @@ static void size_strips(program *p, chain *c)
     c->strip = (int64_t)(STRIP / largest);
 }
 
+/* The shape that all inputs broadcast to. */
+static eddy_status join_shapes(eddy_infer *infer, eddy_shape *out_shape)
+{
+    eddy_shape joined;
+
+    *out_shape = *eddy_infer_input(infer, 0);
+    for (uint32_t i = 1; i < eddy_infer_inputs(infer); i++) {
+        const eddy_shape *input = eddy_infer_input(infer, i);
+
+        if (!eddy__shape_broadcast(out_shape, input, &joined))
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                                   "shapes %s and %s do not broadcast",
+                                   eddy__shape_print(out_shape).text,
+                                   eddy__shape_print(input).text);
+        *out_shape = joined;
+    }
+    return EDDY_OK;
+}
+
 static eddy_status infer_chain(eddy_infer *infer)
 {
-    eddy_shape shape = *eddy_infer_input(infer, 0), joined;
+    eddy_shape shape;
 
-    for (uint32_t i = 1; i < eddy_infer_inputs(infer); i++) {
-        if (!eddy__shape_broadcast(&shape, eddy_infer_input(infer, i), &joined))
-            return eddy_infer_fail(
-                infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                "shapes %s and %s do not broadcast",
-                eddy__shape_print(&shape).text,
-                eddy__shape_print(eddy_infer_input(infer, i)).text);
-        shape = joined;
-    }
+    EDDY_TRY(join_shapes(infer, &shape));
     eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
 }
@@ -513,17 +524,10 @@ static eddy_status prepare_chain(eddy_infer *infer)
 {
     program p = {.infer = infer};
     chain *c = eddy__prepare_state(infer, sizeof *c);
-    eddy_shape joined;
 
     if (!c)
         return EDDY_RESOURCE_EXHAUSTED;
-    c->shape = *eddy_infer_input(infer, 0);
-    for (uint32_t i = 1; i < eddy_infer_inputs(infer); i++) {
-        if (!eddy__shape_broadcast(&c->shape, eddy_infer_input(infer, i),
-                                   &joined))
-            return fail_program(&p, "has inputs that do not broadcast");
-        c->shape = joined;
-    }
+    EDDY_TRY(join_shapes(infer, &c->shape));
     return read_program(&p, c);
 }
 

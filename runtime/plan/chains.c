@@ -62,26 +62,21 @@ static bool is_candidate(const joining *j, eddy_node v, eddy__chain_op *out_op)
 static eddy_status find_candidates(joining *j, eddy__arena *scratch)
 {
     const size_t n = j->graph->n_nodes;
-    eddy__chain_op op;
 
     j->candidate_of = eddy__arena_allocate(scratch, n, sizeof *j->candidate_of);
-    if (!j->candidate_of)
+    j->candidates = eddy__arena_allocate(scratch, n, sizeof *j->candidates);
+    if (!j->candidate_of || !j->candidates)
         return eddy__fail_memory(j->readers.build->err);
-    for (eddy_node v = 0; v < n; v++)
-        j->candidate_of[v] = is_candidate(j, v, &op) ? j->n++ : NONE;
-    j->candidates = eddy__arena_allocate(scratch, j->n, sizeof *j->candidates);
+    for (eddy_node v = 0; v < n; v++) {
+        candidate *c = &j->candidates[j->n];
+
+        *c = (candidate){.node = v, .chain = NONE, .next = NONE};
+        j->candidate_of[v] = is_candidate(j, v, &c->op) ? j->n++ : NONE;
+    }
     j->chains = eddy__arena_allocate(scratch, j->n, sizeof *j->chains);
     j->ready = eddy__arena_allocate(scratch, j->n, sizeof *j->ready);
-    if (!j->candidates || !j->chains || !j->ready)
-        return eddy__fail_memory(j->readers.build->err);
-    for (eddy_node v = 0; v < n; v++)
-        if (j->candidate_of[v] != NONE) {
-            candidate *c = &j->candidates[j->candidate_of[v]];
-
-            *c = (candidate){.node = v, .chain = NONE, .next = NONE};
-            (void)is_candidate(j, v, &c->op);
-        }
-    return EDDY_OK;
+    return j->chains && j->ready ? EDDY_OK
+                                 : eddy__fail_memory(j->readers.build->err);
 }
 
 static candidate *maker_of(const joining *j, eddy_output output)
