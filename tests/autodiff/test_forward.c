@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward mode; test_gradient_rules.c holds each op's against its gradient. */
+/* Forward mode; test_rule.c holds each op's against its gradient. */
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
@@ -444,9 +444,9 @@ START_TEST(failing_allocations_leave_a_usable_graph)
 }
 END_TEST
 
-TCase *tangents_tests(void)
+TCase *forward_tests(void)
 {
-    TCase *tcase = tcase_create("tangents");
+    TCase *tcase = tcase_create("forward");
 
     tcase_add_loop_test(tcase, every_order_forward_through_a_loop, 0, 3);
     tcase_add_loop_test(tcase, any_mode_over_any_other, 0, 8);

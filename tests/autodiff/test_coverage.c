@@ -69,9 +69,9 @@ START_TEST(every_row_is_of_an_op)
 }
 END_TEST
 
-TCase *gradient_coverage_tests(void)
+TCase *coverage_tests(void)
 {
-    TCase *tcase = tcase_create("gradient_coverage");
+    TCase *tcase = tcase_create("coverage");
 
     tcase_add_test(tcase, every_op_is_in_one_of_the_two_tables);
     tcase_add_test(tcase, the_flags_of_ops_agree);

@@ -476,9 +476,9 @@ START_TEST(failing_allocations_leave_a_usable_graph)
 }
 END_TEST
 
-TCase *gradient_replay_tests(void)
+TCase *recompute_tests(void)
 {
-    TCase *tcase = tcase_create("gradient_replay");
+    TCase *tcase = tcase_create("recompute");
 
     tcase_add_loop_test(tcase, a_vector_of_many_elements, 0, 2);
     tcase_add_test(tcase, in_a_branch_of_the_body);

@@ -851,9 +851,9 @@ START_TEST(failing_allocations_leave_a_usable_graph)
 }
 END_TEST
 
-TCase *gradient_open_tests(void)
+TCase *deferral_tests(void)
 {
-    TCase *tcase = tcase_create("gradient_open");
+    TCase *tcase = tcase_create("deferral");
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_step_runs_a_construct_and_takes_its_gradient,

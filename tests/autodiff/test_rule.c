@@ -566,9 +566,9 @@ START_TEST(rules_agree_where_the_shape_is_not_known)
 }
 END_TEST
 
-TCase *gradient_rules_tests(void)
+TCase *rule_tests(void)
 {
-    TCase *tcase = tcase_create("gradient_rules");
+    TCase *tcase = tcase_create("rule");
     const int n = (int)(sizeof programs / sizeof programs[0]);
 
     tcase_add_loop_test(tcase, rules_agree_with_differences, 0, n);
