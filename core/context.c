@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What other layers ask of a context: its allocator, and where messages go. */
 #include "core/context.h"
 
 #include <stdarg.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kernels call that is too long to be inline: outputs that reuse an
+ * input's memory, lists, resources, failures with a node's place, and the
+ * counts by which long kernels stop in time.
+ */
 #include "core/kernel.h"
 
 #include "core/base/memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Converts a recorded tensor element by element, and refuses what would lose
+ * digits.
+ */
 #include "tools/cast.h"
 
 #include "tools/element.h"

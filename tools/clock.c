@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the clock that no administrator sets. */
 #include "tools/clock.h"
 
 #include <time.h>

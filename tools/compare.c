@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compares tensors within tolerances, and words the first difference. */
 #include "tools/compare.h"
 
 #include "tools/element.h"

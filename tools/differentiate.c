@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes gradients of an order: what one call gives is what the next one
+ * differentiates.
+ */
 #include "tools/differentiate.h"
 
 #include "tools/message.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loads, stores and prints one element; the shortest text that reads back to
+ * the same bits is looked for.
+ */
 #include "tools/element.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes shapes, names and values as lines, and shortens what is long. */
 #include "tools/format.h"
 
 #include "tools/element.h"

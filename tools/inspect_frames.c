@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints the frames of a graph as a tree, with their variables, predicates and
+ * counts of trips.
+ */
 #include "tools/inspect.h"
 
 #include "tools/format.h"

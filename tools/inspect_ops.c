@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints which ops a graph has, and which of them eddy lacks. */
 #include "tools/inspect.h"
 
 #include "tools/format.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads tensors from JSON in two passes: quotes what JSON does not know, and
+ * then measures and stores the values.
+ */
 #include "tools/literal.h"
 
 #include "tools/element.h"

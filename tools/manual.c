@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints man pages and completions from the tables of subcommands and options.
+ */
 #include "tools/manual.h"
 
 #include "eddy/version.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes messages to standard error and fills errors of the command's own. */
 #include "tools/message.h"
 
 #include <stdarg.h>

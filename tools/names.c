@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds outputs by their names, and tells which files are models of ONNX by
+ * theirs.
+ */
 #include "tools/names.h"
 
 #include "tools/message.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads counts, seconds, real and complex numbers, and refuses what follows
+ * them.
+ */
 #include "tools/number.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads options by their table, and makes of them contexts, limits and options
+ * of runs.
+ */
 #include "tools/options.h"
 
 #include "tools/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads, prepares and asks a program, and says what each step took. */
 #include "tools/program.h"
 
 #include "tools/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes over one line of a terminal, at most a few times a second. */
 #include "tools/progress.h"
 
 #include "tools/clock.h"

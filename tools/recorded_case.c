@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks the JSON of a recorded case, loads its tensors, and compares what came
+ * out.
+ */
 #include "tools/recorded_case.h"
 
 #include "tools/case_walk.h"

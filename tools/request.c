@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks up feeds, fetches and targets, and makes the plan and the run's values
+ * from them.
+ */
 #include "tools/request.h"
 
 #include "tools/recording.h"

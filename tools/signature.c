@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints signatures of a SavedModel, and calls one by the names of its inputs
+ * and outputs.
+ */
 #include "tools/signature.h"
 
 #include "tools/format.h"

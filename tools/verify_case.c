@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verifies one recorded case: runs it as it says, judges values or the error,
+ * and then its gradients.
+ */
 #include "tools/verify_case.h"
 
 #include "tools/case_walk.h"

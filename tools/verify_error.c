@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matches the status of a failure with what a recorded case says of it. */
 #include "tools/verify_error.h"
 
 #include <string.h>

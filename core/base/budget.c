@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The allocator of a budget and its clock.  Every request is counted, and the
+ * time is looked at after so many, since a look costs more than a request.
+ */
 #include "core/base/budget.h"
 
 #include "core/base/status.h"

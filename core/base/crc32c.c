@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CRC-32C by the processor's instruction where it has one, else a nibble at a
+ * time.
+ */
 #include "core/base/crc32c.h"
 
 #include <string.h>

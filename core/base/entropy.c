@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the system for random bits; the clock stands in where it has none. */
 #include "core/base/entropy.h"
 
 #include "core/base/thread.h"

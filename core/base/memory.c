@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocation with sizes that are checked first, and arenas: chunks that grow,
+ * which are freed all at once.
+ */
 #include "core/base/memory.h"
 
 #include <stdlib.h>

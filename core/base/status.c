@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names and texts of statuses and details, and how a message gets into an
+ * error: cut to its room, and fit to be printed.
+ */
 #include "core/base/status.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of a bundle's files, and numbers as they stand in them. */
 #include "core/bundle/bundle_file.h"
 
 #include "core/base/memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks attribute values from outside, and copies and releases those that
+ * nodes hold.
+ */
 #include "core/graph/attr.h"
 
 #include "core/base/status.h"

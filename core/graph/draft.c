@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resolves a node before it is added: attributes, those that are missing from
+ * the inputs, and then the dtypes of its outputs.
+ */
 #include "core/graph/draft.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of a graph's host callbacks, which a copy of the graph copies. */
 #include "core/graph/host.h"
 
 #include "core/base/status.h"

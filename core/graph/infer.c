@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The accessors of eddy_infer, for ops of the host and of eddy alike, and the
+ * shape rules that many ops share.
+ */
 #include "core/graph/infer.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The edit distance of two names, computed in a band since far ones do not
+ * count, and the nearest of many by it.
+ */
 #include "core/graph/nearest.h"
 
 #include <stdbool.h>

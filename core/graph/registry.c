@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds and finds op definitions.  Everything that may fail comes before the
+ * table changes, so that a spec that is refused leaves no trace.
+ */
 #include "core/graph/registry.h"
 
 #include "core/base/status.h"

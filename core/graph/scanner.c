@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes one word, number or mark after the other from the text of a signature.
+ */
 #include "core/graph/scanner.h"
 
 #include "core/base/status.h"

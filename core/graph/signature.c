@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parses signatures by a descent as deep as the language, which does not nest.
+ */
 #include "core/graph/signature.h"
 
 #include "core/base/status.h"

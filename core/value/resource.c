@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes, shares and frees resources.  Those that hold others are freed without
+ * recursion: a resource that dies is put on a list, which is drained.
+ */
 #include "core/value/resource.h"
 
 #include "core/base/status.h"

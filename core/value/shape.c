@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shapes that may be known in part: equal, compatible, joined, merged,
+ * broadcast, and as text.
+ */
 #include "core/value/shape.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Moves between a value and the tensor that it is or holds. */
 #include "core/value/value.h"
 
 #include "core/value/dtype.h"

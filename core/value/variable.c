@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes and finds variables by their names, and reads them under the lock of
+ * each.
+ */
 #include "core/value/variable.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spreads doubt from nodes that are not exact along their edges, and in and out
+ * of frames by their doors.
+ */
 #include "frames/analysis/branch_doubt.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds fed placeholders that somebody waits for, and moves those edges to what
+ * can run, in a copy of the graph.
+ */
 #include "frames/analysis/fed_controls.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the arrays of edges: counts, then offsets, then edges, so that each
+ * array is allocated once.
+ */
 #include "frames/analysis/flow.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds Merges that may get two live inputs, by the branches that each input is
+ * in: two that some predicate sets apart are never live together.
+ */
 #include "frames/analysis/merge_order.h"
 
 #include "core/base/map.h"

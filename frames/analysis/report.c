@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names long nodes and frames in the space that an error has, and keeps the
+ * warnings of an analysis.
+ */
 #include "frames/analysis/report.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts the trips of a loop that counts in integers by arithmetic on its
+ * start, step and limit.
+ */
 #include "frames/analysis/trips.h"
 
 bool eddy__integer_range(eddy_dtype dtype, eddy__range *out)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the ops that take functions, and what role each of them has. */
 #include "frames/lower/functional.h"
 
 #include "core/context.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The entry of lowering: makes the root's instance, runs the three passes in
+ * order, and says where fetches and feeds are in the new graph.
+ */
 #include "frames/lower/lower.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rewrites reference edges to handles in a copy of the graph, with reads where
+ * values are wanted.
+ */
 #include "frames/lower/references.h"
 
 #include "core/base/memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the one while that both loops of MXNet are, and writes each step's
+ * outputs into arrays.
+ */
 #include "frontends/mxnet/mxnet_loop.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies the graph node by node, outside and inside of the new loop, and
+ * connects what crosses its edge.
+ */
 #include "frontends/nnc/nnc_copy.h"
 
 #include "core/base/status.h"

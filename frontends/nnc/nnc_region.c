@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Marks the nodes that a split puts inside, by floods from what the caller
+ * named, and refuses regions that no loop can be.
+ */
 #include "frontends/nnc/nnc_region.h"
 
 #include "core/base/status.h"

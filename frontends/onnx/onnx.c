@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conditions, scalars and other values that Loop, Scan and If of ONNX need
+ * alike.
+ */
 #include "frontends/onnx/onnx.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes where a graph ends before a front end's call, and takes back what it
+ * added if it fails.
+ */
 #include "frontends/shared/attempt.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies the nodes of a net on which the asked outputs depend, without
+ * recursion; edges that go back are connected at the end.
+ */
 #include "frontends/shared/net_copy.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Takes and collects slices of tensors for front ends that run at once. */
 #include "frontends/shared/rows.h"
 
 #include "core/value/shape.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells files that are no GraphDef by their first bytes, so that the message
+ * can say what they are.
+ */
 #include "interop/graphdef/foreign.h"
 
 #include "core/base/status.h"

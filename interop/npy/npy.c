@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads and writes tensors as NumPy's .npy files: numbers in C or Fortran
+ * order, and strings of a fixed width.
+ */
 #include "eddy/npy.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads and writes the header of a .npy file, a literal of Python that is
+ * checked key by key.
+ */
 #include "interop/npy/npy_header.h"
 
 #include "core/base/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads whole files, pipes too, and writes new ones in parts. */
 #include "interop/shared/file.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that a reader frees all at once, counted against the limits of a load.
+ */
 #include "interop/shared/scratch.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks Protocol buffers field by field without unpacking them; each length is
+ * checked against what is left.
+ */
 #include "interop/shared/wire.h"
 
 #include "core/base/status.h"

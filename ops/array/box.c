@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies and adds boxes of elements with any strides: dimensions are put in
+ * order and joined, and the two innermost run as a plane, through blocks if one
+ * side is transposed.
+ */
 #include "ops/array/box.h"
 
 #include "ops/math/elements.h"

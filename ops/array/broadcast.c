@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Works out how two shapes broadcast, as loops over rows with steps of 0 or 1.
+ */
 #include "ops/array/broadcast.h"
 
 #include <string.h>

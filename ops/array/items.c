@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moves items, the slices along a first dimension, between tensors and lists of
+ * them.
+ */
 #include "ops/array/items.h"
 
 #include <string.h>

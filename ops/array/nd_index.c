@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks the indices of GatherNd and the scatters, and turns them into offsets.
+ */
 #include "ops/array/nd_index.h"
 
 #include "ops/math/elements.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hands calls that can't be stopped to a thread of their own, so that a
+ * deadline need not wait for them.
+ */
 #include "ops/linalg/aside.h"
 
 #include "core/base/float_mode.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Contracts two labelled tensors by way of a product of matrices. */
 #include "ops/linalg/contraction.h"
 
 #include "ops/array/box.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan and the stages of a transform: Stockham for small factors,
+ * Bluestein's chirp for the others.
+ */
 #include "ops/linalg/fourier.h"
 
 #define TAU 6.28318530717958647692

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls BLAS by dtype for products of matrices, and of a matrix and a vector.
+ */
 #include "ops/linalg/gemm.h"
 
 #include "ops/linalg/blas.h"

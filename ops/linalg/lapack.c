@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls LAPACK by dtype with the work space that it asks for, and turns its
+ * answers into statuses.
+ */
 #include "ops/linalg/lapack.h"
 
 #include "core/base/status.h"

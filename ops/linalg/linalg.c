@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads shapes as batches of matrices, and moves one matrix between rows and
+ * columns.
+ */
 #include "ops/linalg/linalg.h"
 
 #include "ops/math/elements.h"

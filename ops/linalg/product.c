@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses a library or a loop for a product by dtype and shape, and holds the
+ * loops.
+ */
 #include "ops/linalg/product.h"
 
 #include "ops/linalg/onednn.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loops that add runs of elements, one for each dtype. */
 #include "ops/math/accumulate.h"
 
 #define DEFINE_ADD(name, type, sum)                                            \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loops that put elements together two by two, by operation and dtype. */
 #include "ops/math/combine.h"
 
 #include "ops/math/elements.h"

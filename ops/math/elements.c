@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Outputs to move elements into, index arguments of kernels and shape
+ * functions, and copies that stop when they are asked to.
+ */
 #include "ops/math/elements.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs elementwise loops over whole tensors, rows or scalars, with a pause
+ * between parts in which the run may stop them.
+ */
 #include "ops/math/elementwise.h"
 
 #include "core/base/status.h"

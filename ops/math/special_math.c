@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Series and continued fractions for functions that the C library does not
+ * have.
+ */
 #include "ops/math/special_math.h"
 
 #include "ops/math/vector_math.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes elements with the fewest digits that read back to the same, and cuts a
+ * line when it is full.
+ */
 #include "ops/misc/summary.h"
 
 #include "core/base/status.h"

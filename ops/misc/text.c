@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Texts that grow in a run's memory, and the tensors of strings that are made
+ * of them.
+ */
 #include "ops/misc/text.h"
 
 #include "core/base/memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gathers windows of images into the rows of a matrix, and scatters and adds
+ * them back.
+ */
 #include "ops/nn/patches.h"
 
 #include "ops/math/elementwise.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the windows of a pool, checks them, and visits them one after the
+ * other.
+ */
 #include "ops/nn/pool.h"
 
 #include "ops/math/elements.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Joins rows, multiplies them with the weights of all gates at once, and checks
+ * the shapes of both.
+ */
 #include "ops/nn/recurrent.h"
 
 #include <string.h>

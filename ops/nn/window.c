@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads strides, paddings and formats from attributes or inputs, and works out
+ * where windows lie, in kernels and in shape functions.
+ */
 #include "ops/nn/window.h"
 
 #include "ops/math/elements.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns the words of a generator into numbers of a distribution, group by
+ * group.
+ */
 #include "ops/random/distribution.h"
 
 #include "core/kernel.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps a generator a node and session, and reserves steps of it. */
 #include "ops/random/generator.h"
 
 #include "core/base/entropy.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reductions over axes: the reducers and the rows that reduce.def stands for.
+ */
 #include "ops/math/elementwise.h"
 #include "ops/ops.h"
 #include "ops/reduce/reduction.h"

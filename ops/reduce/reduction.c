@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans which axes are folded together, and folds them in an order that depends
+ * on the shape alone.
+ */
 #include "ops/reduce/reduction.h"
 
 #include "ops/math/elements.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens a variable for an update, in place if nobody else holds its value, and
+ * closes it again.
+ */
 #include "ops/state/variable.h"
 
 #include <string.h>

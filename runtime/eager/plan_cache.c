@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table of plans under one lock, from which the one that was used
+ * longest ago goes first.
+ */
 #include "runtime/eager/plan_cache.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass of level full: a sum of a product becomes one node where the product is
+ * for it alone.  Shapes must be inferred, since such a sum must not broadcast.
+ */
 #include "runtime/plan/fuse.h"
 
 #include "core/base/status.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compares two values bit for bit, texts by their bytes. */
 #include "runtime/exec/dynamic/same.h"
 
 #include "core/value/dtype.h"
