@@ -115,9 +115,11 @@ static bool make_inputs(eddy_trace *trace)
     const eddy_plan *plan = trace->plan;
 
     for (uint32_t id = 0; id < plan->n_steps; id++)
-        for (uint32_t e = 0; e < plan->steps[id].n_edges; e++)
-            if (is_control(&plan->steps[id].edges[e]))
-                trace->nodes[plan->steps[id].edges[e].step].n_controls++;
+        for (uint32_t e = 0; e < plan->steps[id].n_edges; e++) {
+            eddy_trace_node *to = &trace->nodes[plan->steps[id].edges[e].step];
+
+            to->n_controls += is_control(&plan->steps[id].edges[e]);
+        }
     for (uint32_t id = 0; id < plan->n_steps; id++) {
         eddy_trace_node *node = &trace->nodes[id];
 
