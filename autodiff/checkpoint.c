@@ -21,7 +21,9 @@ typedef struct counting {
     eddy_output left, length;           /* Merges */
     eddy_output left_exit, length_exit; /* Switches of the loop */
     eddy_output is_start, is_start_int; /* of a segment, in the body */
-    eddy_node next;                     /* what the next trip waits for */
+    /* Live in each trip, once the one before is done, which the next waits for.
+     */
+    eddy_node pivot, next;
 } counting;
 
 /* A constant of the base frame in the forward loop. */
@@ -61,6 +63,7 @@ static void count(eddy__segments *s, counting *c)
     c->is_start_int =
         eddy__emit_op(e, "Maximum", eddy__emit_op(e, "Sub", one, left), zero);
     length = eddy__emit_op(e, "AddV2", length, c->is_start_int);
+    c->pivot = length.node;
     left = eddy__emit_op(e, "AddV2", left,
                          eddy__emit_op(e, "Mul", c->is_start_int, length));
     left = eddy__emit_op(e, "Sub", left, one);
@@ -84,7 +87,7 @@ static void push_state(eddy__segments *s, const counting *c, size_t i,
         eddy__stack_emit(&r->primals, &r->places.scopes[r->places.base],
                          eddy_graph_output_dtype(r->e.core.graph, state));
     value = eddy__emit_op(&r->e, "Switch", state, c->is_start);
-    value = eddy__stack_push(&r->e, EDDY_NO_NODE, bring(s, s->stacks[i]),
+    value = eddy__stack_push(&r->e, c->pivot, bring(s, s->stacks[i]),
                              eddy__output_port(value, 1));
     eddy__emit_control(&r->e, done, value.node);
 }
@@ -100,6 +103,7 @@ void eddy__checkpoint_make(eddy__segments *s)
     if (!s->stacks)
         return;
     count(s, &c);
+    eddy__given_save(s, c.pivot, c.next);
     sides = eddy__emit_op(&r->e, "Switch", c.is_start_int, c.is_start);
     start = eddy__emit_op(&r->e, "Identity", eddy__output_port(sides, 1));
     for (size_t i = 0; i < frame->n_variables && r->e.core.status == EDDY_OK;

@@ -40,7 +40,7 @@ void eddy__replica_begin(eddy__replica *c, eddy__gradient_emitter *e,
     c->study = study;
     c->frame = frame;
     c->loop = &study->analysis->frames[frame];
-    c->name = c->why_not = NULL;
+    c->why_not = NULL;
     c->at = EDDY_NO_NODE;
     c->n = c->n_writes = 0;
     c->variable_of = eddy__emit_zeroed_room(e, n, sizeof *c->variable_of);
@@ -93,8 +93,7 @@ static bool is_write(const eddy__replica *c, eddy_node node)
     return is_op(c, node, "TensorArrayWriteV3");
 }
 
-/* Does it read or write an array in a way that has a copy? */
-static bool is_array_op(const eddy__replica *c, eddy_node node)
+bool eddy__replica_copies(const eddy__replica *c, eddy_node node)
 {
     return c->has_arrays &&
            (is_write(c, node) || is_op(c, node, "TensorArrayReadV3") ||
@@ -124,7 +123,7 @@ static void find_sources(eddy__replica *c, eddy_node node)
     const eddy__node *n = node_at(c, node);
 
     if (!n->op || (n->op->flags & (EDDY_OP_STATEFUL | EDDY__OP_HOST) &&
-                   !is_array_op(c, node)))
+                   !eddy__replica_copies(c, node)))
         refuse(c, node, "it has a state or an effect");
     else if (c->study->flow.role[node] == EDDY__ROLE_NEXT_ITERATION &&
              c->study->analysis->node_frame[node] == c->frame)
@@ -162,38 +161,51 @@ void eddy__replica_find(eddy__replica *c, const uint8_t *wanted)
 
 /* ---- the copy ---- */
 
-static eddy_output start_variable(eddy__replica *c, eddy_output enter)
+eddy_output eddy__counted_enter(const eddy__counted *counted,
+                                eddy__gradient_emitter *e, int64_t parallel,
+                                eddy_output value, eddy_node gate,
+                                bool is_constant)
 {
-    return eddy__emit_op(c->e, "Merge", enter, enter);
+    value = eddy__emit_after(e, gate, "Identity", &value, 1);
+    return eddy__emit_enter(e, value, counted->name, parallel, is_constant);
 }
 
-/* `value`, of the gate's frame, in the copy; live when the gate is. */
-static eddy_output enter_copy(eddy__replica *c, eddy_output value,
-                              eddy_node gate, bool is_constant)
+void eddy__counted_start(eddy__counted *counted, eddy__gradient_emitter *e,
+                         const char *like, int64_t parallel, eddy_output trips,
+                         eddy_node gate)
 {
-    value = eddy__emit_after(c->e, gate, "Identity", &value, 1);
-    return eddy__emit_enter(c->e, value, c->name, c->loop->parallel_iterations,
-                            is_constant);
+    eddy_output count, one, limit, more;
+
+    *counted = (eddy__counted){.name = eddy__emit_take_name(e, "replay", like)};
+    if (e->core.status != EDDY_OK)
+        return;
+    count = eddy__emit_first_enter(e, eddy__emit_int_after(e, gate, 0),
+                                   counted->name, parallel);
+    count = eddy__emit_op(e, "Merge", count, count);
+    one = eddy__counted_enter(counted, e, parallel,
+                              eddy__emit_int_after(e, gate, 1), gate, true);
+    limit = eddy__counted_enter(counted, e, parallel, trips, gate, true);
+    counted->loop_cond =
+        eddy__emit_op(e, "LoopCond", eddy__emit_op(e, "Less", count, limit));
+    counted->switch_ = eddy__emit_op(e, "Switch", count, counted->loop_cond);
+    more =
+        eddy__emit_op(e, "AddV2", eddy__output_port(counted->switch_, 1), one);
+    counted->pivot = more.node;
+    more = eddy__emit_op(e, "NextIteration", more);
+    counted->next = more.node;
+    eddy__emit_back_edge(e, count, more);
 }
 
 void eddy__replica_start(eddy__replica *c, eddy_output trips, eddy_node gate)
 {
-    eddy_output count, one, less, more;
+    eddy__counted_start(&c->counted, c->e, c->loop->name,
+                        c->loop->parallel_iterations, trips, gate);
+    c->copy[c->loop->loop_cond] = c->counted.loop_cond.node;
+}
 
-    c->name = name_copy(c, c->loop->name);
-    if (c->e->core.status != EDDY_OK)
-        return;
-    count = start_variable(
-        c, eddy__emit_first_enter(c->e, eddy__emit_int_after(c->e, gate, 0),
-                                  c->name, c->loop->parallel_iterations));
-    one = enter_copy(c, eddy__emit_int_after(c->e, gate, 1), gate, true);
-    less = eddy__emit_op(c->e, "Less", count, enter_copy(c, trips, gate, true));
-    less = eddy__emit_op(c->e, "LoopCond", less);
-    c->copy[c->loop->loop_cond] = less.node;
-    more = eddy__emit_op(c->e, "Switch", count, less);
-    more = eddy__emit_op(c->e, "AddV2", eddy__output_port(more, 1), one);
-    eddy__emit_back_edge(c->e, count,
-                         eddy__emit_op(c->e, "NextIteration", more));
+void eddy__replica_give(eddy__replica *c, eddy_node node, eddy_node given)
+{
+    c->copy[node] = given;
 }
 
 void eddy__replica_enter(eddy__replica *c, eddy_node node, eddy_output value,
@@ -201,9 +213,10 @@ void eddy__replica_enter(eddy__replica *c, eddy_node node, eddy_output value,
 {
     const bool is_variable = c->variable_of[node] != 0;
 
-    value = enter_copy(c, value, gate, !is_variable);
+    value = eddy__counted_enter(&c->counted, c->e, c->loop->parallel_iterations,
+                                value, gate, !is_variable);
     if (is_variable)
-        value = start_variable(c, value);
+        value = eddy__emit_op(c->e, "Merge", value, value);
     c->copy[node] = value.node;
 }
 
@@ -280,11 +293,11 @@ static void copy_node(eddy__replica *c, eddy_node node)
         name_frame(c, node, &copy);
     if (!copy.name)
         copy.name = name_copy(c, copy.of->name);
-    if (is_array_op(c, node) && is_write(c, node)) {
+    if (eddy__replica_copies(c, node) && is_write(c, node)) {
         copy_write(c, &copy, node);
         return;
     }
-    if (is_array_op(c, node))
+    if (eddy__replica_copies(c, node))
         keep_items(c, eddy__study_array(c->study, copy.of->inputs[0]));
     if (c->e->core.status == EDDY_OK)
         c->e->core.status = eddy__copy_add(&copier, c->e->core.graph, &copy,
@@ -295,7 +308,7 @@ static void connect(eddy__replica *c, eddy_node node)
 {
     eddy_graph *graph = c->e->core.graph;
     const eddy__node n = *node_at(c, node);
-    const bool is_flowing = is_array_op(c, node) && is_write(c, node);
+    const bool is_flowing = eddy__replica_copies(c, node) && is_write(c, node);
 
     for (uint32_t i = 0; i < n.n_inputs && c->e->core.status == EDDY_OK; i++)
         c->e->core.status = eddy__graph_connect(

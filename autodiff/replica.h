@@ -14,12 +14,20 @@
 #include "autodiff/emit.h"
 #include "autodiff/study.h"
 
+/* A loop that makes a given number of trips. */
+typedef struct eddy__counted {
+    const char *name; /* of its frame */
+    eddy_output loop_cond;
+    eddy_output switch_;   /* of the counter */
+    eddy_node pivot, next; /* live in the body; what the next trip waits for */
+} eddy__counted;
+
 typedef struct eddy__replica {
     eddy__gradient_emitter *e;
     const eddy__study *study;
     uint32_t frame; /* of the loop */
     const eddy_frame *loop;
-    const char *name; /* of the replica's frame */
+    eddy__counted counted; /* the replica */
     /* Does the value of a node of the body enter?  Asked while it is found. */
     bool (*is_given)(void *owner, eddy_node node);
     void *owner;
@@ -43,6 +51,18 @@ typedef struct eddy__replica {
     size_t n_writes;
 } eddy__replica;
 
+/* A loop of so many trips each time that `gate` is live, in the gate's frame.
+ */
+void eddy__counted_start(eddy__counted *counted, eddy__gradient_emitter *e,
+                         const char *like, int64_t parallel, eddy_output trips,
+                         eddy_node gate);
+
+/* `value`, of the gate's frame, in the loop; live when the gate is. */
+eddy_output eddy__counted_enter(const eddy__counted *counted,
+                                eddy__gradient_emitter *e, int64_t parallel,
+                                eddy_output value, eddy_node gate,
+                                bool is_constant);
+
 /* Of the loop in `frame`; `is_given` and `has_arrays` are set before. */
 void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,
                          const eddy__study *study, uint32_t frame);
@@ -53,6 +73,9 @@ void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,
  */
 void eddy__replica_find(eddy__replica *replica, const uint8_t *wanted);
 
+/* Has the node a copy, though it has a state or an effect? */
+bool eddy__replica_copies(const eddy__replica *replica, eddy_node node);
+
 /* Is the node a constant Enter of the loop itself? */
 bool eddy__replica_is_invariant(const eddy__replica *replica, eddy_node node);
 
@@ -62,6 +85,10 @@ bool eddy__replica_is_invariant(const eddy__replica *replica, eddy_node node);
  */
 void eddy__replica_start(eddy__replica *replica, eddy_output trips,
                          eddy_node gate);
+
+/* What is given for `node` in each trip: a node of the replica's body. */
+void eddy__replica_give(eddy__replica *replica, eddy_node node,
+                        eddy_node given);
 
 /* `value` stands for a node of the list: the first one of a variable's Merge,
  * or that of an invariant or of what is given. */

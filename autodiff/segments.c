@@ -150,6 +150,7 @@ static bool begin(eddy__segments *s)
         if (loop->variables[i].merge != EDDY_NO_NODE)
             wanted[loop->variables[i].merge] =
                 is_active(s, loop->variables[i].merge);
+    s->replica.owner = s;
     eddy__replica_begin(&s->replica, &r->e, &r->study, s->loop->scope->frame);
     eddy__replica_find(&s->replica, wanted);
     return r->e.core.status == EDDY_OK && s->replica.n > 0 &&
@@ -191,8 +192,6 @@ static eddy_output take_state(eddy__segments *s, size_t i)
     eddy__reverse *r = s->r;
     eddy__scope *scope = s->loop->scope;
     const eddy_output merge = {s->replica.loop->variables[i].merge, 0};
-    const eddy_shape *shape = eddy__value_shapes_find(&r->shapes, merge);
-    const eddy_attr attr = eddy_attr_shape("shape", shape);
     eddy_output pop;
 
     r->e.at = merge.node;
@@ -206,15 +205,8 @@ static eddy_output take_state(eddy__segments *s, size_t i)
                           eddy__place_import(&r->places, s->stacks[i], scope),
                           eddy_graph_output_dtype(r->e.core.graph, merge));
     eddy__order_backward(&r->places, scope, pop.node, 0);
-    if (shape->rank < 0)
-        return pop;
-    return eddy__emit_spec(&r->e, &(eddy_node_spec){.op = "EnsureShape",
-                                                    .inputs = &pop,
-                                                    .n_inputs = 1,
-                                                    .attrs = &attr,
-                                                    .n_attrs = 1});
+    return eddy__given_shape(s, pop, merge);
 }
-
 /* A gradient that goes from segment to segment; what it is next is not known
  * yet, and in the meantime it is handed on. */
 static void carry(eddy__segments *s, questions *q, eddy_node enter,
@@ -371,7 +363,10 @@ static void close_gradients(eddy__segments *s, questions *q)
 bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
 {
     const eddy_node loop_cond = eddy__loop_frame(r, loop)->loop_cond;
-    eddy__segments s = {.r = r, .loop = loop, .replica.has_arrays = true};
+    eddy__segments s = {.r = r,
+                        .loop = loop,
+                        .replica.has_arrays = true,
+                        .replica.is_given = eddy__given_is};
     questions q;
     eddy_output trips;
 
@@ -386,10 +381,12 @@ bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
         return true;
     eddy__checkpoint_make(&s);
     trips = count_segments(&s);
-    eddy__replica_start(&s.replica, trips, loop->scope->pivot.node);
+    eddy__replica_start(&s.replica, eddy__given_turn(&s, trips),
+                        loop->scope->pivot.node);
     if (r->e.core.status != EDDY_OK)
         return true;
     eddy__policy_note(&r->e, s.replica.copy[loop_cond], EDDY_TAPE_KEEP);
+    eddy__given_read(&s);
     enter_variables(&s, &q);
     enter_invariants(&s, &q);
     eddy__replica_copy(&s.replica);

@@ -267,18 +267,52 @@ START_TEST(arrays_and_lists_are_read_again_and_not_written)
 }
 END_TEST
 
-/* An effect can't be had twice: the loop keeps its tape. */
-START_TEST(trips_with_effects_are_kept)
+static void feed_product(const char *text, const char *factor)
+{
+    program_build(&p, text);
+    ck_assert_int_eq(eddy_graph_set_input(p.graph, named("v/p").node, 1,
+                                          named(factor), &p.err),
+                     EDDY_OK);
+}
+
+/* Random numbers are those that the forward loop drew, in each trip. */
+START_TEST(random_numbers_are_kept)
+{
+    static const char *const draws[] = {
+        "dims int32[0]=\nshape Enter@w! dims\n"
+        "draw RandomUniform shape dtype=float64 seed=7\nr Mul draw v/w\n",
+        "dims int32[0]=\nshape Enter@w! dims\n"
+        "draw RandomStandardNormal shape dtype=float64 seed=3\n"
+        "more RandomUniform shape dtype=float64\nr0 Mul draw more\n"
+        "r Mul r0 v/w\n"};
+    eddy_output out[4];
+    char text[64];
+
+    program_init(&p, (uint32_t)_i % 3);
+    (void)snprintf(text, sizeof text, "n int32=%d\n", _i);
+    program_build(&p, text);
+    program_build(&p, LOOP);
+    feed_product(draws[_i % 2], "r");
+    differentiate_by(EDDY_TAPE_KEEP, out);
+    differentiate_by(EDDY_TAPE_RECOMPUTE, out + 2);
+    ck_assert_uint_eq(count_replicas("w"), 1);
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+/* A state in a branch can't be had again, nor be given: the tape is kept. */
+START_TEST(trips_with_a_state_in_a_branch_are_kept)
 {
     eddy_output out[2];
 
     program_init(&p, 0);
     program_build(&p, "n int32=3\n" LOOP);
-    program_build(&p, "dims int32[1]=1\nshape Enter@w! dims\n"
-                      "r RandomUniform shape dtype=float64\n");
-    ck_assert_int_eq(
-        eddy_graph_set_input(p.graph, named("v/p").node, 1, named("r"), &p.err),
-        EDDY_OK);
+    feed_product("dims int32[0]=\nshape Enter@w! dims\nodd FloorMod i/s:1 i/o\n"
+                 "q Less odd i/s:1\nb/s Switch v/w q\nsh/s Switch shape q\n"
+                 "draw RandomUniform sh/s:1 dtype=float64\n"
+                 "b/t Mul b/s:1 draw\nr Merge b/s b/t\n",
+                 "r");
     differentiate_by(EDDY_TAPE_RECOMPUTE, out);
     ck_assert_uint_eq(count_replicas("w"), 0);
     program_deinit(&p);
@@ -297,6 +331,7 @@ TCase *gradient_tapes_tests(void)
     tcase_add_test(tcase, what_is_no_policy_is_refused);
     tcase_add_loop_test(tcase, arrays_and_lists_are_read_again_and_not_written,
                         0, 6);
-    tcase_add_test(tcase, trips_with_effects_are_kept);
+    tcase_add_loop_test(tcase, random_numbers_are_kept, 0, 12);
+    tcase_add_test(tcase, trips_with_a_state_in_a_branch_are_kept);
     return tcase;
 }
