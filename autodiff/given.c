@@ -56,17 +56,16 @@ void eddy__given_save(eddy__segments *s, eddy_node pivot, eddy_node next)
     }
 }
 
-static eddy_output enter(eddy__segments *s, const eddy__counted *counted,
+static eddy_output enter(eddy__segments *s, const eddy__repeat *repeat,
                          eddy_output stack)
 {
-    return eddy__counted_enter(counted, &s->r->e,
-                               s->replica.loop->parallel_iterations, stack,
-                               s->loop->scope->pivot.node, true);
+    return eddy__repeat_enter(repeat, &s->r->e,
+                              s->replica.loop->parallel_iterations, stack,
+                              s->loop->scope->pivot.node, true);
 }
 
 /* The values of one node; the replica's stack takes the place of the other. */
-static void turn(eddy__segments *s, const eddy__counted *counted,
-                 eddy_node node)
+static void turn(eddy__segments *s, const eddy__repeat *repeat, eddy_node node)
 {
     eddy__reverse *r = s->r;
     const eddy_dtype dtype =
@@ -75,12 +74,11 @@ static void turn(eddy__segments *s, const eddy__counted *counted,
 
     r->e.at = node;
     from = eddy__place_import(&r->places, s->given[node], s->loop->scope);
-    from =
-        eddy__stack_pop(&r->e, counted->pivot, enter(s, counted, from), dtype);
+    from = eddy__stack_pop(&r->e, repeat->pivot, enter(s, repeat, from), dtype);
     s->given[node] = eddy__stack_emit(&r->primals, s->loop->scope, dtype);
-    to = eddy__stack_push(&r->e, EDDY_NO_NODE,
-                          enter(s, counted, s->given[node]), from);
-    eddy__emit_control(&r->e, counted->next, to.node);
+    to = eddy__stack_push(&r->e, EDDY_NO_NODE, enter(s, repeat, s->given[node]),
+                          from);
+    eddy__emit_control(&r->e, repeat->next, to.node);
 }
 
 eddy_output eddy__given_turn(eddy__segments *s, eddy_output trips)
@@ -88,22 +86,22 @@ eddy_output eddy__given_turn(eddy__segments *s, eddy_output trips)
     eddy__reverse *r = s->r;
     const eddy__replica *c = &s->replica;
     eddy__scope *scope = s->loop->scope;
-    eddy__counted counted = {.name = NULL};
+    eddy__repeat repeat = {.name = NULL};
     eddy_node exit;
 
     for (size_t i = 0; i < c->n && r->e.core.status == EDDY_OK; i++) {
         if (!c->is_entered[c->list[i]])
             continue;
-        if (!counted.name)
-            eddy__counted_start(&counted, &r->e, c->loop->name,
-                                c->loop->parallel_iterations, trips,
-                                scope->pivot.node);
+        if (!repeat.name)
+            eddy__repeat_start(&repeat, &r->e, c->loop->name,
+                               c->loop->parallel_iterations, trips,
+                               scope->pivot.node);
         if (r->e.core.status == EDDY_OK)
-            turn(s, &counted, c->list[i]);
+            turn(s, &repeat, c->list[i]);
     }
-    if (!counted.name || r->e.core.status != EDDY_OK)
+    if (!repeat.name || r->e.core.status != EDDY_OK)
         return trips;
-    exit = eddy__emit_op(&r->e, "Exit", counted.switch_).node;
+    exit = eddy__emit_op(&r->e, "Exit", repeat.switch_).node;
     eddy__order_backward(&r->places, scope, exit, 0);
     return eddy__emit_after(&r->e, exit, "Identity", &trips, 1);
 }
@@ -135,10 +133,10 @@ void eddy__given_read(eddy__segments *s)
         if (!c->is_entered[value.node])
             continue;
         r->e.at = value.node;
-        pop = eddy__stack_pop(&r->e, c->counted.pivot,
-                              enter(s, &c->counted, s->given[value.node]),
+        pop = eddy__stack_pop(&r->e, c->repeat.pivot,
+                              enter(s, &c->repeat, s->given[value.node]),
                               eddy_graph_output_dtype(r->e.core.graph, value));
-        eddy__emit_control(&r->e, c->counted.next, pop.node);
+        eddy__emit_control(&r->e, c->repeat.next, pop.node);
         eddy__replica_give(c, value.node,
                            eddy__given_shape(s, pop, value).node);
     }

@@ -5,6 +5,7 @@
  */
 #include "autodiff/policy.h"
 
+#include "autodiff/tape_size.h"
 #include "core/base/status.h"
 #include "core/graph/edit.h"
 
@@ -12,8 +13,10 @@
 
 #define ATTR "_eddy_tape"
 
+#define USUAL_BYTES (UINT64_C(64) << 20)
+
 /* By value of the enum; the default has no name. */
-static const char *const names[] = {NULL, "keep", "recompute"};
+static const char *const names[] = {NULL, "keep", "recompute", "auto"};
 
 #define N_POLICIES (sizeof names / sizeof names[0])
 
@@ -73,22 +76,46 @@ static const eddy_frame *find_loop(const eddy__study *study, const char *name)
     return NULL;
 }
 
+/* What bytes decide is noted as it was decided. */
+static eddy_status choose_all(const eddy__study *study,
+                              eddy__gradient_emitter *e, uint32_t base,
+                              const eddy_gradient_options *options)
+{
+    const eddy_analysis *analysis = study->analysis;
+    const uint64_t limit =
+        options->tape_bytes > 0 ? options->tape_bytes : USUAL_BYTES;
+    const uint8_t *fits = NULL;
+
+    if (options->tape == EDDY_TAPE_AUTO) {
+        fits = eddy__tape_size_fit(study, e, base, limit);
+        if (!fits)
+            return e->core.status;
+    }
+    for (size_t f = 1; f < analysis->n_frames; f++)
+        if (analysis->frames[f].loop_cond != EDDY_NO_NODE)
+            eddy__policy_note(e, analysis->frames[f].loop_cond,
+                              !fits     ? options->tape
+                              : fits[f] ? EDDY_TAPE_KEEP
+                                        : EDDY_TAPE_RECOMPUTE);
+    return e->core.status;
+}
+
 eddy_status eddy__policy_choose(const eddy__study *study,
-                                eddy__gradient_emitter *e,
+                                eddy__gradient_emitter *e, uint32_t base,
                                 const eddy_gradient_options *options,
                                 bool must_exist)
 {
-    const eddy_analysis *analysis = study->analysis;
-
     EDDY_TRY(check(e, options->tape));
-    for (size_t f = 1; f < analysis->n_frames; f++)
-        if (analysis->frames[f].loop_cond != EDDY_NO_NODE)
-            eddy__policy_note(e, analysis->frames[f].loop_cond, options->tape);
+    EDDY_TRY(choose_all(study, e, base, options));
     for (size_t i = 0; i < options->n_loop_tapes; i++) {
         const eddy_loop_tape *tape = &options->loop_tapes[i];
         const eddy_frame *loop = find_loop(study, tape->frame);
 
         EDDY_TRY(check(e, tape->policy));
+        if (tape->policy == EDDY_TAPE_AUTO)
+            return eddy__emit_fail(
+                e, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, EDDY_NO_NODE,
+                "tape %zu is auto, which is for all loops", i);
         if (loop)
             eddy__policy_note(e, loop->loop_cond, tape->policy);
         else if (must_exist)

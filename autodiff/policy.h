@@ -11,11 +11,12 @@
 #include "eddy/gradients.h"
 
 /*
- * Notes in the graph what the options choose for the loops of the study; those
+ * Notes in the graph what the options choose for the loops of the study, where
+ * `base` is the frame of the ys; those
  * that are named must be there if `must_exist`.
  */
 eddy_status eddy__policy_choose(const eddy__study *study,
-                                eddy__gradient_emitter *e,
+                                eddy__gradient_emitter *e, uint32_t base,
                                 const eddy_gradient_options *options,
                                 bool must_exist);
 

@@ -161,46 +161,46 @@ void eddy__replica_find(eddy__replica *c, const uint8_t *wanted)
 
 /* ---- the copy ---- */
 
-eddy_output eddy__counted_enter(const eddy__counted *counted,
-                                eddy__gradient_emitter *e, int64_t parallel,
-                                eddy_output value, eddy_node gate,
-                                bool is_constant)
+eddy_output eddy__repeat_enter(const eddy__repeat *repeat,
+                               eddy__gradient_emitter *e, int64_t parallel,
+                               eddy_output value, eddy_node gate,
+                               bool is_constant)
 {
     value = eddy__emit_after(e, gate, "Identity", &value, 1);
-    return eddy__emit_enter(e, value, counted->name, parallel, is_constant);
+    return eddy__emit_enter(e, value, repeat->name, parallel, is_constant);
 }
 
-void eddy__counted_start(eddy__counted *counted, eddy__gradient_emitter *e,
-                         const char *like, int64_t parallel, eddy_output trips,
-                         eddy_node gate)
+void eddy__repeat_start(eddy__repeat *repeat, eddy__gradient_emitter *e,
+                        const char *like, int64_t parallel, eddy_output trips,
+                        eddy_node gate)
 {
     eddy_output count, one, limit, more;
 
-    *counted = (eddy__counted){.name = eddy__emit_take_name(e, "replay", like)};
+    *repeat = (eddy__repeat){.name = eddy__emit_take_name(e, "replay", like)};
     if (e->core.status != EDDY_OK)
         return;
     count = eddy__emit_first_enter(e, eddy__emit_int_after(e, gate, 0),
-                                   counted->name, parallel);
+                                   repeat->name, parallel);
     count = eddy__emit_op(e, "Merge", count, count);
-    one = eddy__counted_enter(counted, e, parallel,
-                              eddy__emit_int_after(e, gate, 1), gate, true);
-    limit = eddy__counted_enter(counted, e, parallel, trips, gate, true);
-    counted->loop_cond =
+    one = eddy__repeat_enter(repeat, e, parallel,
+                             eddy__emit_int_after(e, gate, 1), gate, true);
+    limit = eddy__repeat_enter(repeat, e, parallel, trips, gate, true);
+    repeat->loop_cond =
         eddy__emit_op(e, "LoopCond", eddy__emit_op(e, "Less", count, limit));
-    counted->switch_ = eddy__emit_op(e, "Switch", count, counted->loop_cond);
+    repeat->switch_ = eddy__emit_op(e, "Switch", count, repeat->loop_cond);
     more =
-        eddy__emit_op(e, "AddV2", eddy__output_port(counted->switch_, 1), one);
-    counted->pivot = more.node;
+        eddy__emit_op(e, "AddV2", eddy__output_port(repeat->switch_, 1), one);
+    repeat->pivot = more.node;
     more = eddy__emit_op(e, "NextIteration", more);
-    counted->next = more.node;
+    repeat->next = more.node;
     eddy__emit_back_edge(e, count, more);
 }
 
 void eddy__replica_start(eddy__replica *c, eddy_output trips, eddy_node gate)
 {
-    eddy__counted_start(&c->counted, c->e, c->loop->name,
-                        c->loop->parallel_iterations, trips, gate);
-    c->copy[c->loop->loop_cond] = c->counted.loop_cond.node;
+    eddy__repeat_start(&c->repeat, c->e, c->loop->name,
+                       c->loop->parallel_iterations, trips, gate);
+    c->copy[c->loop->loop_cond] = c->repeat.loop_cond.node;
 }
 
 void eddy__replica_give(eddy__replica *c, eddy_node node, eddy_node given)
@@ -213,8 +213,8 @@ void eddy__replica_enter(eddy__replica *c, eddy_node node, eddy_output value,
 {
     const bool is_variable = c->variable_of[node] != 0;
 
-    value = eddy__counted_enter(&c->counted, c->e, c->loop->parallel_iterations,
-                                value, gate, !is_variable);
+    value = eddy__repeat_enter(&c->repeat, c->e, c->loop->parallel_iterations,
+                               value, gate, !is_variable);
     if (is_variable)
         value = eddy__emit_op(c->e, "Merge", value, value);
     c->copy[node] = value.node;

@@ -15,19 +15,19 @@
 #include "autodiff/study.h"
 
 /* A loop that makes a given number of trips. */
-typedef struct eddy__counted {
+typedef struct eddy__repeat {
     const char *name; /* of its frame */
     eddy_output loop_cond;
     eddy_output switch_;   /* of the counter */
     eddy_node pivot, next; /* live in the body; what the next trip waits for */
-} eddy__counted;
+} eddy__repeat;
 
 typedef struct eddy__replica {
     eddy__gradient_emitter *e;
     const eddy__study *study;
     uint32_t frame; /* of the loop */
     const eddy_frame *loop;
-    eddy__counted counted; /* the replica */
+    eddy__repeat repeat; /* the replica */
     /* Does the value of a node of the body enter?  Asked while it is found. */
     bool (*is_given)(void *owner, eddy_node node);
     void *owner;
@@ -53,15 +53,15 @@ typedef struct eddy__replica {
 
 /* A loop of so many trips each time that `gate` is live, in the gate's frame.
  */
-void eddy__counted_start(eddy__counted *counted, eddy__gradient_emitter *e,
-                         const char *like, int64_t parallel, eddy_output trips,
-                         eddy_node gate);
+void eddy__repeat_start(eddy__repeat *repeat, eddy__gradient_emitter *e,
+                        const char *like, int64_t parallel, eddy_output trips,
+                        eddy_node gate);
 
 /* `value`, of the gate's frame, in the loop; live when the gate is. */
-eddy_output eddy__counted_enter(const eddy__counted *counted,
-                                eddy__gradient_emitter *e, int64_t parallel,
-                                eddy_output value, eddy_node gate,
-                                bool is_constant);
+eddy_output eddy__repeat_enter(const eddy__repeat *repeat,
+                               eddy__gradient_emitter *e, int64_t parallel,
+                               eddy_output value, eddy_node gate,
+                               bool is_constant);
 
 /* Of the loop in `frame`; `is_given` and `has_arrays` are set before. */
 void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,

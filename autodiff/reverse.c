@@ -331,7 +331,8 @@ static eddy_status walk_round(eddy__reverse *r, answers *a,
 
     r->asked = a->asked;
     EDDY_TRY(begin_round(r));
-    EDDY_TRY(eddy__policy_choose(&r->study, &r->e, a->options, a->is_first));
+    EDDY_TRY(eddy__policy_choose(&r->study, &r->e, r->places.base, a->options,
+                                 a->is_first));
     if (a->is_first && !r->inner && r->places.base != 0)
         EDDY_TRY(find_waiting(r, a));
     a->is_first = false;

@@ -21,7 +21,8 @@ static eddy_status parse_policy(const char *text, eddy_tape_policy *out,
         const char *name;
         eddy_tape_policy policy;
     } policies[] = {{"keep", EDDY_TAPE_KEEP},
-                    {"recompute", EDDY_TAPE_RECOMPUTE}};
+                    {"recompute", EDDY_TAPE_RECOMPUTE},
+                    {"auto", EDDY_TAPE_AUTO}};
 
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++)
         if (strcmp(text, policies[i].name) == 0) {
@@ -29,7 +30,8 @@ static eddy_status parse_policy(const char *text, eddy_tape_policy *out,
             return EDDY_OK;
         }
     return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                       "--tape: '%s' is neither keep nor recompute", text);
+                       "--tape: '%s' is none of keep, recompute and auto",
+                       text);
 }
 
 /* `out_names`, the loops' frames, and `out_tapes` have room for all of them. */
@@ -94,7 +96,8 @@ eddy_status eddy__differentiate(eddy_graph *graph,
     eddy_gradient_options options = {.size = sizeof options,
                                      .grad_ys = asked->grad_ys,
                                      .stop = asked->stop,
-                                     .n_stop = asked->n_stop};
+                                     .n_stop = asked->n_stop,
+                                     .tape_bytes = asked->options->tape_bytes};
     const eddy__texts *texts = &asked->options->tapes;
     eddy_output *ys = calloc(asked->n_xs + 1, sizeof *ys);
     eddy_loop_tape *tapes = calloc(texts->n + 1, sizeof *tapes);

@@ -58,6 +58,7 @@ typedef struct eddy__options {
     uint64_t parallel_iterations;
     uint64_t max_iterations;
     uint64_t max_bytes;
+    uint64_t tape_bytes;
     uint64_t timeout_ns;
     unsigned subcommand; /* EDDY__FOR_... */
     uint64_t begin_ns;   /* of the clock, when they were parsed */

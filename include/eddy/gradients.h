@@ -30,6 +30,12 @@ typedef enum eddy_tape_policy {
      * as one with effects, keeps them.
      */
     EDDY_TAPE_RECOMPUTE,
+    /*
+     * Tapes for as many loops as `tape_bytes` allow, by what is known of shapes
+     * and trips, the smallest first; the others make their trips again.  For
+     * all loops only.
+     */
+    EDDY_TAPE_AUTO,
 } eddy_tape_policy;
 
 typedef struct eddy_loop_tape {
@@ -59,6 +65,7 @@ typedef struct eddy_gradient_options {
     eddy_tape_policy tape;
     const eddy_loop_tape *loop_tapes;
     size_t n_loop_tapes;
+    uint64_t tape_bytes; /* of EDDY_TAPE_AUTO; 0: 64 MiB */
 } eddy_gradient_options;
 
 /*

@@ -171,6 +171,36 @@ START_TEST(a_loop_has_its_own)
 }
 END_TEST
 
+/* Trips of `n`, in a loop whose values may take so many bytes. */
+static size_t count_replicas_by_bytes(const char *n, uint64_t bytes)
+{
+    const eddy_gradient_options options = {
+        .size = sizeof options, .tape = EDDY_TAPE_AUTO, .tape_bytes = bytes};
+    eddy_output out[2];
+    size_t found;
+
+    program_init(&p, 0);
+    program_build(&p, n);
+    program_build(&p, LOOP SECOND_LOOP);
+    differentiate("u/x", &options, out);
+    found = count_replicas("w") + 2 * count_replicas("u");
+    program_deinit(&p);
+    return found;
+}
+
+/* Of w 1,000 trips have four values each, of u two: the states, and those. */
+START_TEST(bytes_decide_and_the_smallest_tapes_are_kept)
+{
+    ck_assert_uint_eq(count_replicas_by_bytes("n int32=1000\n", 0), 0);
+    ck_assert_uint_eq(count_replicas_by_bytes("n int32=1000\n", 48000), 0);
+    ck_assert_uint_eq(count_replicas_by_bytes("n int32=1000\n", 47999), 1);
+    ck_assert_uint_eq(count_replicas_by_bytes("n int32=1000\n", 16000), 1);
+    ck_assert_uint_eq(count_replicas_by_bytes("n int32=1000\n", 15999), 3);
+    ck_assert_uint_eq(count_replicas_by_bytes("n int32=100000000\n", 0), 3);
+    ck_assert_uint_eq(count_replicas_by_bytes("n ?int32\n", 0), 3);
+}
+END_TEST
+
 static void want_refused(const eddy_gradient_options *options,
                          const char *message)
 {
@@ -186,6 +216,7 @@ static void want_refused(const eddy_gradient_options *options,
 START_TEST(what_is_no_policy_is_refused)
 {
     const eddy_loop_tape other = {"other", EDDY_TAPE_KEEP};
+    const eddy_loop_tape by_bytes = {"w", EDDY_TAPE_AUTO};
     const eddy_loop_tape wrong = {"w", (eddy_tape_policy)99};
 
     program_init(&p, 0);
@@ -198,6 +229,10 @@ START_TEST(what_is_no_policy_is_refused)
                                           .loop_tapes = &wrong,
                                           .n_loop_tapes = 1},
                  "99");
+    want_refused(&(eddy_gradient_options){.size = sizeof(eddy_gradient_options),
+                                          .loop_tapes = &by_bytes,
+                                          .n_loop_tapes = 1},
+                 "for all loops");
     want_refused(&(eddy_gradient_options){.size = sizeof(eddy_gradient_options),
                                           .tape = (eddy_tape_policy)98},
                  "98");
@@ -328,6 +363,7 @@ TCase *gradient_tapes_tests(void)
     tcase_add_test(tcase, bytes_grow_with_the_root_of_the_trips);
     tcase_add_test(tcase, the_policy_stays_with_the_graph);
     tcase_add_test(tcase, a_loop_has_its_own);
+    tcase_add_test(tcase, bytes_decide_and_the_smallest_tapes_are_kept);
     tcase_add_test(tcase, what_is_no_policy_is_refused);
     tcase_add_loop_test(tcase, arrays_and_lists_are_read_again_and_not_written,
                         0, 6);
