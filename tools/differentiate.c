@@ -86,6 +86,7 @@ static eddy_status take_orders(eddy_graph *graph,
         status = eddy_gradients(graph, ys, n, asked->xs, asked->n_xs, options,
                                 out_results, err);
     }
+    options->limits = NULL;
     return status;
 }
 
@@ -104,12 +105,13 @@ eddy_status eddy__differentiate(eddy_graph *graph,
     char **names = calloc(texts->n + 1, sizeof *names);
     eddy_status status;
 
-    if (ys == NULL || tapes == NULL || names == NULL)
+    if (ys == NULL || tapes == NULL || names == NULL) {
         status = eddy__raise_memory(err);
-    else
+    } else {
         status = parse_tapes(texts, &options, tapes, names, err);
-    if (status == EDDY_OK)
-        status = take_orders(graph, asked, &options, ys, out_results, err);
+        if (status == EDDY_OK)
+            status = take_orders(graph, asked, &options, ys, out_results, err);
+    }
     for (size_t i = 0; names != NULL && i < texts->n; i++)
         free(names[i]);
     free(names);
