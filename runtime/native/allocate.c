@@ -234,11 +234,14 @@ static void touch_all(allocator *a)
     a->weight = 1;
     for (uint32_t i = 0; i < linear->n_exits; i++)
         touch(a, linear->exits[i].from, false);
+    for (uint32_t i = 0; i < linear->n_registers; i++)
+        a->homes->ranges[i].is_constant = !a->homes->ranges[i].is_written;
     /* Entries, and what nobody writes: constants. */
     for (uint32_t i = 0; i < linear->n_entries; i++)
         if (linear->entries[i].to != EDDY__LINEAR_NONE) {
             a->around[linear->entries[i].to] = EDDY__LINEAR_NONE;
             a->homes->ranges[linear->entries[i].to].start = -1;
+            a->homes->ranges[linear->entries[i].to].is_constant = false;
         }
     for (uint32_t i = 0; i < linear->n_registers; i++)
         if (!a->homes->ranges[i].is_written) {

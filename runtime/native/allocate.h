@@ -37,6 +37,7 @@ typedef struct eddy__native_range {
     uint8_t dtype;
     uint8_t home;       /* in which register of its class, or NO_HOME */
     bool is_written;    /* by some instruction */
+    bool is_constant;   /* it has the value that it starts with */
     bool is_used;       /* by any */
     bool is_first_read; /* where it starts, it is read */
 } eddy__native_range;

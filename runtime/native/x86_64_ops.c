@@ -237,6 +237,9 @@ typedef struct job {
     eddy__x86_place to, a, b;
     const type *t;
     uint8_t detail;
+    /* b is an integer that is known, and which one. */
+    bool is_known;
+    int64_t known;
     size_t fault;
 } job;
 
@@ -427,19 +430,50 @@ static size_t emit_by_minus_one(maker *m, job *j)
     return done;
 }
 
+/* By a power of two, rounded down: by bits alone. */
+static bool emit_power_of_two(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t), is_rest = (j->detail & REST) != 0;
+    uint32_t n = 0;
+
+    if (!j->is_known || j->known <= 0 || j->known > 1 << 30 ||
+        (j->known & (j->known - 1)) != 0 ||
+        (j->t->is_signed && !(j->detail & FLOORED)))
+        return false;
+    while (j->known >> (n + 1) != 0)
+        n++;
+    get_int(m, j->t, EDDY__RAX, j->a);
+    if (is_rest) {
+        eddy__x86_emit_number(&m->x, EDDY__X86_AND, wide,
+                              eddy__x86_reg(EDDY__RAX),
+                              (int32_t)(j->known - 1));
+    } else {
+        eddy__x86_emit_mov_number(&m->x, EDDY__RCX, n);
+        eddy__x86_emit_alone(&m->x,
+                             j->t->is_signed ? EDDY__X86_SAR : EDDY__X86_SHR,
+                             wide, eddy__x86_reg(EDDY__RAX));
+    }
+    put_int(m, j->t, j->to, EDDY__RAX);
+    return true;
+}
+
 /* `detail`: the above. */
 static void emit_int_quotient(maker *m, job *j)
 {
     const bool wide = is_wide(j->t);
     size_t done = 0;
 
+    if (emit_power_of_two(m, j))
+        return;
     get_int(m, j->t, EDDY__RCX, j->b);
-    eddy__x86_emit(&m->x, EDDY__X86_TEST, wide, EDDY__RCX,
-                   eddy__x86_reg(EDDY__RCX));
-    j->fault = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
+    if (!j->is_known || j->known == 0) {
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, wide, EDDY__RCX,
+                       eddy__x86_reg(EDDY__RCX));
+        j->fault = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
+    }
     get_int(m, j->t, EDDY__RAX, j->a);
     if (j->t->is_signed) {
-        if (j->t->size >= 4)
+        if (j->t->size >= 4 && (!j->is_known || j->known == -1))
             done = emit_by_minus_one(m, j);
         eddy__x86_emit_sign_extend(&m->x, wide);
         eddy__x86_emit_alone(&m->x, EDDY__X86_IDIV, wide,
@@ -918,6 +952,21 @@ static void emit_move(maker *m, const eddy__linear_code *c)
         put_float(m, j.t, j.to, hold_float(m, j.t, j.a, XMM0));
 }
 
+/* The value of an integer, extended as it is in registers. */
+static int64_t value_of(const type *t, const eddy__value *v)
+{
+    switch (t->size) {
+    case 1:
+        return t->is_signed ? v->as.i8 : v->as.u8;
+    case 2:
+        return t->is_signed ? v->as.i16 : v->as.u16;
+    case 4:
+        return t->is_signed ? (int64_t)v->as.i32 : (int64_t)v->as.u32;
+    default:
+        return v->as.i64;
+    }
+}
+
 static job job_of(const maker *m, const eddy__linear_code *c)
 {
     const char *operands = eddy__linear_operands(c->op);
@@ -929,6 +978,11 @@ static job job_of(const maker *m, const eddy__linear_code *c)
     j.a = place_of(m, c->a);
     /* One that is not there is memory: it is nobody's home. */
     j.b = operands[2] == 'r' ? place_of(m, c->b) : eddy__x86_memory(0);
+    if (operands[2] == 'r' && !j.t->is_float &&
+        m->homes.ranges[number_of(c->b)].is_constant) {
+        j.is_known = true;
+        j.known = value_of(j.t, &m->linear->start[number_of(c->b)]);
+    }
     return j;
 }
 
