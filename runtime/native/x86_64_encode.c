@@ -76,7 +76,7 @@ static void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
 static bool needs_rex(eddy__x86_op op, uint32_t reg, eddy__x86_place place)
 {
     if (op == EDDY__X86_STORE8)
-        return reg >= 4;
+        return reg >= 4 || (!place.is_memory && place.reg >= 4);
     return (op == EDDY__X86_MOVZX8 || op == EDDY__X86_MOVSX8) &&
            !place.is_memory && place.reg >= 4;
 }
