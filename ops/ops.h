@@ -29,8 +29,10 @@
     X(complex)                                                                 \
     X(concat_offset)                                                           \
     X(conv)                                                                    \
+    X(conv3d)                                                                  \
     X(cross)                                                                   \
     X(cross_entropy)                                                           \
+    X(ctc)                                                                     \
     X(debug)                                                                   \
     X(decompositions)                                                          \
     X(depth)                                                                   \
@@ -59,11 +61,13 @@
     X(pad)                                                                     \
     X(parallel_concat)                                                         \
     X(permute)                                                                 \
+    X(pool3d)                                                                  \
     X(queue)                                                                   \
     X(random)                                                                  \
     X(random_choice)                                                           \
     X(reduce)                                                                  \
     X(resize)                                                                  \
+    X(resize_bicubic)                                                          \
     X(save)                                                                    \
     X(scan)                                                                    \
     X(segment)                                                                 \

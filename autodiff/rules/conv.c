@@ -12,6 +12,8 @@ typedef struct family {
 
 static const family plain = {"Conv2D", "Conv2DBackpropInput",
                              "Conv2DBackpropFilter"};
+static const family solid = {"Conv3D", "Conv3DBackpropInputV2",
+                             "Conv3DBackpropFilterV2"};
 static const family depthwise = {"DepthwiseConv2dNative",
                                  "DepthwiseConv2dNativeBackpropInput",
                                  "DepthwiseConv2dNativeBackpropFilter"};
@@ -75,6 +77,21 @@ eddy_status eddy__grad_conv_by_input(eddy_gradient *g)
 eddy_status eddy__grad_conv_by_filter(eddy_gradient *g)
 {
     return by_filter(g, &plain);
+}
+
+eddy_status eddy__grad_conv3d(eddy_gradient *g)
+{
+    return forward(g, &solid);
+}
+
+eddy_status eddy__grad_conv3d_by_input(eddy_gradient *g)
+{
+    return by_input(g, &solid);
+}
+
+eddy_status eddy__grad_conv3d_by_filter(eddy_gradient *g)
+{
+    return by_filter(g, &solid);
 }
 
 eddy_status eddy__grad_depthwise(eddy_gradient *g)

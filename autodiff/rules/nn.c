@@ -29,6 +29,15 @@ eddy_status eddy__grad_log_softmax(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* The op has computed it; it has no gradient itself. */
+eddy_status eddy__grad_ctc_loss(eddy_gradient *g)
+{
+    if (WANTS(0) && eddy_gradient_is_given(g, 0))
+        DX(0, OP("Mul", OP("ExpandDims", DY(0), INT(-1.0)),
+                 OP("PreventGradient", Y(1))));
+    return EDDY_OK;
+}
+
 eddy_status eddy__grad_bias_add(eddy_gradient *g)
 {
     static const char *const names[] = {"data_format"};

@@ -43,6 +43,20 @@ eddy_status eddy__grad_avg_pool_grad(eddy_gradient *g)
     return EDDY_OK;
 }
 
+eddy_status eddy__grad_avg_pool3d(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, ADD("AvgPool3DGrad", eddy_gradient_shape_of(g, 0), DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_avg_pool3d_grad(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX(1, ADD("AvgPool3D", DY(0)));
+    return EDDY_OK;
+}
+
 /* ---- maxima ---- */
 
 eddy_status eddy__grad_max_pool(eddy_gradient *g)
@@ -67,6 +81,28 @@ eddy_status eddy__grad_max_pool_grad_grad(eddy_gradient *g)
 {
     if (WANTS(2))
         DX(2, ADD("MaxPoolGrad", X(0), X(1), DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_max_pool3d(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, ADD("MaxPool3DGrad", X(0), Y(0), DY(0)));
+    return EDDY_OK;
+}
+
+/* x, y, dy */
+eddy_status eddy__grad_max_pool3d_grad(eddy_gradient *g)
+{
+    if (WANTS(2))
+        DX(2, ADD("MaxPool3DGradGrad", X(0), X(1), DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_max_pool3d_grad_grad(eddy_gradient *g)
+{
+    if (WANTS(2))
+        DX(2, ADD("MaxPool3DGrad", X(0), X(1), DY(0)));
     return EDDY_OK;
 }
 

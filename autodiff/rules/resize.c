@@ -55,6 +55,20 @@ eddy_status eddy__grad_resize_bilinear_grad(eddy_gradient *g)
     return EDDY_OK;
 }
 
+eddy_status eddy__grad_resize_bicubic(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, resize(g, "ResizeBicubicGrad", DY(0), X(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_resize_bicubic_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, resize(g, "ResizeBicubic", DY(0), size_of(g, 0)));
+    return EDDY_OK;
+}
+
 /* ---- picked rows ---- */
 
 static eddy_output rows_of(eddy_gradient *g)

@@ -7,6 +7,7 @@
  * as in TensorFlow, since a place on the border of two elements goes to one of
  * them by how it is rounded.
  */
+#include "ops/nn/resize.h"
 #include "ops/math/elements.h"
 #include "ops/math/numeric.h"
 #include "ops/ops.h"
@@ -16,40 +17,22 @@
 
 enum { IMAGES, SIZE };
 
-/* The attributes; a node's state. */
-typedef struct modes {
-    bool aligns;  /* the corners' centres are the same */
-    bool centres; /* elements are where their centre is */
-} modes;
-
-/* One side of the images. */
-typedef struct side {
-    int64_t in, out;
-    float scale;
-    modes modes;
-} side;
-
-typedef struct resizing {
-    int64_t n, channels;
-    side rows, columns;
-} resizing;
-
 /* Two elements of a side, and how far the place is from the first. */
 typedef struct place {
     int64_t low, high;
     float weight;
 } place;
 
-static side side_of(int64_t in, int64_t out, modes m)
+static eddy__resized_side side_of(int64_t in, int64_t out, eddy__resize_modes m)
 {
-    side s = {.in = in, .out = out, .modes = m};
+    eddy__resized_side s = {.in = in, .out = out, .modes = m};
 
     s.scale = m.aligns && out > 1 ? (float)(in - 1) / (float)(out - 1)
                                   : (float)in / (float)out;
     return s;
 }
 
-static int64_t nearest(const side *s, int64_t i)
+static int64_t nearest(const eddy__resized_side *s, int64_t i)
 {
     const float at =
         s->modes.centres ? ((float)i + 0.5f) * s->scale : (float)i * s->scale;
@@ -59,7 +42,7 @@ static int64_t nearest(const side *s, int64_t i)
     return index > 0 ? index : 0;
 }
 
-static place between(const side *s, int64_t i)
+static place between(const eddy__resized_side *s, int64_t i)
 {
     const float at = s->modes.centres ? ((float)i + 0.5f) * s->scale - 0.5f
                                       : (float)i * s->scale;
@@ -73,7 +56,7 @@ static place between(const side *s, int64_t i)
 
 /* ---- the nearest ---- */
 
-static eddy_status pick(eddy_kernel *k, const resizing *r, size_t size,
+static eddy_status pick(eddy_kernel *k, const eddy__resizing *r, size_t size,
                         unsigned char *out)
 {
     const unsigned char *from = eddy__in_elements(k, IMAGES);
@@ -119,8 +102,8 @@ static const add_fn adders[EDDY_DTYPE_COUNT] = {
 #define ENTRY(D, ...) [EDDY__DTYPE_##D] = nearest_back_##D,
     EDDY__EACH_FLOAT(ENTRY, ) ENTRY(I8, ) ENTRY(U8, ) ENTRY(I32, )};
 
-static eddy_status put_back(eddy_kernel *k, const resizing *r, eddy_dtype dtype,
-                            unsigned char *out)
+static eddy_status put_back(eddy_kernel *k, const eddy__resizing *r,
+                            eddy_dtype dtype, unsigned char *out)
 {
     const unsigned char *from = eddy__in_elements(k, IMAGES);
     const size_t pixel = (size_t)r->channels * eddy_dtype_size(dtype);
@@ -164,7 +147,7 @@ static float mix(float a, float b, float weight)
     return a + (b - a) * weight;
 }
 
-static void mix_row(const resizing *r, const void *from, load_fn load,
+static void mix_row(const eddy__resizing *r, const void *from, load_fn load,
                     const place *row, int64_t image, float *out)
 {
     const int64_t top = (image * r->rows.in + row->low) * r->columns.in;
@@ -186,8 +169,8 @@ static void mix_row(const resizing *r, const void *from, load_fn load,
     }
 }
 
-static eddy_status mix_all(eddy_kernel *k, const resizing *r, eddy_dtype dtype,
-                           float *out)
+static eddy_status mix_all(eddy_kernel *k, const eddy__resizing *r,
+                           eddy_dtype dtype, float *out)
 {
     for (int64_t i = 0; i < r->n * r->rows.out; i++) {
         const place row = between(&r->rows, i % r->rows.out);
@@ -202,7 +185,7 @@ static eddy_status mix_all(eddy_kernel *k, const resizing *r, eddy_dtype dtype,
 
 /* Gives one row of gradients, float32, to the four elements around each. */
 #define MIX_BACK(D)                                                            \
-    static void mix_back_##D(const resizing *r, const float *from,             \
+    static void mix_back_##D(const eddy__resizing *r, const float *from,       \
                              const place *row, int64_t image, void *to)        \
     {                                                                          \
         const int64_t n = r->channels, width = r->columns.in * n;              \
@@ -235,7 +218,7 @@ static eddy_status mix_all(eddy_kernel *k, const resizing *r, eddy_dtype dtype,
 
 EDDY__EACH_FLOAT(BACK, )
 
-typedef void (*mix_back_fn)(const resizing *r, const float *from,
+typedef void (*mix_back_fn)(const eddy__resizing *r, const float *from,
                             const place *row, int64_t image, void *to);
 
 static const mix_back_fn back_mixers[EDDY_DTYPE_COUNT] = {
@@ -274,25 +257,25 @@ static eddy_status read_size(eddy_kernel *k, int64_t out[2])
 
 /* Between images of shape `in` and `rows` by `columns`. */
 static eddy_status describe(eddy_kernel *k, const eddy_shape *in,
-                            const int64_t out[2], resizing *r)
+                            const int64_t out[2], eddy__resizing *r)
 {
-    const modes m = *(const modes *)eddy__state(k);
+    const eddy__resize_modes m = *(const eddy__resize_modes *)eddy__state(k);
 
     if (in->dims[1] < 1 || in->dims[2] < 1 || in->dims[3] < 1)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "images must have elements, but they have shape %s",
                            eddy__shape_print(in).text);
-    *r = (resizing){.n = in->dims[0],
-                    .channels = in->dims[3],
-                    .rows = side_of(in->dims[1], out[0], m),
-                    .columns = side_of(in->dims[2], out[1], m)};
+    *r = (eddy__resizing){.n = in->dims[0],
+                          .channels = in->dims[3],
+                          .rows = side_of(in->dims[1], out[0], m),
+                          .columns = side_of(in->dims[2], out[1], m)};
     return EDDY_OK;
 }
 
 /* ---- kernels ---- */
 
-static eddy_status begin(eddy_kernel *k, eddy_dtype dtype, resizing *r,
-                         unsigned char **out)
+eddy_status eddy__resize_begin(eddy_kernel *k, eddy_dtype dtype,
+                               eddy__resizing *r, unsigned char **out)
 {
     eddy_shape shape;
     int64_t size[2] = {0};
@@ -310,9 +293,9 @@ static eddy_status run_nearest(eddy_kernel *k)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, IMAGES);
     unsigned char *out;
-    resizing r = {0};
+    eddy__resizing r = {0};
 
-    EDDY_TRY(begin(k, dtype, &r, &out));
+    EDDY_TRY(eddy__resize_begin(k, dtype, &r, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
     return pick(k, &r, eddy_dtype_size(dtype), out);
@@ -321,9 +304,9 @@ static eddy_status run_nearest(eddy_kernel *k)
 static eddy_status run_bilinear(eddy_kernel *k)
 {
     unsigned char *out;
-    resizing r = {0};
+    eddy__resizing r = {0};
 
-    EDDY_TRY(begin(k, EDDY_FLOAT32, &r, &out));
+    EDDY_TRY(eddy__resize_begin(k, EDDY_FLOAT32, &r, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
     return mix_all(k, &r, eddy__in_dtype(k, IMAGES), (float *)(void *)out);
@@ -337,7 +320,7 @@ static eddy_status run_nearest_back(eddy_kernel *k)
     eddy_shape shape;
     unsigned char *out;
     int64_t size[2] = {0};
-    resizing r = {0};
+    eddy__resizing r = {0};
 
     EDDY_TRY(want_images(k, IMAGES));
     EDDY_TRY(read_size(k, size));
@@ -353,14 +336,10 @@ static eddy_status run_nearest_back(eddy_kernel *k)
     return put_back(k, &r, dtype, out);
 }
 
-/* Input 1 is the images that were resized. */
-static eddy_status run_bilinear_back(eddy_kernel *k)
+eddy_status eddy__resize_begin_back(eddy_kernel *k, eddy__resizing *r,
+                                    unsigned char **out)
 {
-    const eddy_dtype dtype = eddy__in_dtype(k, 1);
     const eddy_shape *dy = eddy__in_shape(k, 0), *x = eddy__in_shape(k, 1);
-    const float *from = (const void *)eddy__in_elements(k, 0);
-    unsigned char *out;
-    resizing r = {0};
 
     EDDY_TRY(want_images(k, 0));
     EDDY_TRY(want_images(k, 1));
@@ -370,9 +349,20 @@ static eddy_status run_bilinear_back(eddy_kernel *k)
                            "%s",
                            eddy__shape_print(dy).text,
                            eddy__shape_print(x).text);
-    EDDY_TRY(describe(k, x, (const int64_t[]){dy->dims[1], dy->dims[2]}, &r));
-    EDDY_TRY(eddy__output_elements(k, 0, dtype, x, &out));
-    eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
+    EDDY_TRY(describe(k, x, (const int64_t[]){dy->dims[1], dy->dims[2]}, r));
+    EDDY_TRY(eddy__output_elements(k, 0, eddy__in_dtype(k, 1), x, out));
+    eddy__zero_bytes(k, *out, eddy__out(k, 0)->as.tensor->bytes);
+    return EDDY_OK;
+}
+
+static eddy_status run_bilinear_back(eddy_kernel *k)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, 1);
+    const float *from = (const void *)eddy__in_elements(k, 0);
+    unsigned char *out;
+    eddy__resizing r = {0};
+
+    EDDY_TRY(eddy__resize_begin_back(k, &r, &out));
     if (eddy__in_count(k, 0) == 0)
         return EDDY_OK;
     for (int64_t i = 0; i < r.n * r.rows.out; i++) {
@@ -387,9 +377,9 @@ static eddy_status run_bilinear_back(eddy_kernel *k)
 
 /* ---- for a plan ---- */
 
-static eddy_status prepare(eddy_infer *infer)
+eddy_status eddy__resize_prepare(eddy_infer *infer)
 {
-    modes *state = eddy__prepare_state(infer, sizeof *state);
+    eddy__resize_modes *state = eddy__prepare_state(infer, sizeof *state);
 
     if (!state)
         return EDDY_RESOURCE_EXHAUSTED;
@@ -402,7 +392,7 @@ static eddy_status prepare(eddy_infer *infer)
                            "be true");
 }
 
-static eddy_status infer_resized(eddy_infer *infer)
+eddy_status eddy__infer_resized(eddy_infer *infer)
 {
     const eddy_shape any = eddy__shape_of_rank(4);
     eddy_shape shape;
@@ -420,7 +410,7 @@ static eddy_status infer_resized(eddy_infer *infer)
     return EDDY_OK;
 }
 
-static eddy_status infer_bilinear_back(eddy_infer *infer)
+eddy_status eddy__infer_resized_back(eddy_infer *infer)
 {
     EDDY_TRY(eddy__infer_want_rank(infer, 0, 4));
     EDDY_TRY(eddy__infer_want_rank(infer, 1, 4));
@@ -434,20 +424,20 @@ static eddy_status infer_bilinear_back(eddy_infer *infer)
 #define RESIZE(name, in, out, dtypes, shapes, run, text)                       \
     EDDY__OP_ROW(name, .inputs = in, .outputs = out,                           \
                  .attrs = "T: {" dtypes "}, " MODES, .infer = shapes,          \
-                 .kernel = run, .prepare = prepare, .doc = text)
+                 .kernel = run, .prepare = eddy__resize_prepare, .doc = text)
 
 static const eddy_op_spec specs[] = {
     RESIZE("ResizeNearestNeighbor", "images: T, size: int32",
-           "resized_images: T", SMALL, infer_resized, run_nearest,
+           "resized_images: T", SMALL, eddy__infer_resized, run_nearest,
            "Images of another size, each element the nearest one."),
     RESIZE("ResizeNearestNeighborGrad", "grads: T, size: int32", "output: T",
-           "uint8, int8, int32, float", infer_resized, run_nearest_back,
+           "uint8, int8, int32, float", eddy__infer_resized, run_nearest_back,
            "The gradient of ResizeNearestNeighbor by its images."),
     RESIZE("ResizeBilinear", "images: T, size: int32",
-           "resized_images: float32", SMALL, infer_resized, run_bilinear,
+           "resized_images: float32", SMALL, eddy__infer_resized, run_bilinear,
            "Images of another size, each element between the four nearest."),
     RESIZE("ResizeBilinearGrad", "grads: float32, original_image: T",
-           "output: T", "float", infer_bilinear_back, run_bilinear_back,
+           "output: T", "float", eddy__infer_resized_back, run_bilinear_back,
            "The gradient of ResizeBilinear by its images."),
 };
 

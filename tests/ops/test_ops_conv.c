@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
+#include "tests/ops/parts.h"
 #include "tests/suites.h"
 
 #include <string.h>
@@ -432,5 +433,6 @@ TCase *ops_conv_tests(void)
     tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, n_mistakes);
     tcase_add_test(tc, ranks_and_gradients_must_fit);
     tcase_add_test(tc, windows_over_batch_and_channels_are_not_supported);
+    ops_conv3d_add_tests(tc);
     return tc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
+#include "tests/ops/parts.h"
 #include "tests/suites.h"
 
 #include <math.h>
@@ -234,5 +235,6 @@ TCase *ops_cross_entropy_tests(void)
     tcase_add_test(tc, nothing_loses_nothing);
     tcase_add_test(tc, shapes_must_fit);
     tcase_add_test(tc, labels_must_be_classes);
+    ops_ctc_add_tests(tc);
     return tc;
 }

@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
 #include "tests/aid/numbers.h"
+#include "tests/ops/parts.h"
 #include "tests/suites.h"
 
 #include <float.h>
@@ -513,5 +514,6 @@ TCase *ops_pool_tests(void)
     tcase_add_loop_test(tc, places_of_maxima, 0, 2);
     tcase_add_test(tc, bad_windows_are_refused);
     tcase_add_loop_test(tc, windows_over_the_batch_are_not_supported, 0, 3);
+    ops_pool3d_add_tests(tc);
     return tc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
+#include "tests/ops/parts.h"
 #include "tests/suites.h"
 
 #include <math.h>
@@ -150,5 +151,6 @@ TCase *ops_resize_tests(void)
     tcase_add_loop_test(tests, gradients_give_all_of_what_comes, 0, 3);
     tcase_add_test(tests, no_images_are_none);
     tcase_add_loop_test(tests, what_makes_no_sense_is_refused, 0, 2);
+    ops_resize_bicubic_add_tests(tests);
     return tests;
 }
