@@ -12,6 +12,7 @@
 #ifndef EDDY_CORE_KERNEL_H
 #define EDDY_CORE_KERNEL_H
 
+#include "core/exchange.h"
 #include "core/value/resource.h"
 #include "core/value/shape.h"
 #include "core/value/value.h"
@@ -40,6 +41,9 @@ typedef struct eddy__services {
     eddy__resource_table *(*table)(const eddy_kernel *kernel);
     /* Must the run leave files alone? */
     bool (*forbids_files)(const eddy_kernel *kernel);
+    /* What connects the run with other ranks; NULL: it has none. */
+    eddy__exchange *(*exchange)(const eddy_kernel *kernel);
+    eddy__tag (*tag)(const eddy_kernel *kernel);
 } eddy__services;
 
 /*
@@ -82,6 +86,11 @@ struct eddy_kernel {
     void *run;                     /* the executor's own */
     void *iteration;               /* the executor's own */
     int64_t work;                  /* done since eddy__gives_up was asked */
+    /*
+     * Of a transfer (EDDY__OP_TRANSFER), which runs dead as well as live:
+     * before, whether an input is dead; after, whether its outputs are.
+     */
+    bool is_dead;
 };
 
 /* Work, in about nanoseconds, between two questions whether to stop. */

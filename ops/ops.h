@@ -90,6 +90,7 @@
     X(tensor_scatter)                                                          \
     X(to_bool)                                                                 \
     X(topk)                                                                    \
+    X(transfer)                                                                \
     X(triangular)                                                              \
     X(unary)                                                                   \
     X(unary_grad)                                                              \

@@ -20,6 +20,7 @@ BEGIN {
     may["runtime/plan"]  = "core frames"
     may["runtime/native"] = "core runtime/plan"
     may["runtime/exec"]  = "core frames runtime/plan runtime/native"
+    may["runtime/net"]   = "core frames runtime/plan runtime/exec"
     may["runtime/eager"] = "core frames frontends"
     may["tools"]         = ""
     may["examples"]      = ""

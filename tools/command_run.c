@@ -4,6 +4,7 @@
 
 #include "tools/format.h"
 #include "tools/program.h"
+#include "tools/ranks.h"
 #include "tools/recording.h"
 
 #include "eddy/npy.h"
@@ -86,32 +87,67 @@ static eddy__exit write_fetch(const char *directory, const char *name,
     return result;
 }
 
+/* Prints all that was fetched, and writes it where --out says. */
+static eddy__exit put_fetches(const eddy__program *program,
+                              const eddy__options *options,
+                              eddy_tensor *const *fetched)
+{
+    const size_t n = program->request.n_fetches;
+    eddy__exit result;
+
+    for (size_t i = 0; i < n; i++)
+        print_fetch(eddy__program_label(program, i), fetched[i]);
+    if (options->out == NULL)
+        return EDDY__EXIT_DONE;
+    result = make_directory(options->out);
+    for (size_t i = 0; i < n && result == EDDY__EXIT_DONE; i++)
+        result = write_fetch(options->out, eddy__program_label(program, i),
+                             fetched[i]);
+    return result;
+}
+
+/* The values of the fetches, which the caller releases. */
+static eddy_status fetch_all(eddy__program *program,
+                             const eddy__options *options,
+                             eddy_tensor **fetched, eddy_error *err)
+{
+    eddy_status status;
+
+    if (eddy__options_want_ranks(options))
+        return eddy__request_run_ranks(&program->request, program->graph,
+                                       options, fetched, err);
+    status = eddy_run_execute(program->run, err);
+    eddy__progress_clear(&program->progress);
+    for (size_t i = 0; status == EDDY_OK && i < program->request.n_fetches; i++)
+        fetched[i] = eddy_tensor_retain(eddy_run_fetch(program->run, i));
+    return status;
+}
+
+/* What was recorded is written whether the run has failed or not. */
 static eddy__exit execute(eddy__program *program, const eddy__options *options)
 {
+    const size_t n = program->request.n_fetches;
+    eddy_tensor **fetched = calloc(n + 1, sizeof(eddy_tensor *));
     eddy_error err = {.code = EDDY_OK};
     eddy__exit result = EDDY__EXIT_DONE;
+    eddy_status status;
 
-    const eddy_status status = eddy_run_execute(program->run, &err);
-
-    eddy__progress_clear(&program->progress);
+    if (fetched == NULL) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    status = fetch_all(program, options, fetched, &err);
     if (program->trace != NULL)
         result = eddy__recording_write(program->trace, options);
     if (status != EDDY_OK) {
         eddy__complain_error(options->paths.items[0], &err);
-        return EDDY__EXIT_FAILED;
+        result = EDDY__EXIT_FAILED;
     }
-    if (result != EDDY__EXIT_DONE)
-        return result;
-    for (size_t i = 0; i < program->request.n_fetches; i++)
-        print_fetch(eddy__program_label(program, i),
-                    eddy_run_fetch(program->run, i));
-    if (options->out == NULL)
-        return EDDY__EXIT_DONE;
-    result = make_directory(options->out);
-    for (size_t i = 0;
-         i < program->request.n_fetches && result == EDDY__EXIT_DONE; i++)
-        result = write_fetch(options->out, eddy__program_label(program, i),
-                             eddy_run_fetch(program->run, i));
+    if (result == EDDY__EXIT_DONE)
+        result = put_fetches(program, options, fetched);
+    for (size_t i = 0; i < n; i++)
+        eddy_tensor_release(fetched[i]);
+    free(fetched);
     return result;
 }
 

@@ -24,5 +24,6 @@ extern const eddy__command eddy__command_convert;
 extern const eddy__command eddy__command_trace;
 extern const eddy__command eddy__command_explain;
 extern const eddy__command eddy__command_diff;
+extern const eddy__command eddy__command_partition;
 
 #endif

@@ -9,6 +9,8 @@
 #include "tools/differentiate.h"
 #include "tools/number.h"
 
+#include "eddy/partition.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +21,9 @@
 #define FOR_TRACES (EDDY__FOR_TRACE | EDDY__FOR_EXPLAIN)
 #define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH | FOR_TRACES)
 /* Those that say what a plan is to compute. */
-#define FOR_PLAN (FOR_GRAPH | EDDY__FOR_INSPECT)
+#define FOR_PLAN (FOR_GRAPH | EDDY__FOR_INSPECT | EDDY__FOR_PARTITION)
 /* Those that write a file. */
-#define FOR_FILES (EDDY__FOR_GRAD | EDDY__FOR_CONVERT)
+#define FOR_FILES (EDDY__FOR_GRAD | EDDY__FOR_CONVERT | EDDY__FOR_PARTITION)
 #define FOR_RUNS (FOR_GRAPH | EDDY__FOR_VERIFY)
 
 /* More workers than this are a slip of the keyboard. */
@@ -83,6 +85,18 @@ static const option options_table[] = {
      "print the machine code of the loops"},
     {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
      0, "print the graph as this pass of planning leaves it"},
+    {"place", "FILE", KIND_TEXT, EDDY__FOR_RUN | EDDY__FOR_PARTITION,
+     MEMBER(place), 0, 0,
+     "which nodes are on which rank: lines `PREFIX rank N`"},
+    {"ranks", "N", KIND_COUNT,
+     EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_PARTITION, MEMBER(n_ranks), 1,
+     EDDY_MAX_RANKS, "cut the graph for so many ranks"},
+    {"seed", "N", KIND_COUNT,
+     EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_PARTITION, MEMBER(seed), 1,
+     UINT32_MAX, "draw ranks without --place, and the order of messages"},
+    {"literal", NULL, KIND_FLAG,
+     EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_PARTITION, MEMBER(literal), 0,
+     0, "cut as TensorFlow does: send constants and invariants too"},
     {"workers", "N", KIND_COUNT, FOR_ALL, MEMBER(n_workers), 0, MOST_WORKERS,
      "threads beside the caller's own; 0 is none (0)"},
     {"executor", "auto|dynamic|linear|native", KIND_EXECUTOR, FOR_ALL,
@@ -124,7 +138,7 @@ static const option options_table[] = {
     {"ir-version", "N", KIND_COUNT, EDDY__FOR_CONVERT, MEMBER(ir_version), 7,
      14, "of the ONNX model (the first that has the opset)"},
     {"output", "OUT", KIND_TEXT, FOR_FILES, MEMBER(out), 0, 0,
-     "the file to write, also -o OUT"},
+     "the file, or the folder, to write, also -o OUT"},
     {"output", "FILE", KIND_TEXT, EDDY__FOR_TRACE, MEMBER(trace), 0, 0,
      "the file to write, also -o FILE; its ending: format"},
     {"trace", "FILE", KIND_TEXT, EDDY__FOR_RUN, MEMBER(trace), 0, 0,

@@ -20,7 +20,8 @@ enum {
     EDDY__FOR_CONVERT = 32,
     EDDY__FOR_TRACE = 64,
     EDDY__FOR_EXPLAIN = 128,
-    EDDY__FOR_DIFF = 256
+    EDDY__FOR_DIFF = 256,
+    EDDY__FOR_PARTITION = 512
 };
 
 /* Texts borrowed from the command line, in its order. */
@@ -40,6 +41,8 @@ typedef struct eddy__options {
     eddy__texts tapes; /* POLICY or LOOP=POLICY */
     const char *out;
     const char *dump_after; /* a pass of planning */
+    const char *place; /* a file that says which node has which rank */
+    bool literal;
     bool help, forward, json, dot, svg, html, linear, native, keep_denormals,
         external_data;
     /* What is recorded of a run. */
@@ -53,6 +56,8 @@ typedef struct eddy__options {
     uint64_t order;
     uint64_t opset, ir_version; /* 0: not given */
     uint64_t n_workers;
+    uint64_t n_ranks;
+    uint64_t seed;
     eddy_optimize optimize;
     eddy_plan_executor executor;
     uint64_t parallel_iterations;

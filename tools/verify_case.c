@@ -7,7 +7,7 @@
 
 #include "tools/case_walk.h"
 #include "tools/recorded_case.h"
-#include "tools/request.h"
+#include "tools/ranks.h"
 #include "tools/verify_error.h"
 
 #include "eddy/graphdef.h"
@@ -26,7 +26,8 @@ typedef struct recorded_run {
     eddy__request request;
     eddy_plan *plan;
     eddy_run *run;
-    eddy_error err; /* of the attempt */
+    eddy_tensor **fetched; /* on several ranks; NULL: the run has them */
+    eddy_error err;        /* of the attempt */
 } recorded_run;
 
 /* Begins a line of the report about a run. */
@@ -109,6 +110,28 @@ static eddy_status look_up(const eddy__recorded_case *c, recorded_run *r)
     return status;
 }
 
+static eddy_status attempt_on_ranks(const eddy__recorded_case *c,
+                                    recorded_run *r)
+{
+    r->fetched = calloc(r->request.n_fetches + 1, sizeof *r->fetched);
+    if (r->fetched == NULL)
+        return eddy__raise_memory(&r->err);
+    return eddy__request_run_ranks(&r->request, c->graph, c->options,
+                                   r->fetched, &r->err);
+}
+
+static const eddy_tensor *fetched(const recorded_run *r, size_t i)
+{
+    return r->fetched != NULL ? r->fetched[i] : eddy_run_fetch(r->run, i);
+}
+
+static void release_fetched(recorded_run *r)
+{
+    for (size_t i = 0; r->fetched != NULL && i < r->request.n_fetches; i++)
+        eddy_tensor_release(r->fetched[i]);
+    free(r->fetched);
+}
+
 /* Does what the run says; the error is in r->err. */
 static eddy_status attempt(const eddy__recorded_case *c, recorded_run *r)
 {
@@ -119,6 +142,8 @@ static eddy_status attempt(const eddy__recorded_case *c, recorded_run *r)
         return r->err.code;
     }
     status = look_up(c, r);
+    if (status == EDDY_OK && eddy__options_want_ranks(c->options))
+        return attempt_on_ranks(c, r);
     if (status == EDDY_OK)
         status = eddy__request_plan(&r->request, c->graph, c->options, &r->plan,
                                     &r->err);
@@ -163,7 +188,7 @@ static bool judge(const eddy__recorded_case *c, const recorded_run *r,
 
         snprintf(label, sizeof label, "runs[%zu]: %s", r->number,
                  text_at(r->recorded, "fetches", i));
-        is_right = eddy__recorded_compare(c, label, eddy_run_fetch(r->run, i),
+        is_right = eddy__recorded_compare(c, label, fetched(r, i),
                                           text_at(r->recorded, "expect", i),
                                           r->recorded) &&
                    is_right;
@@ -187,6 +212,7 @@ static bool verify_run(const eddy__recorded_case *c, json_t *recorded,
         eddy__write_error(begin_line(c, &r), &r.err);
         fputc('\n', c->report);
     }
+    release_fetched(&r);
     eddy_run_destroy(r.run);
     eddy_plan_release(r.plan);
     eddy__request_deinit(&r.request);

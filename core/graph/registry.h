@@ -75,8 +75,15 @@ static inline bool eddy__hands_on(eddy__role role)
  */
 #define EDDY__OP_HOST (1u << 28)
 
+/*
+ * Among them too: the op carries values between ranks.  Its kernel runs when
+ * its inputs are dead, too, and may give dead outputs when they are live.
+ */
+#define EDDY__OP_TRANSFER (1u << 27)
+
 /* All that an op registered by a program can't have. */
-#define EDDY__OP_INTERNAL (EDDY__OP_BUILTIN | EDDY__OP_ORDERED | EDDY__OP_HOST)
+#define EDDY__OP_INTERNAL                                                      \
+    (EDDY__OP_BUILTIN | EDDY__OP_ORDERED | EDDY__OP_HOST | EDDY__OP_TRANSFER)
 
 /* An op has at most this many attributes. */
 #define EDDY__MAX_ATTRS 64

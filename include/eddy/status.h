@@ -124,7 +124,9 @@ typedef enum eddy_status {
     X(SUBGRAPH, "nodes or edges that a loop made of them can't have")          \
     X(RECURRENCE, "a recurrence that cannot become a loop")                    \
     X(ASSUMED, "a value that is not what its plan took it to be")              \
-    X(STUCK, "all nodes wait for queues that no node changes")
+    X(STUCK, "all nodes wait for queues that no node changes")                 \
+    X(PLACE, "a node is placed where it can't be")                             \
+    X(MESSAGE, "a message between ranks that can't be")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

@@ -77,6 +77,7 @@ struct eddy_run {
     eddy_plan *plan;
     eddy_context *ctx;
     eddy_run_options options;
+    eddy__exchange *exchange; /* with other ranks; borrowed, or NULL */
 
     /* Bound between executions; read by the driver. */
     eddy_tensor **feeds;

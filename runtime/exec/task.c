@@ -212,7 +212,8 @@ static void await(eddy_kernel *suspended,
 /* Nobody but the run's own nodes could end the waiting, and all wait. */
 static bool is_stuck(const eddy_run *run)
 {
-    return run->n_waits == run->n_tasks && !run->options.session;
+    return run->n_waits == run->n_tasks && !run->options.session &&
+           !run->exchange;
 }
 
 void eddy__task_settle_waits(eddy_run *run)
@@ -224,6 +225,8 @@ void eddy__task_settle_waits(eddy_run *run)
                         first->step, first->at,
                         "it waits for a queue that no other node can change "
                         "any more");
+    if (!run->failed && run->exchange)
+        run->exchange->idle(run->exchange);
     for (eddy__task *task = first; run->failed && task; task = task->next_wait)
         task->give_up(&task->kernel, task->give_up_arg);
 }
@@ -263,6 +266,41 @@ static bool forbids_files(const eddy_kernel *kernel)
     return run->options.no_files;
 }
 
+static eddy__exchange *exchange_of(const eddy_kernel *kernel)
+{
+    const eddy_run *run = kernel->run;
+
+    return run->exchange;
+}
+
+/* A step of FNV-1a, and the mixing that its low bits lack. */
+static uint64_t mix(uint64_t hash, uint64_t bits)
+{
+    hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+    return hash ^ (hash >> 32);
+}
+
+/*
+ * TensorFlow's frame id is a hash of the frame's name, the iteration around it
+ * and the parent's id; this goes the same way from the inside out.
+ */
+static eddy__tag tag_of(const eddy_kernel *kernel)
+{
+    const eddy__place *at = kernel->iteration;
+    eddy__tag tag = {.iteration = at->index};
+
+    for (; at->instance->parent; at = at->instance->parent) {
+        const char *name = at->instance->plan->name;
+
+        if (tag.frame == 0)
+            tag.frame = UINT64_C(0xcbf29ce484222325);
+        for (; *name; name++)
+            tag.frame = mix(tag.frame, (unsigned char)*name);
+        tag.frame = mix(tag.frame, (uint64_t)at->instance->parent->index);
+    }
+    return tag;
+}
+
 static int64_t iteration_of(const eddy_kernel *kernel)
 {
     const eddy__place *at = kernel->iteration;
@@ -299,6 +337,8 @@ const eddy__services eddy__run_services = {
     .complete = complete,
     .cancelled = is_cancelled,
     .forbids_files = forbids_files,
+    .exchange = exchange_of,
+    .tag = tag_of,
     .iteration = iteration_of,
     .mark = mark_of,
     .log = log_line,

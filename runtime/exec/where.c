@@ -85,16 +85,30 @@ void eddy__run_raise(eddy_run *run, eddy_status code, eddy_detail detail,
     mark_failed(run, code);
 }
 
+/* Of several nodes that wait, the one that has waited longest. */
+static const eddy__task *longest_wait(const eddy_run *run)
+{
+    const eddy__task *task = run->waits;
+
+    while (task && task->next_wait)
+        task = task->next_wait;
+    return task;
+}
+
 void eddy__run_raise_stop(eddy_run *run)
 {
+    const eddy__task *wait = longest_wait(run);
+
     if (atomic_load_explicit(&run->stop, memory_order_relaxed) ==
         EDDY__STOP_CANCEL)
         eddy__run_raise(run, EDDY_CANCELLED, EDDY_E_CANCELLED, NULL, NULL,
                         "the run was cancelled");
     else
-        eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE, NULL,
-                        NULL, "the run took longer than %llu ns",
-                        (unsigned long long)run->options.timeout_ns);
+        eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE,
+                        wait ? wait->step : NULL, wait ? wait->at : NULL,
+                        "the run took longer than %llu ns%s",
+                        (unsigned long long)run->options.timeout_ns,
+                        wait ? "; the node waits" : "");
 }
 
 void eddy__run_raise_kernel(eddy_run *run, eddy_status code,

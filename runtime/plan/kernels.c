@@ -201,6 +201,11 @@ static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
     if (step->kind != EDDY__STEP_KERNEL)
         return;
     step->aux = count_members(node) - 1;
+    if (flags & EDDY__OP_TRANSFER) {
+        step->kind = EDDY__STEP_TRANSFER;
+        step->flags |= EDDY__STEP_ASYNC;
+        return;
+    }
     if ((step->flags & EDDY__STEP_INLINE_IN) &&
         (step->flags & EDDY__STEP_INLINE_OUT) &&
         !(flags & (EDDY_OP_ASYNC | EDDY__OP_HOST)))

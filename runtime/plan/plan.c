@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/context.h"
 #include "frames/analysis/fed_controls.h"
+#include "frames/analysis/prune.h"
 #include "frames/lower/lower.h"
 #include "frames/lower/references.h"
 #include "runtime/plan/chains.h"
@@ -69,6 +70,12 @@ static eddy_status check_fed_twice(const eddy__plan_build *b)
 /* Marks in new memory what is fed and what is needed of the current graph. */
 static eddy_status prune(eddy__plan_build *b)
 {
+    const eddy__wanted wanted = {
+        .fetches = b->now.fetches,
+        .n_fetches = b->now.n_fetches,
+        .targets = b->now.targets,
+        .n_targets = b->now.n_targets,
+    };
     eddy__selection *selection = &b->chosen;
     uint8_t *keep =
         eddy__arena_allocate_zeroed(&b->scratch, selection->graph->n_nodes, 1);
@@ -78,7 +85,7 @@ static eddy_status prune(eddy__plan_build *b)
     EDDY_TRY(find_feeds(b));
     EDDY_TRY(check_fed_twice(b));
     selection->keep = NULL;
-    EDDY_TRY(eddy__prune(selection, &b->now, keep, b->err));
+    EDDY_TRY(eddy__prune(selection, &wanted, keep, b->err));
     selection->keep = keep;
     return EDDY_OK;
 }

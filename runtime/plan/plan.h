@@ -33,6 +33,7 @@ typedef enum eddy__step_kind {
     EDDY__STEP_FEED,
     EDDY__STEP_FETCH,
     EDDY__STEP_REGION, /* no node: a loop nest in a row (linear.h) */
+    EDDY__STEP_TRANSFER, /* a kernel that runs when it is dead, too */
 } eddy__step_kind;
 
 typedef enum eddy__step_flags {
@@ -204,14 +205,6 @@ typedef struct eddy__plan_build {
     eddy__budget *budget;
     eddy_error *err;
 } eddy__plan_build;
-
-/*
- * Marks in `keep`, zeroed, one byte a node, what the fetches and targets need.
- * `selection->keep` is not looked at.
- */
-eddy_status eddy__prune(const eddy__selection *selection,
-                        const eddy_plan_options *options, uint8_t *keep,
-                        eddy_error *err);
 
 /*
  * Fails with EDDY_E_FETCH_IN_LOOP where a fetch lives in a loop, and names the

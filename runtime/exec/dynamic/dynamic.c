@@ -730,6 +730,46 @@ static eddy__token run_recorded_kernel(eddy_run *run, const eddy__step *step,
     return kernel_as(run, step, it, true);
 }
 
+/* The end of a transfer whose outputs are there, or dead. */
+static bool settle_transfer(eddy_run *run, const eddy__step *step,
+                            eddy__iteration *it, bool is_dead)
+{
+    return is_dead || settle_outputs(run, step, it);
+}
+
+/* A value that goes to another rank, or comes from one. */
+static eddy__token run_transfer(eddy_run *run, const eddy__step *step,
+                                eddy__iteration *it, bool dead)
+{
+    eddy_kernel *k = &run->kernel;
+    eddy_status status;
+
+    if (run->failed || must_stop_now(run))
+        return no_token;
+    aim_kernel(k, step, it);
+    k->iteration = &it->place;
+    k->is_dead = dead;
+    run->current = step;
+    run->suspended = NULL;
+    for (uint32_t i = 0; i < step->node->n_out; i++)
+        it->values[step->out[i]].kind = EDDY__NONE;
+    status = step->kernel(k);
+    if (run->suspended)
+        return no_token;
+    if (run->trace && !dead)
+        record_kernel(run, step, it, status, 0);
+    if (status != EDDY_OK) {
+        eddy__run_raise_kernel(run, status, k->err, step, &it->place);
+        return no_token;
+    }
+    if (run->trace && run->failed)
+        return no_token;
+    consume_inputs(run, step, it);
+    if (!settle_transfer(run, step, it, k->is_dead))
+        return no_token;
+    return go_on(run, step, it, k->is_dead);
+}
+
 /* In checked builds: the kernel is to set its outputs anew. */
 static void forget_scalars(const eddy__step *step, eddy__iteration *it)
 {
@@ -809,6 +849,7 @@ static void record_live(eddy_run *run, const eddy__step *step,
         break;
     case EDDY__STEP_SCALAR:
     case EDDY__STEP_KERNEL:
+    case EDDY__STEP_TRANSFER:
     case EDDY__STEP_SWITCH:
     case EDDY__STEP_REGION:
         return;
@@ -834,6 +875,8 @@ EDDY__TWICE eddy__token execute_live(eddy_run *run, const eddy__step *step,
     case EDDY__STEP_KERNEL:
         return recorded ? run_recorded_kernel(run, step, it)
                         : run_kernel(run, step, it);
+    case EDDY__STEP_TRANSFER:
+        return run_transfer(run, step, it, false);
     case EDDY__STEP_FORWARD:
         eddy__pass(run, step, 0, &it->values[step->in[0]], it);
         break;
@@ -877,6 +920,8 @@ EDDY__TWICE eddy__token dead_as(eddy_run *run, const eddy__step *step,
         run->stats.dead_executions += step->aux;
         run->n_executed += step->aux;
     }
+    if (step->kind == EDDY__STEP_TRANSFER)
+        return run_transfer(run, step, it, true);
     if (step->kind == EDDY__STEP_ENTER)
         return run_enter(run, step, it, true, recorded);
     if (step->kind != EDDY__STEP_MERGE) /* whose dead inputs hold nothing */
@@ -1069,6 +1114,7 @@ static void settle(eddy_run *run, eddy__task *task)
     const eddy__step *step = task->step;
     eddy__iteration *it = eddy__iteration_at(task->at);
     eddy__value *outputs = task->values + step->node->n_in;
+    bool is_dead;
 
     if (run->trace)
         eddy__trace_add_task(run, task, EDDY_TRACE_LIVE);
@@ -1078,9 +1124,10 @@ static void settle(eddy_run *run, eddy__task *task)
         it->values[step->out[i]] = outputs[i];
         outputs[i].kind = EDDY__NONE;
     }
-    if (!settle_outputs(run, step, it))
+    is_dead = step->kind == EDDY__STEP_TRANSFER && task->kernel.is_dead;
+    if (!settle_transfer(run, step, it, is_dead))
         return;
-    eddy__send(run, step, it, false);
+    eddy__send(run, step, it, is_dead);
     eddy__leave(run, it, 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes the fetches and targets need: a walk against the edges. */
+#include "frames/analysis/prune.h"
+
 #include "core/base/status.h"
-#include "core/context.h"
-#include "runtime/plan/plan.h"
 
 typedef struct walk {
     const eddy__selection *selection;
@@ -29,7 +29,7 @@ static void expand(walk *w, const eddy__node *node)
 }
 
 eddy_status eddy__prune(const eddy__selection *selection,
-                        const eddy_plan_options *options, uint8_t *keep,
+                        const eddy__wanted *wanted, uint8_t *keep,
                         eddy_error *err)
 {
     const eddy_graph *graph = selection->graph;
@@ -39,11 +39,11 @@ eddy_status eddy__prune(const eddy__selection *selection,
     w.stack = eddy__allocate(allocator, graph->n_nodes, sizeof *w.stack);
     if (!w.stack)
         return eddy__fail_memory(err);
-    for (size_t i = 0; i < options->n_fetches; i++)
-        if (eddy__feed_of(selection, options->fetches[i]) == EDDY__NOT_FOUND)
-            reach(&w, options->fetches[i].node);
-    for (size_t i = 0; i < options->n_targets; i++)
-        reach(&w, options->targets[i]);
+    for (size_t i = 0; i < wanted->n_fetches; i++)
+        if (eddy__feed_of(selection, wanted->fetches[i]) == EDDY__NOT_FOUND)
+            reach(&w, wanted->fetches[i].node);
+    for (size_t i = 0; i < wanted->n_targets; i++)
+        reach(&w, wanted->targets[i]);
     while (w.n > 0)
         expand(&w, eddy__graph_node(graph, w.stack[--w.n]));
     eddy__free(allocator, w.stack, graph->n_nodes, sizeof *w.stack);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of a partition that is being made.  Five steps, a file each:
+ * request (what is needed, lowered), place (a rank for each node), copies
+ * (constants and invariants), control_loops, split.
+ */
+#ifndef EDDY_FRAMES_PARTITIONING_H
+#define EDDY_FRAMES_PARTITIONING_H
+
+#include "core/graph/copy.h"
+#include "core/graph/emit.h"
+#include "eddy/partition.h"
+#include "frames/analysis/analysis.h"
+
+/* The names of the ops that carry a value from one rank to another. */
+#define EDDY__SEND "_Send"
+#define EDDY__RECV "_Recv"
+
+/* What is known of a node of the whole graph, those that are added too. */
+typedef struct eddy__placed {
+    uint32_t rank;
+    uint32_t frame;        /* in which it runs */
+    uint32_t output_frame; /* in which its outputs live */
+    bool is_needed;
+} eddy__placed;
+
+/* Where something that was asked for is. */
+typedef struct eddy__part_of {
+    uint32_t rank; /* EDDY__NOT_FOUND: nowhere */
+    eddy_output output;
+} eddy__part_of;
+
+struct eddy_partition {
+    const eddy_allocator *allocator;
+    eddy__arena arena;
+    uint32_t n_ranks;
+    eddy_graph **graphs;
+    eddy_partition_counts *counts;
+    eddy__part_of *feeds, *fetches;
+    size_t n_feeds, n_fetches;
+    eddy_node **targets; /* a rank: in the arena */
+    size_t *n_targets;
+};
+
+typedef struct eddy__partitioning {
+    const eddy_partition_options *options;
+    eddy_partition *result;
+    eddy_graph *whole; /* lowered; what is added stands at its end */
+    eddy_analysis *analysis;
+    size_t n_analysed; /* nodes of it */
+    eddy__placed *placed;
+    size_t placed_capacity;
+    /* In the whole graph. */
+    eddy_output *feeds, *fetches;
+    eddy_node *targets;
+    size_t n_targets;
+    /* A frame and a rank: the Merge of the control loop, or EDDY_NO_NODE. */
+    eddy_node *control_merge;
+    eddy__emitter emitter; /* of nodes of `whole` */
+    eddy__copier copier;
+    eddy__arena arena;
+    eddy__budget *budget;
+    eddy_error *err;
+} eddy__partitioning;
+
+static inline const eddy__node *
+eddy__partition_node(const eddy__partitioning *p, eddy_node node)
+{
+    return eddy__graph_node(p->whole, node);
+}
+
+/* Does an edge between them lead from one rank to another? */
+static inline bool eddy__partition_crosses(const eddy__partitioning *p,
+                                           eddy_node from, eddy_node to)
+{
+    return p->placed[from].rank != p->placed[to].rank;
+}
+
+/* Says where a node that has just been added to `whole` is. */
+eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
+                                 eddy__placed placed);
+
+/* The steps, in their order. */
+eddy_status eddy__partition_request(eddy__partitioning *p,
+                                    const eddy_graph *graph);
+eddy_status eddy__partition_place(eddy__partitioning *p);
+eddy_status eddy__partition_copy(eddy__partitioning *p);
+eddy_status eddy__partition_control_loops(eddy__partitioning *p);
+eddy_status eddy__partition_split(eddy__partitioning *p);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last step of a partition: a graph for each rank, with a _Send and a _Recv
+ * in place of each edge that is cut.  Edges from one output to one rank share
+ * them.  A control edge sends an empty tensor that waits for its source, and an
+ * Identity of what is received stands for it.
+ */
+#include "core/base/status.h"
+#include "core/graph/names.h"
+#include "frames/partition/partitioning.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* In place of the number of an output, for a control edge. */
+#define CONTROL UINT32_MAX
+
+/* What a rank receives of a node: in a list of all from that node. */
+typedef struct transfer {
+    struct transfer *next;
+    uint32_t index, rank;
+    eddy_output received;
+} transfer;
+
+typedef struct splitting {
+    eddy__partitioning *p;
+    eddy_node *copy;         /* a node of `whole`: that of its rank's graph */
+    transfer **first;        /* likewise */
+    eddy__emitter *emitters; /* a rank */
+    size_t n_edges;
+    eddy_node *sends; /* all of them, in the graphs of their ranks */
+    uint32_t *send_ranks;
+    size_t n_sends, sends_capacity, ranks_capacity;
+} splitting;
+
+static eddy__emitter *emitter_of(const splitting *s, uint32_t rank)
+{
+    return &s->emitters[rank];
+}
+
+/* ---- devices ---- */
+
+/* What stands for a rank in the attributes of a pair. */
+static const char *name_device(eddy__arena *arena, const char *device,
+                               uint32_t rank)
+{
+    return device && *device
+               ? device
+               : eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)rank);
+}
+
+/* ---- pairs ---- */
+
+/* One edge that is cut. */
+typedef struct cut {
+    eddy_node from; /* of `whole` */
+    uint32_t index; /* or CONTROL */
+    uint32_t rank;  /* that receives */
+    eddy_dtype dtype;
+    const char *name, *send_device, *recv_device; /* of the pair */
+    const char *device;                           /* of the receiving node */
+} cut;
+
+/* The attributes that both of a pair have, and the type of either. */
+static size_t pair_attrs(const cut *c, const char *type, eddy_string texts[3],
+                         eddy_attr attrs[6])
+{
+    static const int64_t incarnation = 1;
+    static const bool is_client = false;
+
+    texts[0] = (eddy_string){c->name, strlen(c->name)};
+    texts[1] = (eddy_string){c->send_device, strlen(c->send_device)};
+    texts[2] = (eddy_string){c->recv_device, strlen(c->recv_device)};
+    attrs[0] = eddy_attr_type(type, &c->dtype);
+    attrs[1] = eddy_attr_string("tensor_name", &texts[0]);
+    attrs[2] = eddy_attr_string("send_device", &texts[1]);
+    attrs[3] = eddy_attr_string("recv_device", &texts[2]);
+    attrs[4] = eddy_attr_int("send_device_incarnation", &incarnation);
+    attrs[5] = eddy_attr_bool("client_terminated", &is_client);
+    return 6;
+}
+
+/* Adds a node to the graph of a rank: `<node>/<suffix>`. */
+static eddy_output add(const splitting *s, uint32_t rank, const cut *c,
+                       const char *suffix, const char *device,
+                       const eddy_node_spec *spec)
+{
+    eddy__emitter *e = emitter_of(s, rank);
+    eddy_output out;
+
+    e->options.device = device;
+    out = eddy__emitter_add_as(
+        e,
+        eddy__names_print(&s->p->arena, "%s/%s",
+                          eddy__partition_node(s->p, c->from)->name, suffix),
+        spec);
+    e->options.device = NULL;
+    return out;
+}
+
+/* An empty tensor that is there once the node has run. */
+static eddy_output add_token(const splitting *s, const cut *c)
+{
+    const uint32_t rank = s->p->placed[c->from].rank;
+    const eddy_shape none = {.rank = 1, .dims = {0}};
+    const eddy_dtype dtype = EDDY_FLOAT32;
+    eddy__emitter *e = emitter_of(s, rank);
+    eddy_tensor *tensor = NULL;
+    const eddy_attr attrs[] = {eddy_attr_type("dtype", &dtype),
+                               eddy_attr_tensor("value", &tensor)};
+    const eddy_node_spec spec = {.size = sizeof spec,
+                                 .op = "Const",
+                                 .controls = &s->copy[c->from],
+                                 .n_controls = 1,
+                                 .attrs = attrs,
+                                 .n_attrs = 2};
+    eddy_output out;
+
+    if (!eddy__emitter_keep(e, eddy_tensor_create(s->p->whole->ctx, dtype,
+                                                  &none, &tensor, s->p->err)))
+        return EDDY__NO_OUTPUT;
+    out = add(s, rank, c, "ctrl", eddy__partition_node(s->p, c->from)->device,
+              &spec);
+    eddy_tensor_release(tensor);
+    return out;
+}
+
+static eddy_status add_send(splitting *s, const cut *c)
+{
+    const uint32_t rank = s->p->placed[c->from].rank;
+    const eddy_allocator *allocator = &s->p->budget->allocator;
+    const eddy_output from = c->index == CONTROL
+                                 ? add_token(s, c)
+                                 : (eddy_output){s->copy[c->from], c->index};
+    eddy_string texts[3];
+    eddy_attr attrs[6];
+    const eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = EDDY__SEND,
+        .inputs = &from,
+        .n_inputs = 1,
+        .attrs = attrs,
+        .n_attrs = pair_attrs(c, "T", texts, attrs),
+    };
+    const eddy_node send =
+        add(s, rank, c, "send", eddy__partition_node(s->p, c->from)->device,
+            &spec)
+            .node;
+
+    EDDY_TRY(emitter_of(s, rank)->status);
+    if (!eddy__grow(allocator, (void **)&s->sends, &s->sends_capacity,
+                    s->n_sends + 1, sizeof *s->sends) ||
+        !eddy__grow(allocator, (void **)&s->send_ranks, &s->ranks_capacity,
+                    s->n_sends + 1, sizeof *s->send_ranks))
+        return eddy__fail_memory(s->p->err);
+    s->sends[s->n_sends] = send;
+    s->send_ranks[s->n_sends++] = rank;
+    s->p->result->counts[rank].n_sends++;
+    return EDDY_OK;
+}
+
+/* A _Recv, which in a loop is asked for once an iteration. */
+static eddy_output add_recv(const splitting *s, const cut *c)
+{
+    const eddy__partitioning *p = s->p;
+    const uint32_t frame = p->placed[c->from].output_frame;
+    eddy_node merge = EDDY_NO_NODE;
+    eddy_string texts[3];
+    eddy_attr attrs[6];
+    eddy_node_spec spec = {
+        .size = sizeof spec,
+        .op = EDDY__RECV,
+        .attrs = attrs,
+        .n_attrs = pair_attrs(c, "tensor_type", texts, attrs),
+    };
+
+    if (frame != 0) {
+        merge = s->copy[p->control_merge[(size_t)frame * p->options->n_ranks +
+                                         c->rank]];
+        spec.controls = &merge;
+        spec.n_controls = 1;
+    }
+    p->result->counts[c->rank].n_recvs++;
+    return add(s, c->rank, c, "recv", c->device, &spec);
+}
+
+static eddy_status make_pair(splitting *s, const cut *c, eddy_output *out)
+{
+    eddy_output received;
+
+    EDDY_TRY(add_send(s, c));
+    received = add_recv(s, c);
+    if (c->index == CONTROL) {
+        const eddy_node_spec spec = {.size = sizeof spec,
+                                     .op = "Identity",
+                                     .inputs = &received,
+                                     .n_inputs = 1};
+
+        received = add(s, c->rank, c, "received", c->device, &spec);
+    }
+    *out = received;
+    return emitter_of(s, c->rank)->status;
+}
+
+static eddy_status refuse_dtype(const splitting *s, eddy_node from,
+                                const char *what)
+{
+    return eddy__fail_at(s->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+                         eddy__partition_node(s->p, from),
+                         "%s can't be sent to another rank", what);
+}
+
+static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,
+                                eddy_node to, cut *out)
+{
+    const eddy__partitioning *p = s->p;
+    const eddy__node *source = eddy__partition_node(p, from);
+    const eddy__node *reader = eddy__partition_node(p, to);
+    eddy__arena *arena = &s->p->arena;
+
+    *out = (cut){.from = from,
+                 .index = index,
+                 .rank = p->placed[to].rank,
+                 .dtype = EDDY_FLOAT32,
+                 .device = reader->device};
+    if (index != CONTROL) {
+        if (index >= source->n_outputs)
+            return refuse_dtype(s, from, "an output of an unknown dtype");
+        out->dtype = (eddy_dtype)source->output_dtypes[index];
+        if (out->dtype == EDDY_RESOURCE ||
+            eddy__node_gives_reference(source, index))
+            return refuse_dtype(s, from, "a handle or a reference");
+    }
+    out->name =
+        eddy__names_print(arena, "edge_%zu_%s", s->n_edges++, source->name);
+    out->send_device = name_device(arena, source->device, p->placed[from].rank);
+    out->recv_device = name_device(arena, reader->device, out->rank);
+    return out->name && out->send_device && out->recv_device
+               ? EDDY_OK
+               : eddy__fail_memory(p->err);
+}
+
+/* What stands in the graph of `to` for an output, or a node, of another. */
+static eddy_status receive(splitting *s, eddy_node from, uint32_t index,
+                           eddy_node to, eddy_output *out)
+{
+    const uint32_t rank = s->p->placed[to].rank;
+    transfer *t;
+    cut c;
+
+    for (t = s->first[from]; t; t = t->next)
+        if (t->index == index && t->rank == rank) {
+            *out = t->received;
+            return EDDY_OK;
+        }
+    t = eddy__arena_allocate(&s->p->arena, 1, sizeof *t);
+    if (!t)
+        return eddy__fail_memory(s->p->err);
+    EDDY_TRY(describe_cut(s, from, index, to, &c));
+    EDDY_TRY(make_pair(s, &c, out));
+    *t = (transfer){
+        .next = s->first[from], .index = index, .rank = rank, .received = *out};
+    s->first[from] = t;
+    return EDDY_OK;
+}
+
+/* ---- nodes and edges ---- */
+
+static eddy_status copy_nodes(splitting *s)
+{
+    eddy__partitioning *p = s->p;
+
+    for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
+        const eddy__node_copy copy = {.of = eddy__partition_node(p, v),
+                                      .drops_class = true};
+        const uint32_t rank = p->placed[v].rank;
+
+        if (p->placed[v].is_needed)
+            EDDY_TRY(eddy__copy_add(&p->copier, p->result->graphs[rank], &copy,
+                                    &s->copy[v], p->err));
+    }
+    return EDDY_OK;
+}
+
+static eddy_status connect(splitting *s, eddy_node v)
+{
+    const eddy__partitioning *p = s->p;
+    eddy_graph *graph = p->result->graphs[p->placed[v].rank];
+    const eddy__node *node = eddy__partition_node(p, v);
+
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const eddy_output in = node->inputs[i];
+        eddy_output from = {s->copy[in.node], in.index};
+
+        if (eddy__partition_crosses(p, in.node, v))
+            EDDY_TRY(receive(s, in.node, in.index, v, &from));
+        EDDY_TRY(eddy__graph_connect(graph, s->copy[v], i, from, p->err));
+    }
+    for (uint32_t i = 0; i < node->n_controls; i++) {
+        eddy_output from = {s->copy[node->controls[i]], 0};
+
+        if (eddy__partition_crosses(p, node->controls[i], v))
+            EDDY_TRY(receive(s, node->controls[i], CONTROL, v, &from));
+        EDDY_TRY(eddy__graph_add_control(graph, s->copy[v], from.node, p->err));
+    }
+    return EDDY_OK;
+}
+
+/* ---- what was asked for ---- */
+
+static eddy_status place_outputs(const splitting *s, const eddy_output *of,
+                                 size_t n, eddy__part_of **out)
+{
+    const eddy__partitioning *p = s->p;
+    eddy__part_of *parts =
+        eddy__arena_allocate(&p->result->arena, n, sizeof *parts);
+
+    if (!parts)
+        return eddy__fail_memory(p->err);
+    for (size_t i = 0; i < n; i++) {
+        const eddy__placed *placed = &p->placed[of[i].node];
+
+        parts[i] = (eddy__part_of){
+            .rank = placed->is_needed ? placed->rank : EDDY__NOT_FOUND,
+            .output = {s->copy[of[i].node], of[i].index}};
+    }
+    *out = parts;
+    return EDDY_OK;
+}
+
+static eddy_status place_targets(const splitting *s)
+{
+    const eddy__partitioning *p = s->p;
+    eddy_partition *result = p->result;
+    const uint32_t n_ranks = result->n_ranks;
+
+    result->n_targets = eddy__arena_allocate_zeroed(&result->arena, n_ranks,
+                                                    sizeof *result->n_targets);
+    result->targets = eddy__arena_allocate_zeroed(&result->arena, n_ranks,
+                                                  sizeof *result->targets);
+    if (!result->n_targets || !result->targets)
+        return eddy__fail_memory(p->err);
+    for (size_t i = 0; i < p->n_targets; i++)
+        result->n_targets[p->placed[p->targets[i]].rank]++;
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        const size_t n = result->n_targets[r] + result->counts[r].n_sends;
+
+        result->targets[r] =
+            eddy__arena_allocate(&result->arena, n, sizeof **result->targets);
+        if (!result->targets[r])
+            return eddy__fail_memory(p->err);
+        result->n_targets[r] = 0;
+    }
+    for (size_t i = 0; i < p->n_targets; i++) {
+        const uint32_t r = p->placed[p->targets[i]].rank;
+
+        result->targets[r][result->n_targets[r]++] = s->copy[p->targets[i]];
+    }
+    for (size_t i = 0; i < s->n_sends; i++) {
+        const uint32_t r = s->send_ranks[i];
+
+        result->targets[r][result->n_targets[r]++] = s->sends[i];
+    }
+    return EDDY_OK;
+}
+
+static eddy_status split(splitting *s)
+{
+    eddy__partitioning *p = s->p;
+    eddy_partition *result = p->result;
+
+    EDDY_TRY(copy_nodes(s));
+    for (eddy_node v = 0; v < p->whole->n_nodes; v++)
+        if (p->placed[v].is_needed)
+            EDDY_TRY(connect(s, v));
+    result->n_feeds = p->options->n_feeds;
+    result->n_fetches = p->options->n_fetches;
+    EDDY_TRY(place_outputs(s, p->feeds, result->n_feeds, &result->feeds));
+    EDDY_TRY(place_outputs(s, p->fetches, result->n_fetches, &result->fetches));
+    EDDY_TRY(place_targets(s));
+    for (uint32_t r = 0; r < result->n_ranks; r++)
+        result->counts[r].n_nodes = result->graphs[r]->n_nodes;
+    return EDDY_OK;
+}
+
+eddy_status eddy__partition_split(eddy__partitioning *p)
+{
+    const eddy_allocator *allocator = &p->budget->allocator;
+    const uint32_t n_ranks = p->options->n_ranks;
+    const size_t n = p->whole->n_nodes;
+    splitting s = {
+        .p = p,
+        .copy = eddy__arena_allocate(&p->arena, n, sizeof *s.copy),
+        .first = eddy__arena_allocate_zeroed(&p->arena, n, sizeof(void *)),
+        .emitters =
+            eddy__arena_allocate_zeroed(&p->arena, n_ranks, sizeof *s.emitters),
+    };
+    eddy_status status;
+
+    p->result->graphs = eddy__arena_allocate_zeroed(&p->result->arena, n_ranks,
+                                                    sizeof *p->result->graphs);
+    if (!s.copy || !s.first || !s.emitters || !p->result->graphs)
+        return eddy__fail_memory(p->err);
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        EDDY_TRY(eddy__graph_clone_empty(p->whole, p->budget,
+                                         &p->result->graphs[r], p->err));
+        s.emitters[r] =
+            (eddy__emitter){.graph = p->result->graphs[r], .err = p->err};
+    }
+    status = split(&s);
+    eddy__free(allocator, s.sends, s.sends_capacity, sizeof *s.sends);
+    eddy__free(allocator, s.send_ranks, s.ranks_capacity, sizeof *s.send_ranks);
+    return status;
+}

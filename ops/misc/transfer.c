@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * _Send and _Recv: the two ends of an edge that leads from one rank to another.
+ * A dead value is sent as such, so in each iteration of its frame a pair
+ * carries exactly one message (frames/partition).
+ */
+#include "core/base/status.h"
+#include "core/kernel.h"
+#include "ops/math/elements.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+/* What is left of a node's attributes: the text that both ends have. */
+typedef struct pair {
+    uint64_t hash;
+    char text[];
+} pair;
+
+static const char *const parts[] = {"send_device", "recv_device",
+                                    "tensor_name"};
+
+#define N_PARTS (sizeof parts / sizeof parts[0])
+
+static eddy_string part_of(const eddy_infer *infer, size_t i)
+{
+    eddy_attr attr;
+
+    return eddy_infer_attr(infer, parts[i], &attr) ? attr.as.strings[0]
+                                                   : (eddy_string){"", 0};
+}
+
+/* FNV-1a of 64 bits. */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static eddy_status prepare(eddy_infer *infer)
+{
+    size_t length = 0;
+    char *to;
+    pair *p;
+
+    for (size_t i = 0; i < N_PARTS; i++) {
+        const eddy_string part = part_of(infer, i);
+
+        if (memchr(part.data, '\0', part.length))
+            return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_ATTR_VALUE, "%s has a NUL in it",
+                                   parts[i]);
+        length += part.length + 1;
+    }
+    p = eddy__prepare_state(infer, sizeof *p + length);
+    if (!p)
+        return EDDY_RESOURCE_EXHAUSTED;
+    to = p->text;
+    for (size_t i = 0; i < N_PARTS; i++) {
+        const eddy_string part = part_of(infer, i);
+
+        memcpy(to, part.data, part.length);
+        to += part.length;
+        *to++ = i + 1 < N_PARTS ? ';' : '\0';
+    }
+    p->hash = hash_text(p->text);
+    return EDDY_OK;
+}
+
+static eddy_status find_exchange(eddy_kernel *k, eddy__exchange **out)
+{
+    *out = k->services->exchange(k);
+    if (*out)
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_FAILED_PRECONDITION, EDDY_E_MESSAGE,
+                       "there is no other rank: a part of a graph runs with "
+                       "the other parts of its partition");
+}
+
+static eddy__message_key key_of(const eddy_kernel *k)
+{
+    const pair *p = eddy__state(k);
+
+    return (eddy__message_key){
+        .edge = p->text, .hash = p->hash, .tag = k->services->tag(k)};
+}
+
+static eddy_status run_send(eddy_kernel *k)
+{
+    const eddy__message_key key = key_of(k);
+    eddy__value value = {.kind = EDDY__NONE};
+    eddy__exchange *exchange;
+
+    EDDY_TRY(find_exchange(k, &exchange));
+    if (!k->is_dead)
+        value = eddy__in_take(k, 0);
+    return exchange->send(exchange, &key, value, k);
+}
+
+static eddy_status run_receive(eddy_kernel *k)
+{
+    const eddy__message_key key = key_of(k);
+    eddy__exchange *exchange;
+
+    /* It asks, whatever becomes of what starts it. */
+    k->is_dead = false;
+    EDDY_TRY(find_exchange(k, &exchange));
+    return exchange->receive(exchange, &key, k);
+}
+
+#define FLAGS                                                                  \
+    (EDDY_OP_STATEFUL | EDDY_OP_ASYNC | EDDY_OP_NOT_DIFFERENTIABLE |           \
+     EDDY__OP_TRANSFER)
+#define PAIR                                                                   \
+    "tensor_name: string, send_device: string, send_device_incarnation: int, " \
+    "recv_device: string, client_terminated: bool = false"
+#define SEND(op)                                                               \
+    EDDY__OP_ROW(op, .inputs = "tensor: T", .attrs = "T: type, " PAIR,         \
+                 .kernel = run_send, .prepare = prepare, .flags = FLAGS,       \
+                 .doc = "Sends the tensor to the node on another rank that "   \
+                        "receives it.")
+#define RECEIVE(op)                                                            \
+    EDDY__OP_ROW(op, .outputs = "tensor: tensor_type",                         \
+                 .attrs = "tensor_type: type, " PAIR, .kernel = run_receive,   \
+                 .prepare = prepare, .flags = FLAGS,                           \
+                 .doc = "What the node on another rank has sent.")
+
+static const eddy_op_spec specs[] = {
+    SEND("_Send"),
+    SEND("_HostSend"),
+    RECEIVE("_Recv"),
+    RECEIVE("_HostRecv"),
+};
+
+const eddy__op_table eddy__transfer_ops = {specs, NULL,
+                                           sizeof specs / sizeof *specs};

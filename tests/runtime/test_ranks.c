@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs on several ranks of one process: what a partition is made of, and that
+ * all ranks together do what one does.
+ */
+#include "eddy/ranks.h"
+#include "tests/aid/program.h"
+#include "tests/suites.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* i from 0 to n; x = x * c + i, all that is needed by name. */
+#define LOOP                                                                   \
+    "n ?int32\nx float32=1\nc float32=0.5\nzero int32=0\n"                     \
+    "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! n\n"                    \
+    "one int32=1\none/e Enter@w! one\nc/e Enter@w! c\n"                        \
+    "less Less i/m n/e\ncond LoopCond less\n"                                  \
+    "i/s Switch i/m cond\ni/b AddV2 i/s:1 one/e\ni/n NextIteration i/b\n"      \
+    "i/x Exit i/s\n"                                                           \
+    "x/e Enter@w x\nx/m Merge x/e x/n\nx/s Switch x/m cond\n"                  \
+    "p Mul x/s:1 c/e\nf Cast i/s:1 DstT=float32\n"                             \
+    "x/b AddV2 p f\nx/n NextIteration x/b\nx/x Exit x/s\n"
+
+typedef struct cut_graph {
+    eddy_partition *partition;
+    eddy_ranks *ranks;
+    eddy_output feeds[4], fetches[4];
+    size_t n_feeds, n_fetches;
+} cut_graph;
+
+/* Outputs by name, parted by spaces. */
+static size_t read_outputs(const program *p, const char *names,
+                           eddy_output *out)
+{
+    char text[128];
+    size_t n = 0;
+    char *save = NULL;
+
+    snprintf(text, sizeof text, "%s", names);
+    for (char *name = strtok_r(text, " ", &save); name;
+         name = strtok_r(NULL, " ", &save))
+        out[n++] = program_output(p, name);
+    return n;
+}
+
+static eddy_status try_cut(program *p, cut_graph *c, uint32_t n_ranks,
+                           const eddy_place *places, size_t n_places,
+                           const char *feeds, const char *fetches)
+{
+    *c = (cut_graph){.partition = NULL};
+    c->n_feeds = read_outputs(p, feeds, c->feeds);
+    c->n_fetches = read_outputs(p, fetches, c->fetches);
+    return eddy_partition_create(
+        p->graph,
+        &(eddy_partition_options){.size = sizeof(eddy_partition_options),
+                                  .n_ranks = n_ranks,
+                                  .places = places,
+                                  .n_places = n_places,
+                                  .feeds = c->feeds,
+                                  .n_feeds = c->n_feeds,
+                                  .fetches = c->fetches,
+                                  .n_fetches = c->n_fetches},
+        &c->partition, &p->err);
+}
+
+static void cut(program *p, cut_graph *c, uint32_t n_ranks,
+                const eddy_place *places, size_t n_places, const char *feeds,
+                const char *fetches)
+{
+    ck_assert_msg(try_cut(p, c, n_ranks, places, n_places, feeds, fetches) ==
+                      EDDY_OK,
+                  "%s", p->err.message);
+}
+
+static void make_ranks(program *p, cut_graph *c, uint64_t seed,
+                       uint64_t timeout_ns)
+{
+    const eddy_run_options run = {.size = sizeof run, .timeout_ns = timeout_ns};
+    const eddy_ranks_options how = {
+        .size = sizeof how, .run = &run, .seed = seed};
+
+    ck_assert_msg(eddy_ranks_create(c->partition, &how, &c->ranks, &p->err) ==
+                      EDDY_OK,
+                  "%s", p->err.message);
+}
+
+static void drop(cut_graph *c)
+{
+    eddy_ranks_destroy(c->ranks);
+    eddy_partition_destroy(c->partition);
+}
+
+static eddy_tensor *int_tensor(const program *p, int32_t value)
+{
+    eddy_tensor *tensor = NULL;
+
+    ck_assert_int_eq(eddy_tensor_create(p->ctx, EDDY_INT32,
+                                        &(eddy_shape){.rank = 0}, &tensor,
+                                        NULL),
+                     EDDY_OK);
+    memcpy(eddy_tensor_mutable_data(tensor), &value, sizeof value);
+    return tensor;
+}
+
+/* Runs the ranks with one int32 feed. */
+static eddy_status run_ranks(program *p, cut_graph *c, int32_t n,
+                             eddy_tensor **out)
+{
+    eddy_tensor *feed = int_tensor(p, n);
+    const eddy_status status = eddy_ranks_run(c->ranks, &feed, out, &p->err);
+
+    eddy_tensor_release(feed);
+    return status;
+}
+
+static int count_ops(const eddy_graph *graph, const char *op)
+{
+    int n = 0;
+
+    for (eddy_node v = 0; v < eddy_graph_size(graph); v++)
+        n += strcmp(eddy_graph_node_op(graph, v), op) == 0;
+    return n;
+}
+
+static float loop_value(int32_t n)
+{
+    float x = 1;
+
+    for (int32_t i = 0; i < n; i++)
+        x = x * 0.5f + (float)i;
+    return x;
+}
+
+/* ---- what a partition is made of ---- */
+
+static const eddy_place on_1[] = {{"x/", 1}, {"p", 1}, {"f", 1}};
+
+START_TEST(test_loop_is_cut_as_tensorflow_does)
+{
+    cut_graph c;
+    program p;
+    eddy_partition_counts n;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
+    /* Rank 0 has the predicate and counts; rank 1 receives both. */
+    n = eddy_partition_count(c.partition, 0);
+    ck_assert_uint_eq(n.n_sends, 2);
+    ck_assert_uint_eq(n.n_recvs, 0);
+    ck_assert_uint_eq(n.n_control_loops, 0);
+    n = eddy_partition_count(c.partition, 1);
+    ck_assert_uint_eq(n.n_sends, 0);
+    ck_assert_uint_eq(n.n_recvs, 2);
+    ck_assert_uint_eq(n.n_control_loops, 1);
+    ck_assert_int_eq(count_ops(eddy_partition_graph(c.partition, 1), "Enter"),
+                     3); /* x, c, and the control loop's */
+    ck_assert_int_eq(count_ops(eddy_partition_graph(c.partition, 0), "Enter"),
+                     3);
+    ck_assert_ptr_null(eddy_partition_graph(c.partition, 2));
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+START_TEST(test_literal_sends_invariants)
+{
+    cut_graph c = {.partition = NULL};
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    c.n_fetches = read_outputs(&p, "x/x", c.fetches);
+    ck_assert_int_eq(
+        eddy_partition_create(
+            p.graph,
+            &(eddy_partition_options){.size = sizeof(eddy_partition_options),
+                                      .n_ranks = 2,
+                                      .places = on_1,
+                                      .n_places = 2,
+                                      .fetches = c.fetches,
+                                      .n_fetches = 1,
+                                      .is_literal = true},
+            &c.partition, &p.err),
+        EDDY_OK);
+    /* The predicate, f, c's Enter stays with p; x itself in the root. */
+    ck_assert_uint_eq(eddy_partition_count(c.partition, 1).n_recvs, 4);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+START_TEST(test_places_and_devices)
+{
+    const eddy_place places[] = {{"", 1}, {"i/", 0}};
+    const eddy_place beyond[] = {{"", 2}};
+    cut_graph c;
+    program p;
+    uint32_t rank = 9;
+    eddy_output at;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    cut(&p, &c, 2, places, 2, "n", "i/x x/x");
+    eddy_partition_fetch(c.partition, 0, &rank);
+    ck_assert_uint_eq(rank, 0);
+    eddy_partition_fetch(c.partition, 1, &rank);
+    ck_assert_uint_eq(rank, 1);
+    ck_assert(eddy_partition_feed(c.partition, 0, &rank, &at));
+    ck_assert_uint_eq(rank, 1);
+    ck_assert(!eddy_partition_feed(c.partition, 1, &rank, &at));
+    drop(&c);
+    ck_assert_int_eq(try_cut(&p, &c, 2, beyond, 1, "n", "i/x"),
+                     EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(p.err.detail, EDDY_E_PLACE);
+    program_deinit(&p);
+}
+END_TEST
+
+START_TEST(test_refuses_what_cannot_be_cut)
+{
+    /* Without a LoopCond; and what runs in the first iteration alone. */
+    static const struct {
+        const char *text, *fetch, *on_1;
+        eddy_detail detail;
+    } cases[] = {
+        {"a float32=1\nt ?bool\nte Enter@w! t\ne Enter@w a\nm Merge e n\n"
+         "s Switch m te\nb Neg s:1\nn NextIteration b\nx Exit s\n",
+         "x", "b", EDDY_E_LOOP_CONDS},
+        {LOOP "o Enter@w x\nq Neg o\nr AddV2 q q\nz Exit r\n", "z", "r",
+         EDDY_E_PLACE},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eddy_place place = {cases[i].on_1, 1};
+        cut_graph c;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, cases[i].text);
+        ck_assert_int_eq(try_cut(&p, &c, 2, &place, 1, "", cases[i].fetch),
+                         EDDY_INVALID_ARGUMENT);
+        ck_assert_msg(p.err.detail == cases[i].detail, "%zu: %s", i,
+                      p.err.message);
+        ck_assert_ptr_null(c.partition);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
+/* ---- runs ---- */
+
+START_TEST(test_loop_over_two_ranks)
+{
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
+    make_ranks(&p, &c, (uint64_t)_i, 0);
+    for (int32_t n = 0; n < 40; n += 13) {
+        eddy_tensor *out[2] = {NULL};
+        float x;
+        int32_t i;
+        uint64_t left = 1;
+
+        ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                      p.err.message);
+        memcpy(&i, eddy_tensor_data(out[0]), sizeof i);
+        memcpy(&x, eddy_tensor_data(out[1]), sizeof x);
+        ck_assert_int_eq(i, n);
+        ck_assert(x == loop_value(n));
+        /* The predicate and i, in n + 1 iterations. */
+        ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
+                          2 * ((uint64_t)n + 1));
+        ck_assert_uint_eq(left, 0);
+        eddy_tensor_release(out[0]);
+        eddy_tensor_release(out[1]);
+    }
+    ck_assert_uint_gt(eddy_run_stats(eddy_ranks_at(c.ranks, 1)).dead_executions,
+                      0);
+    ck_assert_ptr_null(eddy_ranks_at(c.ranks, 2));
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/* A node on each side of a branch, and the loop within one of them. */
+START_TEST(test_branch_that_is_not_taken)
+{
+    static const char text[] =
+        "t ?bool\na float32=3\ns Switch a t\nu Neg s\nv Exp s:1\n"
+        "w Sqrt v\nm Merge u w\n";
+    const eddy_place places[] = {{"v", 1}, {"w", 2}, {"m", 2}};
+
+    for (int taken = 0; taken < 2; taken++) {
+        eddy_tensor *feed = NULL, *out = NULL;
+        const bool t = taken == 1;
+        cut_graph c;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, text);
+        cut(&p, &c, 3, places, 3, "t", "m:1");
+        make_ranks(&p, &c, 5, 0);
+        ck_assert_int_eq(eddy_tensor_create(p.ctx, EDDY_BOOL,
+                                            &(eddy_shape){.rank = 0}, &feed,
+                                            NULL),
+                         EDDY_OK);
+        memcpy(eddy_tensor_mutable_data(feed), &t, sizeof t);
+        ck_assert_int_eq(eddy_ranks_run(c.ranks, &feed, &out, &p.err), EDDY_OK);
+        ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(out), taken);
+        eddy_tensor_release(out);
+        eddy_tensor_release(feed);
+        drop(&c);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
+/* ---- what goes wrong ---- */
+
+START_TEST(test_error_names_its_rank)
+{
+    static const eddy_place places[] = {{"d", 1}, {"y", 2}};
+    eddy_tensor *out = NULL;
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, "n ?int32\none int32=1\nd FloorDiv one n\ny Neg d\n");
+    cut(&p, &c, 3, places, 2, "n", "y");
+    make_ranks(&p, &c, 3, 0);
+    ck_assert_int_eq(run_ranks(&p, &c, 0, &out), EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(p.err.detail, EDDY_E_DIVISION_BY_ZERO);
+    ck_assert_str_eq(p.err.node, "d");
+    ck_assert_msg(strncmp(p.err.message, "rank 1: ", 8) == 0, "%s",
+                  p.err.message);
+    ck_assert_ptr_null(out);
+    /* And again, as if nothing had been. */
+    ck_assert_int_eq(run_ranks(&p, &c, 1, &out), EDDY_OK);
+    ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(out), -1);
+    eddy_tensor_release(out);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/* A loop that does not end, on both ranks. */
+#define ENDLESS                                                                \
+    "n ?int32\nt bool=1\nt/e Enter@w! t\ni/e Enter@w n\n"                   \
+    "i/m Merge i/e i/n\ncond LoopCond t/e\ni/s Switch i/m cond\n"              \
+    "b Neg i/s:1\ni/n NextIteration b\ni/x Exit i/s\n"
+
+static void cancel(void *arg)
+{
+    struct timespec wait = {.tv_nsec = 20 * 1000 * 1000};
+
+    nanosleep(&wait, NULL);
+    eddy_ranks_cancel(arg);
+}
+
+static void *cancel_soon(void *arg)
+{
+    cancel(arg);
+    return NULL;
+}
+
+START_TEST(test_cancel_ends_all_ranks)
+{
+    const eddy_place place = {"b", 1};
+    eddy_tensor *out = NULL;
+    pthread_t thread;
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, ENDLESS);
+    cut(&p, &c, 2, &place, 1, "n", "i/x");
+    make_ranks(&p, &c, 0, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, cancel_soon, c.ranks), 0);
+    ck_assert_int_eq(run_ranks(&p, &c, 1, &out), EDDY_CANCELLED);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_ptr_null(out);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+START_TEST(test_deadline_ends_all_ranks)
+{
+    const eddy_place place = {"b", 1};
+    eddy_tensor *out = NULL;
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, ENDLESS);
+    cut(&p, &c, 2, &place, 1, "n", "i/x");
+    make_ranks(&p, &c, 9, UINT64_C(30) * 1000 * 1000);
+    ck_assert_int_eq(run_ranks(&p, &c, 1, &out), EDDY_DEADLINE_EXCEEDED);
+    ck_assert_ptr_null(out);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/* A part that runs alone says what it lacks. */
+START_TEST(test_part_alone_is_refused)
+{
+    cut_graph c;
+    program p;
+    eddy_plan *plan = NULL;
+    size_t n_targets;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    cut(&p, &c, 2, on_1, 3, "n", "x/x");
+    ck_assert_ptr_nonnull(eddy_partition_targets(c.partition, 0, &n_targets));
+    ck_assert_uint_eq(n_targets, 2);
+    ck_assert_int_eq(
+        eddy_plan_create(eddy_partition_graph(c.partition, 1),
+                         &(eddy_plan_options){
+                             .size = sizeof(eddy_plan_options),
+                             .fetches = (eddy_output[]){eddy_partition_fetch(
+                                 c.partition, 0, &(uint32_t){0})},
+                             .n_fetches = 1},
+                         &plan, &p.err),
+        EDDY_OK);
+    ck_assert_int_eq(
+        eddy_plan_run(plan, NULL, NULL, &(eddy_tensor *){NULL}, &p.err),
+        EDDY_FAILED_PRECONDITION);
+    ck_assert_int_eq(p.err.detail, EDDY_E_MESSAGE);
+    eddy_plan_release(plan);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/* Every allocation of cutting and planning fails once. */
+START_TEST(test_no_memory)
+{
+    bool ok = false;
+
+    for (long long k = 0; !ok; k++) {
+        cut_graph c = {.partition = NULL};
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, LOOP);
+        counting_allocator_fail(&p.counting, k);
+        ok = try_cut(&p, &c, 2, on_1, 3, "n", "i/x x/x") == EDDY_OK &&
+             eddy_ranks_create(c.partition, NULL, &c.ranks, &p.err) == EDDY_OK;
+        counting_allocator_fail(&p.counting, -1);
+        if (!ok)
+            ck_assert_int_eq(p.err.detail, EDDY_E_MEMORY);
+        drop(&c);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
+TCase *ranks_tests(void)
+{
+    TCase *tc = tcase_create("ranks");
+
+    tcase_add_test(tc, test_loop_is_cut_as_tensorflow_does);
+    tcase_add_test(tc, test_literal_sends_invariants);
+    tcase_add_test(tc, test_places_and_devices);
+    tcase_add_test(tc, test_refuses_what_cannot_be_cut);
+    tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 8);
+    tcase_add_test(tc, test_branch_that_is_not_taken);
+    tcase_add_test(tc, test_error_names_its_rank);
+    tcase_add_test(tc, test_cancel_ends_all_ranks);
+    tcase_add_test(tc, test_deadline_ends_all_ranks);
+    tcase_add_test(tc, test_part_alone_is_refused);
+    tcase_add_test(tc, test_no_memory);
+    return tc;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `eddy partition`: a graph cut into one for each rank. */
+#include "tools/commands.h"
+
+#include "tools/format.h"
+#include "tools/program.h"
+#include "tools/ranks.h"
+
+#include "eddy/graphdef.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static eddy__exit check(const eddy__options *options)
+{
+    if (options->out == NULL) {
+        eddy__complain("no -o DIR is given");
+        return EDDY__EXIT_USAGE;
+    }
+    if (mkdir(options->out, 0777) == 0 || errno == EEXIST)
+        return EDDY__EXIT_DONE;
+    eddy__complain("-o %s: %s", options->out, strerror(errno));
+    return EDDY__EXIT_FAILED;
+}
+
+static eddy__exit write_rank(const eddy_partition *p, uint32_t rank,
+                             const eddy__options *options)
+{
+    const eddy_partition_counts n = eddy_partition_count(p, rank);
+    eddy_error err = {.code = EDDY_OK};
+    char path[4096];
+    const int length = snprintf(path, sizeof path, "%s/rank%u.pb", options->out,
+                                (unsigned)rank);
+
+    if (length < 0 || (size_t)length >= sizeof path) {
+        eddy__complain("-o %s: the path is too long", options->out);
+        return EDDY__EXIT_FAILED;
+    }
+    if (eddy_graphdef_save(eddy_partition_graph(p, rank), path, &err) !=
+        EDDY_OK) {
+        eddy__complain_error(path, &err);
+        return EDDY__EXIT_FAILED;
+    }
+    printf("rank %u\t%zu nodes\t%zu sends\t%zu receives\t%zu control loops\n",
+           (unsigned)rank, n.n_nodes, n.n_sends, n.n_recvs, n.n_control_loops);
+    return EDDY__EXIT_DONE;
+}
+
+static void print_port(const char *what, const char *name, uint32_t rank,
+                       const eddy_graph *graph, eddy_output output)
+{
+    printf("%s\t", what);
+    eddy__put_name(stdout, name);
+    printf("\trank %u\t", (unsigned)rank);
+    eddy__put_name(stdout, eddy_graph_node_name(graph, output.node));
+    printf(":%u\n", (unsigned)output.index);
+}
+
+/* Where what was asked for is to be fed and had. */
+static void print_ports(const eddy_partition *p, const eddy__program *program)
+{
+    const eddy__request *request = &program->request;
+    eddy_output output;
+    uint32_t rank;
+
+    for (size_t i = 0; i < request->n_feeds; i++)
+        if (eddy_partition_feed(p, i, &rank, &output))
+            print_port(
+                "feed",
+                eddy_graph_node_name(program->graph, request->feeds[i].node),
+                rank, eddy_partition_graph(p, rank), output);
+    for (size_t i = 0; i < request->n_fetches; i++) {
+        output = eddy_partition_fetch(p, i, &rank);
+        print_port("fetch", eddy__program_label(program, i), rank,
+                   eddy_partition_graph(p, rank), output);
+    }
+}
+
+static eddy__exit cut(const eddy__program *program,
+                      const eddy__options *options)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = EDDY__EXIT_DONE;
+    eddy_partition *partition = NULL;
+
+    if (eddy__request_partition(&program->request, program->graph, options,
+                                &partition, &err) != EDDY_OK) {
+        eddy__complain_error(options->paths.items[0], &err);
+        return EDDY__EXIT_FAILED;
+    }
+    for (uint32_t r = 0;
+         r < eddy_partition_ranks(partition) && result == EDDY__EXIT_DONE; r++)
+        result = write_rank(partition, r, options);
+    if (result == EDDY__EXIT_DONE)
+        print_ports(partition, program);
+    eddy_partition_destroy(partition);
+    return result;
+}
+
+static eddy__exit run(const eddy__options *options)
+{
+    eddy__program program = {.ctx = NULL};
+    eddy__exit result = check(options);
+
+    if (result == EDDY__EXIT_DONE)
+        result = eddy__program_load(&program, options);
+    if (result == EDDY__EXIT_DONE &&
+        options->fetches.n + options->targets.n > 0)
+        result = eddy__program_ask(&program, options);
+    if (result == EDDY__EXIT_DONE)
+        result = cut(&program, options);
+    eddy__program_deinit(&program);
+    return result;
+}
+
+const eddy__command eddy__command_partition = {
+    .name = "partition",
+    .arguments = "GRAPH [--place FILE | --ranks N] -o DIR",
+    .summary = "cut a graph into one for each rank",
+    .details =
+        "Writes DIR/rank0.pb, DIR/rank1.pb, ..., the parts of GRAPH, lowered,\n"
+        "which _Send and _Recv join, and prints what each has.  A loop that "
+        "is\n"
+        "cut has a control loop on every rank that receives in it, as in\n"
+        "TensorFlow.  With --fetch and --target only what they need is cut,\n"
+        "and where feeds and fetches are is printed, too.\n"
+        "\n"
+        "FILE has lines `PREFIX rank N`: nodes whose names begin with PREFIX\n"
+        "(\"\" for all) are on rank N; the longest prefix counts, and # begins "
+        "a\n"
+        "comment.  Without a place a node is where its device says\n"
+        "(/job:worker/task:1), or else on rank 0.  `eddy run --place FILE`\n"
+        "runs all ranks in one process.\n",
+    .examples =
+        "  eddy partition model.pb --place places.txt -o parts\n"
+        "  eddy partition model.pb --fetch y --ranks 2 --seed 1 -o parts\n"
+        "  eddy run model.pb --fetch y --place places.txt\n",
+    .options = EDDY__FOR_PARTITION,
+    .run = run,
+};
