@@ -11,9 +11,9 @@
 #include <string.h>
 
 static const eddy__command *const commands[] = {
-    &eddy__command_run,     &eddy__command_verify,  &eddy__command_bench,
-    &eddy__command_inspect, &eddy__command_grad,    &eddy__command_convert,
-    &eddy__command_trace,   &eddy__command_explain, &eddy__command_diff,
+    &eddy__command_run,       &eddy__command_verify,  &eddy__command_bench,
+    &eddy__command_inspect,   &eddy__command_grad,    &eddy__command_convert,
+    &eddy__command_trace,     &eddy__command_explain, &eddy__command_diff,
     &eddy__command_partition,
 };
 

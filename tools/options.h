@@ -41,7 +41,7 @@ typedef struct eddy__options {
     eddy__texts tapes; /* POLICY or LOOP=POLICY */
     const char *out;
     const char *dump_after; /* a pass of planning */
-    const char *place; /* a file that says which node has which rank */
+    const char *place;      /* a file that says which node has which rank */
     bool literal;
     bool help, forward, json, dot, svg, html, linear, native, keep_denormals,
         external_data;
