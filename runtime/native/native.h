@@ -71,7 +71,7 @@ typedef struct eddy__native_provider eddy__native_provider;
 typedef struct eddy__native_code {
     eddy__linear_machine machine;
     const eddy_allocator *allocator;
-    const uint8_t *bytes; /* executable */
+    uint8_t *bytes; /* executable */
     size_t n_bytes, n_mapped;
     uint32_t n_code;
     /* Where the code of an instruction begins, n_code + 1; and, where an

@@ -13,8 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n,
-                                   size_t *out_mapped)
+uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n, size_t *out_mapped)
 {
     const long page = sysconf(_SC_PAGESIZE);
     size_t size;
@@ -37,16 +36,15 @@ const uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n,
     return pages;
 }
 
-void eddy__pages_release(const uint8_t *pages, size_t n_mapped)
+void eddy__pages_release(uint8_t *pages, size_t n_mapped)
 {
     if (pages)
-        munmap((void *)(uintptr_t)pages, n_mapped);
+        munmap(pages, n_mapped);
 }
 
 #else
 
-const uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n,
-                                   size_t *out_mapped)
+uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n, size_t *out_mapped)
 {
     (void)code;
     (void)n;
@@ -54,7 +52,7 @@ const uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n,
     return NULL;
 }
 
-void eddy__pages_release(const uint8_t *pages, size_t n_mapped)
+void eddy__pages_release(uint8_t *pages, size_t n_mapped)
 {
     (void)pages;
     (void)n_mapped;

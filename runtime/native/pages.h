@@ -11,10 +11,9 @@
  * NULL if the system refuses that.  `*out_mapped` is for eddy__pages_release.
  * @thread any
  */
-const uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n,
-                                   size_t *out_mapped);
+uint8_t *eddy__pages_of_code(const uint8_t *code, size_t n, size_t *out_mapped);
 
 /* Accepts NULL. */
-void eddy__pages_release(const uint8_t *pages, size_t n_mapped);
+void eddy__pages_release(uint8_t *pages, size_t n_mapped);
 
 #endif
