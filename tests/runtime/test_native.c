@@ -258,8 +258,9 @@ START_TEST(a_nest_counts_and_stops_where_it_should)
         program_make_run(p);
         program_feed_int(p, 0, 15000);
         program_run(p);
-        ck_assert_int_eq(program_fetch_int(p, 1), 15000 * 6);
-        ck_assert_uint_eq(program_stats(p).iterations, 15001 + 15000 * 4 + 1);
+        ck_assert_int_eq(program_fetch_int(p, 1), INT64_C(15000) * 6);
+        ck_assert_uint_eq(program_stats(p).iterations,
+                          15001 + UINT64_C(15000) * 4 + 1);
         ck_assert_uint_eq(program_stats(p).frames, 15002);
         program_feed_int(p, 0, 15001);
         program_want(p, program_execute(p), EDDY_RESOURCE_EXHAUSTED,

@@ -264,35 +264,23 @@ static uint64_t random_value(eddy_dtype dtype)
 /* ---- one operation ---- */
 
 typedef struct subject {
-    uint32_t op;
     const char *name;
+    uint32_t op;
     eddy_dtype in, out;
     bool is_pair, is_checked;
 } subject;
 
 static const subject subjects[] = {
 #define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
-    {EDDY__LINEAR_##name##_##D,                                                \
-     #name "_" #D,                                                             \
-     DTYPE_##D,                                                                \
-     DTYPE_##OUT,                                                              \
-     false,                                                                    \
+    {#name "_" #D, EDDY__LINEAR_##name##_##D, DTYPE_##D, DTYPE_##OUT, false,   \
      false},
 #define BINARY_OP(name, D, OUT, LOCALS, e)                                     \
-    {EDDY__LINEAR_##name##_##D,                                                \
-     #name "_" #D,                                                             \
-     DTYPE_##D,                                                                \
-     DTYPE_##OUT,                                                              \
-     true,                                                                     \
+    {#name "_" #D, EDDY__LINEAR_##name##_##D, DTYPE_##D, DTYPE_##OUT, true,    \
      false},
 #define CHECKED_OP(name, D, BAD, e)                                            \
-    {EDDY__LINEAR_##name##_##D, #name "_" #D, DTYPE_##D, DTYPE_##D, true, true},
+    {#name "_" #D, EDDY__LINEAR_##name##_##D, DTYPE_##D, DTYPE_##D, true, true},
 #define COMPARE_OP(name, D, e)                                                 \
-    {EDDY__LINEAR_##name##_##D,                                                \
-     #name "_" #D,                                                             \
-     DTYPE_##D,                                                                \
-     EDDY_BOOL,                                                                \
-     true,                                                                     \
+    {#name "_" #D, EDDY__LINEAR_##name##_##D, DTYPE_##D, EDDY_BOOL, true,      \
      false},
 #define DTYPE_F32 EDDY_FLOAT32
 #define DTYPE_F64 EDDY_FLOAT64

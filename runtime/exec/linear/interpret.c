@@ -79,19 +79,6 @@ static int64_t most_fuel(const eddy_run *run, int64_t chunk)
     return left < (uint64_t)chunk ? (int64_t)left : chunk;
 }
 
-/* An iteration of `frame` is to begin; `at` is what the limit is reached in. */
-static bool refuel(eddy_run *run, const eddy__linear_run *l, tank *t,
-                   const eddy__place *at, const eddy__instance *frame,
-                   int64_t chunk, int64_t *budget)
-{
-    *budget -= COST * (t->filled - t->fuel);
-    drain(run, l, t);
-    if (must_stop(run))
-        return false;
-    t->fuel = t->filled = most_fuel(run, chunk);
-    return t->fuel > 0 || raise_iterations(run, at, frame);
-}
-
 /* Instruction `at`, ENTER or one that goes back, has no fuel. */
 eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
                                          tank *t, uint32_t at, int64_t most,
@@ -103,8 +90,15 @@ eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
         l->places[f].index < 0 ? l->instances[f].parent : &l->places[f];
 
     l->at = at;
-    if (!refuel(run, l, t, place, &l->instances[f], most, budget))
+    *budget -= COST * (t->filled - t->fuel);
+    drain(run, l, t);
+    if (must_stop(run))
         return EDDY__LINEAR_FAILED;
+    t->fuel = t->filled = most_fuel(run, most);
+    if (t->fuel == 0) {
+        raise_iterations(run, place, &l->instances[f]);
+        return EDDY__LINEAR_FAILED;
+    }
     return *budget > 0 ? EDDY__LINEAR_WARM : EDDY__LINEAR_PAUSED;
 }
 
