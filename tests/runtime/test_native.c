@@ -276,7 +276,7 @@ START_TEST(a_loop_without_end_is_out_of_time)
 {
     program *p = &programs[1];
 
-    p->run_options.timeout_ns = 20 * 1000 * 1000;
+    p->run_options.timeout_ns = UINT64_C(20000000);
     plan_counter(p);
     program_feed_int(p, 0, INT64_MAX);
     program_want(p, program_execute(p), EDDY_DEADLINE_EXCEEDED,
