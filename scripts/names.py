@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds files to the house's rules:
 
-  - a .c file outside of tests opens with what it is for;
+  - a .c file outside of tests opens with what it is for, or the table of its
+    name does (unary.c and unary.def);
   - a macro has at most 40 lines; loops are files that are included
     (ops/template.h);
   - a .c file of frames and autodiff has a suite of its name, or a row in
@@ -81,6 +82,7 @@ def main():
                          if header not in RULE_API]
         body = text.split("\n", 1)[1].lstrip("\n") if "\n" in text else ""
         if path.suffix == ".c" and path.parts[0] != "tests" and \
+                not path.with_suffix(".def").exists() and \
                 not body.startswith("/*"):
             problems.append(f"{path}: opens without saying what it is for")
 

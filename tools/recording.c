@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes what was recorded of a run, in the format that the name says. */
 #include "tools/recording.h"
 
 #include "tools/message.h"
