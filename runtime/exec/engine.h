@@ -17,7 +17,6 @@ struct eddy__task;
 typedef struct eddy__instance {
     const eddy__plan_frame *plan;
     const eddy__place *parent; /* where it was entered; NULL: the root */
-    uint64_t number;           /* of the frames that began; the root has 0 */
 } eddy__instance;
 
 /*

@@ -110,9 +110,7 @@ struct eddy_run {
     eddy__resource_set resources;
     eddy__resource_table named; /* if there is no session */
     eddy_kernel kernel;
-    struct eddy_trace *trace;         /* the options' recorder */
     uint64_t started_ns, deadline_ns; /* 0: none */
-    uint64_t told_ns;                 /* when progress was last reported */
     uint64_t n_executed;              /* tokens, feeds and fetches too */
     uint32_t n_tasks;                 /* under way */
     uint32_t n_suspended;
@@ -122,6 +120,8 @@ struct eddy_run {
     bool may_offload;
     const eddy__step *current; /* whose kernel may suspend */
     eddy__task *suspended;     /* set by eddy_kernel_suspend */
+    struct eddy_trace *trace;  /* the options' recorder */
+    uint64_t told_ns;          /* when progress was last reported */
 };
 
 /* ---- where.c ---- */

@@ -17,6 +17,11 @@
 void eddy__drive_shuffle(eddy_run *run, uint64_t seed);
 #endif
 
+/* ---- recorded.c ---- */
+
+/* As drive_some of dynamic.c, of a run with a trace. */
+uint64_t eddy__drive_recorded(eddy_run *run, uint64_t n);
+
 /* ---- frame.c ---- */
 
 /* The root's frame, or the one that `enter` leads to from `it`; NULL: raised.

@@ -50,7 +50,6 @@ struct eddy__frame {
         struct {
             const eddy__plan_frame *plan;
             eddy__iteration *parent; /* NULL: the root */
-            uint64_t number;         /* of the frames that began */
         };
     };
     eddy__frame *next, *previous; /* of all live frames of the run */
@@ -70,6 +69,7 @@ struct eddy__frame {
     eddy__parked *parked;
     eddy__starter *starters;
     size_t block_size;
+    uint64_t number; /* of the frames that began before it */
 };
 
 /*

@@ -5,6 +5,7 @@
  * The clock is read once a token: a token begins when the one before it ended.
  * Recording never fails a run; what there is no memory for is counted.
  */
+#include "runtime/exec/dynamic/state.h"
 #include "runtime/exec/trace/trace.h"
 
 #include "core/base/status.h"
@@ -45,14 +46,21 @@ static bool is_wanted(const eddy_trace *trace, const eddy__step *step,
 
 /* ---- where ---- */
 
+/* A recorded run is the dynamic executor's, whose frames have numbers. */
+static uint64_t number_of(const eddy__instance *frame)
+{
+    return ((const eddy__frame *)(const void *)frame)->number;
+}
+
 /* Makes the frames of an iteration known; false without memory. */
 static bool note_frames(eddy_trace *trace, const eddy__place *at)
 {
     for (; at; at = at->instance->parent) {
         const eddy__instance *frame = at->instance;
-        const size_t n = (size_t)frame->number + 1, room = trace->frames_room;
+        const uint64_t number = number_of(frame);
+        const size_t n = (size_t)number + 1, room = trace->frames_room;
 
-        if (frame->number >= EDDY_TRACE_NONE ||
+        if (number >= EDDY_TRACE_NONE ||
             !eddy__grow(trace->allocator, (void **)&trace->frames,
                         &trace->frames_room, n, sizeof *trace->frames))
             return false;
@@ -61,12 +69,13 @@ static bool note_frames(eddy_trace *trace, const eddy__place *at)
                    (trace->frames_room - room) * sizeof *trace->frames);
         if (trace->n_frames < n)
             trace->n_frames = n;
-        if (trace->frames[frame->number].is_known)
+        if (trace->frames[number].is_known)
             return true;
-        trace->frames[frame->number] = (eddy_trace_frame){
+        trace->frames[number] = (eddy_trace_frame){
             .static_frame = (uint32_t)(frame->plan - trace->plan->frames),
-            .parent =
-                frame->parent ? (uint32_t)frame->parent->instance->number : 0,
+            .parent = frame->parent
+                          ? (uint32_t)number_of(frame->parent->instance)
+                          : 0,
             .parent_iteration = frame->parent ? frame->parent->index : 0,
             .is_known = true};
     }
@@ -255,7 +264,7 @@ void eddy__trace_add(eddy_run *run, const eddy__step *step,
                                .start_ns = trace->mark_ns - trace->began_ns,
                                .resource = resource,
                                .iteration = at->index,
-                               .frame = (uint32_t)at->instance->number,
+                               .frame = (uint32_t)number_of(at->instance),
                                .node = (uint32_t)(step - trace->plan->steps),
                                .n_nodes = nodes_of(step),
                                .output = output,
