@@ -108,8 +108,8 @@ static void begin_walk(const setting *s, walk *w, const char *name,
     loop_test_trips(s->b, &w->l, s->n);
     w->item = w->l.body[0];
     if (s->has_rows)
-        w->item = builder_binary(
-            s->b, "AddV2",
+        w->item = eddy_emit_binary(
+            &s->b->e, "AddV2",
             builder_enter(s->b, name, add_zeros(s->b, s->ctx, ROW_SIZE), true),
             w->item);
 }

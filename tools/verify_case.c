@@ -6,8 +6,8 @@
 #include "tools/verify_case.h"
 
 #include "tools/case_walk.h"
-#include "tools/recorded_case.h"
 #include "tools/ranks.h"
+#include "tools/recorded_case.h"
 #include "tools/verify_error.h"
 
 #include "eddy/graphdef.h"

@@ -32,7 +32,7 @@ typedef enum eddy__step_kind {
     EDDY__STEP_CONTROL_TRIGGER,
     EDDY__STEP_FEED,
     EDDY__STEP_FETCH,
-    EDDY__STEP_REGION, /* no node: a loop nest in a row (linear.h) */
+    EDDY__STEP_REGION,   /* no node: a loop nest in a row (linear.h) */
     EDDY__STEP_TRANSFER, /* a kernel that runs when it is dead, too */
 } eddy__step_kind;
 

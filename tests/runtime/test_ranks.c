@@ -352,7 +352,7 @@ END_TEST
 
 /* A loop that does not end, on both ranks. */
 #define ENDLESS                                                                \
-    "n ?int32\nt bool=1\nt/e Enter@w! t\ni/e Enter@w n\n"                   \
+    "n ?int32\nt bool=1\nt/e Enter@w! t\ni/e Enter@w n\n"                      \
     "i/m Merge i/e i/n\ncond LoopCond t/e\ni/s Switch i/m cond\n"              \
     "b Neg i/s:1\ni/n NextIteration b\ni/x Exit i/s\n"
 
