@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the windows of volumes from attributes, and says where they lie. */
 #include "ops/nn/volume.h"
 
 #include "ops/math/elements.h"
