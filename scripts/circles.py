@@ -31,10 +31,11 @@ ALLOWED = [
      "laying out asks each op for its kernel, which sees the layout: one pass "
      "in two files over one plan"),
     (["runtime/exec/run.c", "runtime/exec/task.c", "runtime/exec/pool.c",
-      "runtime/exec/dynamic/dynamic.c", "runtime/exec/dynamic/frame.c"],
+      "runtime/exec/dynamic/dynamic.c", "runtime/exec/dynamic/frame.c",
+      "runtime/exec/dynamic/recorded.c"],
      "a run is driven by a worker, a worker's task comes back to its run, and "
-     "frames send tokens into the loop that runs them: parts of one loop, kept "
-     "apart for reading"),
+     "frames send tokens into the loop that runs them, which is there a second "
+     "time for recorded runs: parts of one loop, kept apart for reading"),
 ]
 
 
