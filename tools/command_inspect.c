@@ -141,8 +141,7 @@ static eddy__exit run(const eddy__options *options)
 
 const eddy__command eddy__command_inspect = {
     .name = "inspect",
-    .arguments = "GRAPH [--dot | --svg | --html | --linear | --native | "
-                 "--dump-after PASS]...",
+    .arguments = "GRAPH [--dot | --svg | --linear | --dump-after PASS]...",
     .summary = "print the ops, frames, loops and branches of a graph",
     .details =
         "Prints how often each op occurs in GRAPH and its functions, and\n"

@@ -48,7 +48,7 @@
     X(DROP, "-r-", "what was held")                                            \
     X(CONSUME, "-r-", "a reader that is dead")                                 \
     X(COUNT, "---", "this side was taken")                                     \
-    X(SKIP, "---", "so many frames are dead")                                  \
+    X(SKIP, "---", "so many frames are dead, frame a first")                   \
     X(ENTER, "---", "begin a loop")                                            \
     X(BACK, "t--", "the next iteration")                                       \
     X(LEAVE, "---", "end a loop")                                              \

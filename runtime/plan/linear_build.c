@@ -377,13 +377,14 @@ static eddy_status begin_side(writer *r, uint32_t p, uint32_t from, uint32_t to)
 {
     eddy__linear_build *w = r->w;
     const uint32_t around = w->predicates[p].guard;
-    uint32_t n_loops = 0;
+    uint32_t n_loops = 0, first = 0;
 
     for (uint32_t e = from + 1; e < to; e++) {
         const eddy__event *event = &w->events[e];
         const eddy__step *step;
 
-        n_loops += event->kind == EDDY__EVENT_LOOP;
+        if (event->kind == EDDY__EVENT_LOOP && n_loops++ == 0)
+            first = w->loops[event->at].number;
         if (event->kind != EDDY__EVENT_STEP)
             continue;
         step = &w->plan->steps[event->step];
@@ -400,7 +401,8 @@ static eddy_status begin_side(writer *r, uint32_t p, uint32_t from, uint32_t to)
             EDDY_TRY(emit3(r, EDDY__LINEAR_CONSUME, 0, a, 0));
         }
     }
-    return n_loops == 0 ? EDDY_OK : emit3(r, EDDY__LINEAR_SKIP, n_loops, 0, 0);
+    return n_loops == 0 ? EDDY_OK
+                        : emit3(r, EDDY__LINEAR_SKIP, n_loops, first, 0);
 }
 
 static eddy_status emit_true(writer *r, uint32_t e)

@@ -102,17 +102,20 @@ eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
     return *budget > 0 ? EDDY__LINEAR_WARM : EDDY__LINEAR_PAUSED;
 }
 
-/* So many frames begin, each with an iteration, all of them dead. */
-static bool skip(eddy_run *run, const eddy__linear_run *l, tank *t, uint32_t n)
+/* So many frames begin from `f` on, each with an iteration, all of them dead.
+ */
+static bool skip(eddy_run *run, const eddy__linear_run *l, tank *t, uint32_t n,
+                 uint32_t f)
 {
     const uint64_t most = run->options.max_frames;
     const uint64_t limit = run->options.max_iterations;
 
     drain(run, l, t);
     if (most > 0 && run->stats.frames + n > most) {
-        eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_FRAMES, NULL,
-                        &l->places[0], "the limit of %llu frames is reached",
-                        (unsigned long long)most);
+        eddy__run_raise(
+            run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_FRAMES,
+            &run->steps[l->region->frames[f].enter], l->instances[f].parent,
+            "the limit of %llu frames is reached", (unsigned long long)most);
         return false;
     }
     if (limit > 0 && run->stats.iterations + n > limit)
@@ -294,7 +297,7 @@ static bool perform(eddy_run *run, eddy__linear_run *l, tank *t,
         eddy__consume(run, R(c->a));
         return true;
     case EDDY__LINEAR_SKIP:
-        return skip(run, l, t, c->to);
+        return skip(run, l, t, c->to, c->a);
     case EDDY__LINEAR_ENTER: /* there may be no more frames */
         return begin_frame(run, l, c->to);
     case EDDY__LINEAR_SCALARS:
@@ -464,7 +467,7 @@ on_COUNT:
     NEXT;
 on_SKIP:
     t.fuel = fuel;
-    if (!skip(run, l, &t, ip->to))
+    if (!skip(run, l, &t, ip->to, ip->a))
         goto failed;
     fuel = t.fuel;
     NEXT;
