@@ -17,7 +17,7 @@ export VARIANT EDDY EXAMPLES
 
 # How the recorded cases are run: workers, parallel_iterations (or - for those
 # of the graph), and the executor if it is to be forced.
-RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32 0:-:dynamic 0:-:linear 2:1:linear"
+RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32 0:-:dynamic 0:-:linear 0:-:native 2:1:linear"
 
 # A test may take this many seconds, times the multiplier.
 export CK_VERBOSITY="${CK_VERBOSITY:-normal}"
@@ -120,7 +120,7 @@ count_runner()
     count "$name" "${1:+$(($1 - $2 - $3))}" "${1:+$(($2 + $3))}"
 }
 
-# The sanitizers take their time, so each processor gets a share of the files.
+# Each processor gets a share of the files.
 #   run_shares N
 run_shares()
 {
@@ -148,7 +148,7 @@ run_shares()
 
 shares=1
 case $VARIANT in
-asan | tsan) [ -n "${CK_RUN_CASE:-}" ] || shares=$(nproc 2>/dev/null || echo 1) ;;
+asan | tsan | release) [ -n "${CK_RUN_CASE:-}" ] || shares=$(nproc 2>/dev/null || echo 1) ;;
 esac
 if [ "$shares" -gt 1 ]; then
     run_shares "$shares"
