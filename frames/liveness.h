@@ -68,7 +68,7 @@ eddy__liveness_start(bool is_merge, uint32_t n_data, uint32_t n_control)
  */
 static inline bool eddy__arrive(eddy__liveness *l, bool dead)
 {
-    l->both += ((uint64_t)dead << 32) - 1;
+    l->both += (dead ? UINT64_C(1) << 32 : 0) - 1;
     return l->pending == 0;
 }
 

@@ -132,7 +132,8 @@ static void sort_tokens(recording *r)
 {
     size_t turn = 0;
 
-    qsort(r->tokens, r->n, sizeof *r->tokens, compare_tokens);
+    if (r->n > 0)
+        qsort(r->tokens, r->n, sizeof *r->tokens, compare_tokens);
     for (size_t i = 0; i < r->n; i++) {
         if (i > 0 && strcmp(r->tokens[i].name, r->tokens[i - 1].name) != 0)
             turn = 0;
@@ -365,9 +366,8 @@ static eddy_tensor *load_value(const char *folder, const token *t)
         char *path = value_path(folder, t, pass == 0);
         eddy_error err = {.code = EDDY_OK};
 
-        if (path == NULL || (pass == 1 && t->path[0] != '\0'))
-            value = NULL;
-        else if (eddy_npy_load(NULL, path, &value, &err) != EDDY_OK)
+        if (path != NULL && (pass == 0 || t->path[0] == '\0') &&
+            eddy_npy_load(NULL, path, &value, &err) != EDDY_OK)
             value = NULL;
         free(path);
     }

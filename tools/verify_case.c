@@ -113,7 +113,7 @@ static eddy_status look_up(const eddy__recorded_case *c, recorded_run *r)
 static eddy_status attempt_on_ranks(const eddy__recorded_case *c,
                                     recorded_run *r)
 {
-    r->fetched = calloc(r->request.n_fetches + 1, sizeof *r->fetched);
+    r->fetched = calloc(r->request.n_fetches + 1, sizeof(eddy_tensor *));
     if (r->fetched == NULL)
         return eddy__raise_memory(&r->err);
     return eddy__request_run_ranks(&r->request, c->graph, c->options,

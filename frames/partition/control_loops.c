@@ -27,6 +27,7 @@ static eddy_node *merge_of(const eddy__partitioning *p, uint32_t frame,
 }
 
 /* Adds a node of the loop, all of whose values are floats. */
+/* NOLINTNEXTLINE(readability-function-size): what a node is made of. */
 static eddy_output add(const control_loop *l, const char *op,
                        const eddy_output *inputs, size_t n_inputs,
                        const eddy_attr *attrs, size_t n_attrs,

@@ -82,7 +82,7 @@ static eddy_status read_copies(copying *c, eddy_node v)
 
     for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_inputs; i++) {
         const eddy_output in = eddy__partition_node(p, v)->inputs[i];
-        eddy_node copy;
+        eddy_node copy = EDDY_NO_NODE;
 
         if (!eddy__partition_crosses(p, in.node, v) ||
             !is_copied(eddy__partition_node(p, in.node)))
@@ -92,7 +92,7 @@ static eddy_status read_copies(copying *c, eddy_node v)
     }
     for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_controls; i++) {
         const eddy_node from = eddy__partition_node(p, v)->controls[i];
-        eddy_node copy;
+        eddy_node copy = EDDY_NO_NODE;
 
         if (!eddy__partition_crosses(p, from, v) ||
             !is_copied(eddy__partition_node(p, from)))

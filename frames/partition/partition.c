@@ -6,18 +6,6 @@
 
 #include <string.h>
 
-eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
-                                 eddy__placed placed)
-{
-    const eddy_allocator *allocator = &p->budget->allocator;
-
-    if (!eddy__grow(allocator, (void **)&p->placed, &p->placed_capacity,
-                    (size_t)node + 1, sizeof *p->placed))
-        return eddy__fail_memory(p->err);
-    p->placed[node] = placed;
-    return EDDY_OK;
-}
-
 static eddy_status run_steps(eddy__partitioning *p, const eddy_graph *graph)
 {
     EDDY_TRY(eddy__partition_request(p, graph));

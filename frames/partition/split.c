@@ -398,7 +398,7 @@ eddy_status eddy__partition_split(eddy__partitioning *p)
     eddy_status status;
 
     p->result->graphs = eddy__arena_allocate_zeroed(&p->result->arena, n_ranks,
-                                                    sizeof *p->result->graphs);
+                                                    sizeof(eddy_graph *));
     if (!s.copy || !s.first || !s.emitters || !p->result->graphs)
         return eddy__fail_memory(p->err);
     for (uint32_t r = 0; r < n_ranks; r++) {

@@ -202,8 +202,10 @@ static void place_frames(const canvas *c)
 
 static void draw_all(const canvas *c)
 {
-    const eddy__drawn_frame *root = &c->d->boxes[0];
+    const eddy__drawn_frame *root = c->d->boxes;
 
+    if (!root)
+        return;
     eddy__out_print(
         c->out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "

@@ -11,6 +11,7 @@
 
 #include "ops/math/elements.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,6 +216,7 @@ eddy_status eddy__array_find(eddy_kernel *k, eddy__array **out_array)
 eddy_status eddy__in_array(eddy_kernel *k, eddy__array **out_array)
 {
     EDDY_TRY(eddy__array_find(k, out_array));
+    assert(*out_array);
     if ((*out_array)->is_closed)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_CLOSED,
                            "TensorArray %s has already been closed",

@@ -59,7 +59,7 @@ static void set_rows(conv *c)
     const int64_t wider =
         c->patch > c->out.channels ? c->patch : c->out.channels;
 
-    c->rows = BLOCK_ELEMENTS / wider;
+    c->rows = BLOCK_ELEMENTS / (wider > 0 ? wider : 1);
     if (c->rows < BLOCK_ROWS)
         c->rows = BLOCK_ROWS;
     if (c->rows > c->windows)
@@ -381,6 +381,7 @@ static eddy_status check_gradient(eddy_kernel *k, const conv *c)
 }
 
 /* Adds what volume `i` gets to `to`, of computed elements. */
+/* NOLINTNEXTLINE(readability-function-size): what one volume takes. */
 static eddy_status spread_one(eddy_kernel *k, const conv *c, int64_t i,
                               const void *filter, void *matrix, void *room,
                               void *to)

@@ -15,6 +15,7 @@
 #include "ops/misc/scratch.h"
 #include "ops/ops.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -180,6 +181,7 @@ static eddy_status fail_label(eddy_kernel *k, int64_t b, int64_t label,
  * The labels [first, end) of sequence `b` with a blank before, between and
  * after them; how many places that makes.
  */
+/* NOLINTNEXTLINE(readability-function-size): what one sequence takes. */
 static eddy_status spell(eddy_kernel *k, const task *t, int64_t b,
                          int64_t first, int64_t end, int32_t *labels,
                          int64_t *out_n)
@@ -187,6 +189,7 @@ static eddy_status spell(eddy_kernel *k, const task *t, int64_t b,
     bool has_ended = false;
     int64_t n = 0;
 
+    assert(labels);
     labels[n++] = t->blank;
     for (int64_t i = first; i < end; i++) {
         const int64_t label = eddy__index_at(&t->values, i);
@@ -203,6 +206,7 @@ static eddy_status spell(eddy_kernel *k, const task *t, int64_t b,
         if (has_ended)
             return fail_label(k, b, label, "comes after the end");
         labels[n++] = (int32_t)label;
+        assert(labels);
         labels[n++] = t->blank;
     }
     *out_n = n;
@@ -293,6 +297,7 @@ static void go_back(const task *t, const room *r, int64_t n, int64_t places)
 }
 
 /* The gradient at one time: what is likely less what the labels say. */
+/* NOLINTNEXTLINE(readability-function-size): what one sequence takes. */
 static void put_gradient(const task *t, const room *r, int64_t b, int64_t time,
                          int64_t places, double all, void *gradient)
 {
@@ -315,6 +320,7 @@ static void put_gradient(const task *t, const room *r, int64_t b, int64_t time,
     }
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what one sequence takes. */
 static eddy_status run_sequence(eddy_kernel *k, const task *t, const room *r,
                                 int64_t b, int64_t places, void *loss,
                                 void *gradient)
@@ -492,6 +498,7 @@ static int64_t best_of(const task *t, int64_t time, int64_t b)
 }
 
 /* The labels of sequence `b` into `labels`, unless that is NULL. */
+/* NOLINTNEXTLINE(readability-function-size): what one sequence takes. */
 static eddy_status decode(eddy_kernel *k, const task *t, const decoder *d,
                           int64_t b, int64_t *labels, int64_t *out_n,
                           double *out_score)

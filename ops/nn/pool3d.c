@@ -65,7 +65,7 @@ static const struct {
 static eddy_status describe(eddy_kernel *k, const eddy_shape *volumes, pool *p)
 {
     const eddy__cubes *cubes = eddy__state(k);
-    int64_t sizes[EDDY__VOLUME_SIDES], out[EDDY__VOLUME_SIDES];
+    int64_t sizes[EDDY__VOLUME_SIDES] = {0}, out[EDDY__VOLUME_SIDES] = {0};
     eddy_shape shape;
 
     if (volumes->rank != EDDY__VOLUME_RANK)

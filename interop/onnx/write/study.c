@@ -67,15 +67,13 @@ eddy_output eddy__onnx_maker(const eddy__onnx_writer *w, eddy_output value)
 
         value = eddy__onnx_origin(w, value);
         at = node_of(w, value.node);
-        if (eddy__node_role(at) == EDDY__ROLE_ENTER ||
-            eddy__node_role(at) == EDDY__ROLE_EXIT)
-            value = at->inputs[0];
-        else if (eddy__node_role(at) == EDDY__ROLE_MERGE &&
-                 w->variable_of[value.node] > 0)
-            /* What a loop carries of an array is still that array. */
-            value = at->inputs[0];
-        else
+        /* What a loop carries of an array is still that array. */
+        if (eddy__node_role(at) != EDDY__ROLE_ENTER &&
+            eddy__node_role(at) != EDDY__ROLE_EXIT &&
+            (eddy__node_role(at) != EDDY__ROLE_MERGE ||
+             w->variable_of[value.node] == 0))
             return value;
+        value = at->inputs[0];
     }
 }
 

@@ -214,6 +214,7 @@ static void answer(const schedule *s, eddy_trace_link *links, size_t capacity,
     }
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a public call, two results. */
 eddy_status eddy_trace_critical(eddy_trace *trace, uint32_t static_frame,
                                 uint32_t parallel, eddy_trace_link *links,
                                 size_t capacity, size_t *out_n,

@@ -39,7 +39,8 @@ static eddy_trace_kind kind_of(const eddy__step *step)
     case EDDY__STEP_FETCH:
         return EDDY_TRACE_FETCH;
     default:
-        return strcmp(step->node->op_name, "LoopCond") == 0
+        return step->node->op_name &&
+                       strcmp(step->node->op_name, "LoopCond") == 0
                    ? EDDY_TRACE_LOOP_COND
                    : EDDY_TRACE_OP;
     }
@@ -93,7 +94,7 @@ static bool make_owners(const eddy_trace *trace, eddy__arena *scratch,
 {
     const eddy_plan *plan = trace->plan;
 
-    o->of = eddy__arena_allocate(scratch, plan->n_frames, sizeof *o->of);
+    o->of = eddy__arena_allocate(scratch, plan->n_frames, sizeof(eddy_trace_input *));
     if (!o->of)
         return false;
     for (uint32_t f = 0; f < plan->n_frames; f++) {

@@ -124,7 +124,7 @@ static eddy_trace_record *make_room(eddy_trace *trace)
         if (!eddy__grow(trace->allocator, (void **)&trace->records,
                         &trace->records_room, n + 1, sizeof *trace->records) ||
             !eddy__grow(trace->allocator, (void **)&trace->values,
-                        &trace->values_room, n + 1, sizeof *trace->values))
+                        &trace->values_room, n + 1, sizeof(eddy__trace_values)))
             return NULL;
         trace->values[n] = NULL;
         trace->n_records++;
@@ -248,6 +248,7 @@ static void close_record(eddy_run *run, uint64_t now)
     drop_passing(trace, record);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what a record is made of. */
 void eddy__trace_add(eddy_run *run, const eddy__step *step,
                      const eddy__place *at, eddy_trace_state state,
                      const eddy__value *values, const uint32_t *slots,
@@ -481,7 +482,8 @@ void eddy_trace_destroy(eddy_trace *trace)
         free_values(trace, i);
     eddy__trace_drop_index(trace);
     eddy__free(a, trace->records, trace->records_room, sizeof *trace->records);
-    eddy__free(a, trace->values, trace->values_room, sizeof *trace->values);
+    eddy__free(a, trace->values, trace->values_room,
+               sizeof(eddy__trace_values));
     eddy__free(a, trace->frames, trace->frames_room, sizeof *trace->frames);
     eddy__arena_destroy(&trace->arena);
     eddy_plan_release(trace->plan);
