@@ -94,7 +94,8 @@ static bool make_owners(const eddy_trace *trace, eddy__arena *scratch,
 {
     const eddy_plan *plan = trace->plan;
 
-    o->of = eddy__arena_allocate(scratch, plan->n_frames, sizeof(eddy_trace_input *));
+    o->of = eddy__arena_allocate(scratch, plan->n_frames,
+                                 sizeof(eddy_trace_input *));
     if (!o->of)
         return false;
     for (uint32_t f = 0; f < plan->n_frames; f++) {
