@@ -69,9 +69,10 @@ static void put_held(stream *s)
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned a = s->held[0], b = s->n > 1 ? s->held[1] : 0U,
                    c = s->n > 2 ? s->held[2] : 0U;
-    const char text[4] = {digits[a >> 2], digits[(a & 3) << 4 | b >> 4],
-                          s->n > 1 ? digits[(b & 15) << 2 | c >> 6] : (char)'=',
-                          s->n > 2 ? digits[c & 63] : (char)'='};
+    const char text[4] = {
+        digits[a >> 2], digits[(a & 3) << 4 | b >> 4],
+        (char)(s->n > 1 ? digits[(b & 15) << 2 | c >> 6] : '='),
+        (char)(s->n > 2 ? digits[c & 63] : '=')};
 
     if (s->n > 0)
         eddy__out_bytes(s->out, text, sizeof text);

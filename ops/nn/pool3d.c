@@ -116,7 +116,7 @@ static eddy_status run_forward(eddy_kernel *k, pool_fn fn)
 {
     eddy_shape shape;
     void *out;
-    pool p;
+    pool p = {.is_ncdhw = false};
 
     EDDY_TRY(describe(k, eddy__in_shape(k, 0), &p));
     shape = shape_of_windows(&p);
@@ -160,7 +160,7 @@ static eddy_status run_max_back(eddy_kernel *k)
                                 eddy__in_elements(k, GRADIENT)};
     unsigned char *out;
     eddy_shape windows;
-    pool p;
+    pool p = {.is_ncdhw = false};
 
     EDDY_TRY(check_maxima(k, &p));
     windows = shape_of_windows(&p);
@@ -183,7 +183,7 @@ static eddy_status run_max_again(eddy_kernel *k)
                                 eddy__in_elements(k, GRADIENT)};
     eddy_shape windows;
     void *out;
-    pool p;
+    pool p = {.is_ncdhw = false};
 
     EDDY_TRY(check_maxima(k, &p));
     windows = shape_of_windows(&p);
@@ -202,7 +202,7 @@ static eddy_status run_average_back(eddy_kernel *k)
     eddy_shape volumes = {.rank = 0}, windows;
     unsigned char *out;
     eddy_view view;
-    pool p;
+    pool p = {.is_ncdhw = false};
 
     EDDY_TRY(eddy__vector_argument(k, 0, "orig_input_shape", EDDY__VOLUME_RANK,
                                    &view));
