@@ -15,7 +15,8 @@
 
 #define MAX_OPS 1024 /* more than there are */
 #define MAX_INPUTS 24
-#define MAX_LIST 4
+#define MAX_LIST 4 /* as it is drawn; some ops want more */
+#define LIST_ROOM 8
 #define MAX_ELEMENTS 256
 #define MOST_BYTES ((uint64_t)64 << 20)
 
@@ -28,12 +29,12 @@ typedef struct trial {
     eddy_attr attrs[EDDY__MAX_ATTRS];
     uint32_t n_attrs;
     /* What the attributes' values stand in. */
-    int64_t ints[EDDY__MAX_ATTRS][MAX_LIST];
+    int64_t ints[EDDY__MAX_ATTRS][LIST_ROOM];
     float floats[EDDY__MAX_ATTRS];
     bool bools[EDDY__MAX_ATTRS];
     eddy_string strings[EDDY__MAX_ATTRS];
-    eddy_dtype types[EDDY__MAX_ATTRS][MAX_LIST];
-    eddy_shape shapes[EDDY__MAX_ATTRS][MAX_LIST];
+    eddy_dtype types[EDDY__MAX_ATTRS][LIST_ROOM];
+    eddy_shape shapes[EDDY__MAX_ATTRS][LIST_ROOM];
     eddy_tensor *tensors[EDDY__MAX_ATTRS];
     /* The inputs, and of those that are placeholders the tensors. */
     eddy_output inputs[MAX_INPUTS];
