@@ -10,6 +10,7 @@
  * A loop is a connected part with a cycle.  The variables of one loop hang
  * together through its LoopCond, which every Switch of them reads.
  */
+#include "frames/analysis/groups.h"
 #include "frames/analysis/validate.h"
 
 #include "core/base/status.h"
@@ -35,26 +36,6 @@ typedef struct parts {
     eddy_node *queue;
     size_t steps;
 } parts;
-
-static uint32_t find_part(parts *p, uint32_t item)
-{
-    while (p->parent[item] != item) {
-        p->parent[item] = p->parent[p->parent[item]];
-        item = p->parent[item];
-    }
-    return item;
-}
-
-/* The lower number becomes the root, so that results do not depend on order. */
-static void join(parts *p, uint32_t a, uint32_t b)
-{
-    a = find_part(p, a);
-    b = find_part(p, b);
-    if (a < b)
-        p->parent[b] = a;
-    else
-        p->parent[a] = b;
-}
 
 /* What stands for the source and the target of an edge in its frame. */
 static uint32_t source_item(const parts *p, eddy_node node)
@@ -82,7 +63,8 @@ static void join_edges(parts *p)
             if (flow->is_constant[v] &&
                 (flow->role[edge.to] != EDDY__ROLE_SWITCH || edge.input != 1))
                 continue;
-            join(p, source_item(p, v), target_item(p, edge.to));
+            eddy__group_join(p->parent, source_item(p, v),
+                             target_item(p, edge.to));
         }
 }
 
@@ -112,7 +94,8 @@ static bool find_split_frames(parts *p)
         frame = p->analysis->node_frame[v];
         if (p->first[frame] == EDDY_NO_NODE) {
             p->first[frame] = v;
-        } else if (find_part(p, v) != find_part(p, p->first[frame])) {
+        } else if (eddy__group_find(p->parent, v) !=
+                   eddy__group_find(p->parent, p->first[frame])) {
             p->is_split[frame] = 1;
             any = true;
         }
@@ -125,7 +108,7 @@ static void mark_counters(parts *p)
     for (eddy_node v = 0; v < p->flow->n_nodes; v++)
         if (p->flow->role[v] == EDDY__ROLE_LOOP_COND &&
             strstr(eddy__flow_node(p->flow, v)->name, "LoopCounter"))
-            p->is_counter[find_part(p, v)] = 1;
+            p->is_counter[eddy__group_find(p->parent, v)] = 1;
 }
 
 /*
@@ -187,10 +170,12 @@ static eddy_status check_parts(parts *p, eddy_error *err)
         if (!has_back_edge(flow, v))
             continue;
         frame = p->analysis->node_frame[v];
-        if (!p->is_split[frame] || p->is_counter[find_part(p, v)])
+        if (!p->is_split[frame] ||
+            p->is_counter[eddy__group_find(p->parent, v)])
             continue;
         if (p->first[frame] != EDDY_NO_NODE &&
-            find_part(p, v) == find_part(p, p->first[frame]))
+            eddy__group_find(p->parent, v) ==
+                eddy__group_find(p->parent, p->first[frame]))
             continue;
         if (!is_on_cycle(p, v))
             continue;

@@ -26,6 +26,23 @@ static eddy_node *merge_of(const eddy__partitioning *p, uint32_t frame,
     return &p->control_merge[(size_t)frame * p->options->n_ranks + rank];
 }
 
+static const char *name_of(const control_loop *l)
+{
+    return eddy__names_print(&l->p->arena, "%s/_cloop", l->base);
+}
+
+/* Says where the node is that has just been added, if it has. */
+static void note(const control_loop *l, eddy_output out, eddy__placed placed)
+{
+    eddy__partitioning *p = l->p;
+
+    placed.rank = l->rank;
+    placed.is_needed = true;
+    if (p->emitter.status == EDDY_OK)
+        eddy__emitter_keep(&p->emitter,
+                           eddy__partition_note(p, out.node, placed));
+}
+
 /* Adds a node of the loop, all of whose values are floats. */
 /* NOLINTNEXTLINE(readability-function-size): what a node is made of. */
 static eddy_output add(const control_loop *l, const char *op,
@@ -43,14 +60,9 @@ static eddy_output add(const control_loop *l, const char *op,
     eddy_output out;
 
     p->emitter.options.device = l->device;
-    out = eddy__emitter_add_as(
-        &p->emitter, eddy__names_print(&p->arena, "%s/_cloop", l->base), &spec);
+    out = eddy__emitter_add_as(&p->emitter, name_of(l), &spec);
     p->emitter.options.device = NULL;
-    placed.rank = l->rank;
-    placed.is_needed = true;
-    if (p->emitter.status == EDDY_OK)
-        eddy__emitter_keep(&p->emitter,
-                           eddy__partition_note(p, out.node, placed));
+    note(l, out, placed);
     return out;
 }
 
@@ -58,19 +70,10 @@ static eddy_output add(const control_loop *l, const char *op,
 static eddy_output add_nothing(const control_loop *l)
 {
     eddy__partitioning *p = l->p;
-    const eddy_shape none = {.rank = 1, .dims = {0}};
-    eddy_tensor *tensor = NULL;
-    const eddy_dtype dtype = EDDY_FLOAT32;
-    const eddy_attr attrs[] = {eddy_attr_type("dtype", &dtype),
-                               eddy_attr_tensor("value", &tensor)};
-    eddy_output out;
+    const eddy_output out = eddy__partition_nothing(&p->emitter, name_of(l),
+                                                    l->device, EDDY_NO_NODE);
 
-    if (!eddy__emitter_keep(&p->emitter,
-                            eddy_tensor_create(p->whole->ctx, EDDY_FLOAT32,
-                                               &none, &tensor, p->err)))
-        return EDDY__NO_OUTPUT;
-    out = add(l, "Const", NULL, 0, attrs, 2, (eddy__placed){0});
-    eddy_tensor_release(tensor);
+    note(l, out, (eddy__placed){.frame = 0});
     return out;
 }
 

@@ -9,9 +9,9 @@
 #include "core/base/status.h"
 #include "core/graph/edit.h"
 #include "core/graph/names.h"
+#include "frames/analysis/prune.h"
 #include "frames/partition/partitioning.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct copying {
@@ -47,6 +47,8 @@ static eddy_status add_copy(const copying *c, eddy_node of, uint32_t rank,
     if (!name)
         return eddy__fail_memory(p->err);
     placed.rank = rank;
+    placed.has_copy = false;
+    p->placed[of].has_copy = true;
     EDDY_TRY(eddy__copy_add(&p->copier, p->whole, &copy, out, p->err));
     for (uint32_t i = 0; i < eddy__partition_node(p, of)->n_inputs; i++)
         EDDY_TRY(eddy__graph_connect(
@@ -105,65 +107,49 @@ static eddy_status read_copies(copying *c, eddy_node v)
 
 /* ---- originals that nothing reads any more ---- */
 
-/* How many edges of needed nodes come from each node, and from what is asked.
+/*
+ * What is wanted of the graph with its copies: what was asked for, and where
+ * that was nothing, every node but the originals.
  */
-static eddy_status count_readers(eddy__partitioning *p, uint32_t **out)
+static eddy_status find_wanted(const copying *c, eddy__wanted *wanted)
 {
-    uint32_t *readers = eddy__arena_allocate_zeroed(
-        &p->arena, p->whole->n_nodes, sizeof *readers);
+    eddy__partitioning *p = c->p;
+    const size_t n = p->whole->n_nodes;
+    eddy_node *targets;
 
-    if (!readers)
+    *wanted = (eddy__wanted){.fetches = p->fetches,
+                             .n_fetches = p->options->n_fetches,
+                             .targets = p->targets,
+                             .n_targets = p->n_targets};
+    if (wanted->n_fetches + wanted->n_targets > 0)
+        return EDDY_OK;
+    targets = eddy__arena_allocate(&p->arena, n, sizeof *targets);
+    if (!targets)
         return eddy__fail_memory(p->err);
-    for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
-        const eddy__node *node = eddy__partition_node(p, v);
-
-        if (!p->placed[v].is_needed)
-            continue;
-        for (uint32_t i = 0; i < node->n_inputs; i++)
-            readers[node->inputs[i].node]++;
-        for (uint32_t i = 0; i < node->n_controls; i++)
-            readers[node->controls[i]]++;
-    }
-    for (size_t i = 0; i < p->options->n_fetches; i++)
-        readers[p->fetches[i].node]++;
-    for (size_t i = 0; i < p->n_targets; i++)
-        readers[p->targets[i]]++;
-    *out = readers;
+    wanted->targets = targets;
+    for (eddy_node v = 0; v < n; v++)
+        if (p->placed[v].is_needed && !p->placed[v].has_copy)
+            targets[wanted->n_targets++] = v;
     return EDDY_OK;
 }
 
-/*
- * An original whose last reader has gone is not needed, nor what only it reads.
- * It goes from an Enter to that of the loop around it, and on to a constant.
+/* An original whose last reader has gone is not needed, nor what only it reads.
  */
-static void drop_unread(eddy__partitioning *p, uint32_t *readers, eddy_node v)
+static eddy_status drop_originals(const copying *c)
 {
-    while (p->placed[v].is_needed && readers[v] == 0 &&
-           is_copied(eddy__partition_node(p, v))) {
-        const eddy__node *node = eddy__partition_node(p, v);
+    eddy__partitioning *p = c->p;
+    const eddy__selection all = {.graph = p->whole, .budget = p->budget};
+    uint8_t *keep =
+        eddy__arena_allocate_zeroed(&p->arena, p->whole->n_nodes, 1);
+    eddy__wanted wanted;
 
-        p->placed[v].is_needed = false;
-        for (uint32_t i = 0; i < node->n_controls; i++)
-            readers[node->controls[i]]--;
-        if (node->n_inputs == 0)
-            return;
-        v = node->inputs[0].node;
-        readers[v]--;
-    }
-}
-
-static eddy_status drop_originals(eddy__partitioning *p,
-                                  const eddy__map *copies)
-{
-    uint32_t *readers = NULL;
-
-    EDDY_TRY(count_readers(p, &readers));
-    for (size_t i = 0; i < copies->capacity; i++) {
-        const char *key = copies->entries[i].key;
-
-        if (key)
-            drop_unread(p, readers, (eddy_node)strtoul(key, NULL, 10));
-    }
+    if (!keep)
+        return eddy__fail_memory(p->err);
+    EDDY_TRY(find_wanted(c, &wanted));
+    EDDY_TRY(eddy__prune(&all, &wanted, keep, p->err));
+    for (eddy_node v = 0; v < p->whole->n_nodes; v++)
+        if (p->placed[v].has_copy)
+            p->placed[v].is_needed = keep[v];
     return EDDY_OK;
 }
 
@@ -177,7 +163,7 @@ eddy_status eddy__partition_copy(eddy__partitioning *p)
         if (p->placed[v].is_needed)
             status = read_copies(&c, v);
     if (status == EDDY_OK)
-        status = drop_originals(p, &c.copies);
+        status = drop_originals(&c);
     eddy__map_deinit(&c.copies);
     return status;
 }

@@ -22,6 +22,7 @@ typedef struct eddy__placed {
     uint32_t frame;        /* in which it runs */
     uint32_t output_frame; /* in which its outputs live */
     bool is_needed;
+    bool has_copy; /* on another rank */
 } eddy__placed;
 
 /* Where something that was asked for is. */
@@ -79,6 +80,13 @@ static inline bool eddy__partition_crosses(const eddy__partitioning *p,
 /* Says where a node that has just been added to `whole` is. */
 eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
                                  eddy__placed placed);
+
+/*
+ * A Const that holds nothing, which is there once `after` has run, or at once
+ * if that is EDDY_NO_NODE: `base` is its name, or that with a number.
+ */
+eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,
+                                    const char *device, eddy_node after);
 
 /* The steps, in their order. */
 eddy_status eddy__partition_request(eddy__partitioning *p,

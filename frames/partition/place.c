@@ -11,6 +11,7 @@
  */
 #include "core/base/status.h"
 #include "frames/analysis/flow.h"
+#include "frames/analysis/groups.h"
 #include "frames/partition/partitioning.h"
 
 #include <stdlib.h>
@@ -97,27 +98,6 @@ static eddy_status wish_all(placing *pl)
 
 /* ---- handles and references ---- */
 
-/* The node that stands for all of the group, by the shortest way from now on.
- */
-static uint32_t find_group(const placing *pl, uint32_t v)
-{
-    while (pl->group[v] != v) {
-        pl->group[v] = pl->group[pl->group[v]];
-        v = pl->group[v];
-    }
-    return v;
-}
-
-static void join(const placing *pl, uint32_t a, uint32_t b)
-{
-    a = find_group(pl, a);
-    b = find_group(pl, b);
-    if (a < b)
-        pl->group[b] = a;
-    else
-        pl->group[a] = b;
-}
-
 static bool is_shared(const placing *pl, eddy_output output)
 {
     const eddy__node *from = eddy__partition_node(pl->p, output.node);
@@ -135,7 +115,7 @@ static void join_inputs(const placing *pl, eddy_node v)
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         if (!is_shared(pl, node->inputs[i]))
             continue;
-        join(pl, v, node->inputs[i].node);
+        eddy__group_join(pl->group, v, node->inputs[i].node);
         pl->is_grouped[v] = pl->is_grouped[node->inputs[i].node] = 1;
     }
 }
@@ -196,7 +176,7 @@ static eddy_status join_names(const placing *pl, eddy__map *names, eddy_node v)
     first = eddy__map_find(names, name, strlen(name));
     pl->is_grouped[v] = 1;
     if (first != EDDY__NOT_FOUND) {
-        join(pl, v, first);
+        eddy__group_join(pl->group, v, first);
         return EDDY_OK;
     }
     return eddy__map_set(names, name, v) ? EDDY_OK : eddy__fail_memory(p->err);
@@ -219,7 +199,7 @@ static eddy_status join_all(const placing *pl)
     }
     eddy__map_deinit(&names);
     for (eddy_node v = 0; v < p->whole->n_nodes; v++)
-        p->placed[v].rank = p->placed[find_group(pl, v)].rank;
+        p->placed[v].rank = p->placed[eddy__group_find(pl->group, v)].rank;
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nodes are that a partition adds: a leaf that its steps call. */
+/* What the steps of a partition add nodes with: a leaf that they call. */
 #include "core/base/status.h"
+#include "core/graph/names.h"
 #include "frames/partition/partitioning.h"
 
 eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
@@ -13,4 +14,24 @@ eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
         return eddy__fail_memory(p->err);
     p->placed[node] = placed;
     return EDDY_OK;
+}
+
+eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,
+                                    const char *device, eddy_node after)
+{
+    const eddy_shape none = {.rank = 1, .dims = {0}};
+    const eddy_node_spec spec = {
+        .name = eddy__emitter_need(e, base) ? eddy__name_take(e->graph, base)
+                                            : NULL,
+        .controls = &after,
+        .n_controls = after == EDDY_NO_NODE ? 0 : 1,
+    };
+    eddy_output out;
+
+    if (!eddy__emitter_need(e, spec.name))
+        return EDDY__NO_OUTPUT;
+    e->options.device = device;
+    out = eddy__emitter_elements(e, &spec, EDDY_FLOAT32, &none, NULL);
+    e->options.device = NULL;
+    return out;
 }

@@ -101,28 +101,12 @@ static eddy_output add(const splitting *s, uint32_t rank, const cut *c,
 /* An empty tensor that is there once the node has run. */
 static eddy_output add_token(const splitting *s, const cut *c)
 {
-    const uint32_t rank = s->p->placed[c->from].rank;
-    const eddy_shape none = {.rank = 1, .dims = {0}};
-    const eddy_dtype dtype = EDDY_FLOAT32;
-    eddy__emitter *e = emitter_of(s, rank);
-    eddy_tensor *tensor = NULL;
-    const eddy_attr attrs[] = {eddy_attr_type("dtype", &dtype),
-                               eddy_attr_tensor("value", &tensor)};
-    const eddy_node_spec spec = {.size = sizeof spec,
-                                 .op = "Const",
-                                 .controls = &s->copy[c->from],
-                                 .n_controls = 1,
-                                 .attrs = attrs,
-                                 .n_attrs = 2};
-    eddy_output out;
+    const eddy__node *from = eddy__partition_node(s->p, c->from);
 
-    if (!eddy__emitter_keep(e, eddy_tensor_create(s->p->whole->ctx, dtype,
-                                                  &none, &tensor, s->p->err)))
-        return EDDY__NO_OUTPUT;
-    out = add(s, rank, c, "ctrl", eddy__partition_node(s->p, c->from)->device,
-              &spec);
-    eddy_tensor_release(tensor);
-    return out;
+    return eddy__partition_nothing(
+        emitter_of(s, s->p->placed[c->from].rank),
+        eddy__names_print(&s->p->arena, "%s/ctrl", from->name), from->device,
+        s->copy[c->from]);
 }
 
 static eddy_status add_send(splitting *s, const cut *c)

@@ -6,22 +6,9 @@
  */
 #include "ops/math/binary_rows.h"
 #include "runtime/exec/linear/linear.h"
+#include "runtime/exec/linear/payload.h"
 
 #include <tgmath.h>
-
-/* The payload alone: kind and dtype stand in the register. */
-#define FIELD_F32 f32
-#define FIELD_F64 f64
-#define FIELD_I8 i8
-#define FIELD_I16 i16
-#define FIELD_I32 i32
-#define FIELD_I64 i64
-#define FIELD_U8 u8
-#define FIELD_U16 u16
-#define FIELD_U32 u32
-#define FIELD_U64 u64
-#define FIELD_B u8
-#define FIELD(D) FIELD_##D
 
 #define APPLY_ONE(name, D, OUT)                                                \
     static void apply_##name##_##D(eddy__value *to, const eddy__value *a,      \

@@ -10,6 +10,7 @@
 #include "ops/math/binary_rows.h"
 #include "runtime/exec/check.h"
 #include "runtime/exec/linear/linear.h"
+#include "runtime/exec/linear/payload.h"
 
 #include "core/base/status.h"
 #include "core/value/tape.h"
@@ -336,20 +337,6 @@ eddy__linear_verdict eddy__linear_perform(eddy_run *run, eddy__linear_run *l,
 #define COMPARE_OP(name, D, e)                                                 \
     EDDY__BINARY_ELEMENT(name, D, B, EDDY__NO_LOCALS, e)
 #include "runtime/plan/linear_ops.def"
-
-/* The payload alone: kind and dtype stand in the register. */
-#define FIELD_F32 f32
-#define FIELD_F64 f64
-#define FIELD_I8 i8
-#define FIELD_I16 i16
-#define FIELD_I32 i32
-#define FIELD_I64 i64
-#define FIELD_U8 u8
-#define FIELD_U16 u16
-#define FIELD_U32 u32
-#define FIELD_U64 u64
-#define FIELD_B u8
-#define FIELD(D) FIELD_##D
 
 /* ---- bare items ---- */
 
