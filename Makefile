@@ -209,8 +209,11 @@ GENERATED := $(PROTO_H) $(BUILD)/gen/tests/suites.inc \
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 AGAIN = +@$(MAKE) --no-print-directory \
 	$(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+# A sanitizer opens libraries in the program's place, and does not look where
+# the program's own run path says.
 ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
-	EXAMPLES='$(OUT)/examples'
+	EXAMPLES='$(OUT)/examples' \
+	$(if $(SAN),LD_LIBRARY_PATH='$(abspath $(OUT))')
 
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -134,7 +134,7 @@ static void want_outputs(eddy__onnx_op *op, size_t n)
 static void give_values(eddy__onnx_op *op, const eddy_output *outputs,
                         const eddy__onnx_value *like, size_t n)
 {
-    for (size_t i = 0; outputs && i < n; i++)
+    for (size_t i = 0; outputs && like && i < n; i++)
         eddy__onnx_give_value(op, i, outputs[i], (eddy__onnx_kind)like[i].kind,
                               (eddy_dtype)like[i].dtype);
 }
