@@ -420,7 +420,7 @@ lint: $(BUILD)/flags $(GENERATED) $(if $(FILES),,$(OPS_TABLE) $(ONNX_TABLE))
 	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
 	    FILES='$(FILES)' OPS_TABLE='$(if $(FILES),,$(OPS_TABLE))' \
 	    ONNX_TABLE='$(if $(FILES),,$(ONNX_TABLE))' \
-	    scripts/lint.sh
+	    DEPTH='$(DEPTH)' scripts/lint.sh
 
 docs: $(OPS_TABLE) $(ONNX_TABLE)
 	@$(OPS_TABLE) tests/conformance/tf > $(BUILD)/ops.md
