@@ -41,6 +41,8 @@ void eddy__native_each_register(const eddy__linear *linear, uint32_t i,
     const uint32_t values[] = {c->to, c->a, c->b};
 
     /* What is read comes first. */
+    if (eddy__linear_is_select(c->op))
+        see(user, c->aux, false);
     for (int j = 2; j >= 0; j--)
         if (operands[j] == 'r' || operands[j] == 'w')
             see(user, number_of(values[j]), operands[j] == 'w');

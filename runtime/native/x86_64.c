@@ -512,7 +512,7 @@ static void emit_code(maker *m, const eddy__linear_code *c)
     if (eddy__linear_is_back_if(c->op))
         emit_back(m, c);
     else if (eddy__x86_has_store(c->op))
-        note_stub(m, STUB_KERNEL, eddy__x86_emit_tape(&m->base, c));
+        note_stub(m, STUB_KERNEL, eddy__x86_emit_store(&m->base, c));
     else if (way_of(c->op) == EDDY__WAY_FUNCTION)
         emit_function(m);
     else if (eddy__linear_operands(c->op)[0] == 't')

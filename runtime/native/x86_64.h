@@ -49,11 +49,12 @@ bool eddy__x86_has(uint32_t op);
 void eddy__x86_emit_op(eddy__x86_maker *m, const eddy__linear_code *c,
                        size_t *out_fault);
 
-/* Is it PUSH or POP, for which there is code as long as the tape allows it? */
+/* Is it PUSH, POP, READ or WRITE, for which there is code as long as the tape
+ * or the items allow it? */
 bool eddy__x86_has_store(uint32_t op);
 
 /* Code for one; gives where it jumps from if the kernel is to do it. */
-size_t eddy__x86_emit_tape(eddy__x86_maker *m, const eddy__linear_code *c);
+size_t eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c);
 
 /* The comparison in an UNLESS or BACK_IF. */
 eddy__x86_answer eddy__x86_emit_test(eddy__x86_maker *m,

@@ -15,6 +15,7 @@ static const encoding encodings[] = {
     {prefix, escape, opcode, 0, mnemonic},
 #define ALONE(name, opcode, digit, mnemonic) {0, 0, opcode, digit, mnemonic},
 #define FLOAT(name, prefix, opcode, mnemonic) {prefix, 1, opcode, 0, mnemonic},
+#define CROSS FLOAT
 #include "runtime/native/x86_64.def"
 };
 
@@ -168,6 +169,46 @@ void eddy__x86_emit_shift(eddy__x86 *x, bool wide, bool to_left, uint32_t reg,
     put8(x, 0x0f);
     put8(x, wide ? 0x73 : 0x72);
     put8(x, 0xc0u | (to_left ? 6u : 2u) << 3 | (reg & 7));
+    put8(x, n);
+}
+
+void eddy__x86_emit_relation(eddy__x86 *x, bool wide, uint32_t reg,
+                             eddy__x86_place place, eddy__x86_relation relation)
+{
+    put8(x, wide ? 0xf2 : 0xf3);
+    put_rex(x, false, reg, place.reg, false);
+    put8(x, 0x0f);
+    put8(x, 0xc2);
+    put_place(x, reg, place);
+    put8(x, relation);
+}
+
+void eddy__x86_emit_round(eddy__x86 *x, bool wide, uint32_t reg, uint32_t from,
+                          eddy__x86_rounding rounding)
+{
+    put8(x, 0x66);
+    put_rex(x, false, reg, from, false);
+    put8(x, 0x0f);
+    put8(x, 0x3a);
+    put8(x, wide ? 0x0b : 0x0a);
+    put_place(x, reg, eddy__x86_reg(from));
+    put8(x, rounding);
+}
+
+bool eddy__x86_can_round(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("sse4.1") != 0;
+#else
+    return false;
+#endif
+}
+
+void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
+{
+    put_rex(x, wide, 0, reg, false);
+    put8(x, 0xc1);
+    put8(x, 0xe0u | (reg & 7));
     put8(x, n);
 }
 

@@ -45,7 +45,9 @@ typedef enum eddy__x86_op {
 #define BOTH(name, prefix, escape, opcode, mnemonic) EDDY__X86_##name,
 #define ALONE(name, opcode, digit, mnemonic) EDDY__X86_##name,
 #define FLOAT(name, prefix, opcode, mnemonic) EDDY__X86_##name,
+#define CROSS(name, prefix, opcode, mnemonic) EDDY__X86_##name,
 #include "runtime/native/x86_64.def"
+#undef CROSS
 #undef BOTH
 #undef ALONE
 #undef FLOAT
@@ -101,6 +103,29 @@ void eddy__x86_emit_set(eddy__x86 *x, uint32_t condition, uint32_t reg);
 /* Every bit of a float register shifted: pslld, psllq, psrld, psrlq. */
 void eddy__x86_emit_shift(eddy__x86 *x, bool wide, bool to_left, uint32_t reg,
                           uint8_t n);
+/* The bits of a condition, all or none: cmpss, cmpsd. */
+typedef enum eddy__x86_relation {
+    EDDY__X86_IS_EQUAL,
+    EDDY__X86_IS_LESS,
+    EDDY__X86_IS_LESS_EQUAL,
+    EDDY__X86_IS_UNORDERED,
+    EDDY__X86_IS_NOT_EQUAL, /* or unordered */
+} eddy__x86_relation;
+void eddy__x86_emit_relation(eddy__x86 *x, bool wide, uint32_t reg,
+                             eddy__x86_place place,
+                             eddy__x86_relation relation);
+/* To an integer: roundss, roundsd, of SSE4.1. */
+typedef enum eddy__x86_rounding {
+    EDDY__X86_TO_EVEN,
+    EDDY__X86_DOWN,
+    EDDY__X86_UP,
+    EDDY__X86_TO_ZERO,
+} eddy__x86_rounding;
+void eddy__x86_emit_round(eddy__x86 *x, bool wide, uint32_t reg, uint32_t from,
+                          eddy__x86_rounding rounding);
+bool eddy__x86_can_round(void);
+/* shl of an integer register by a number */
+void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n);
 /* The number of a condition, EDDY__IF_...; returns where the distance is. */
 size_t eddy__x86_emit_jump_if(eddy__x86 *x, uint32_t condition);
 size_t eddy__x86_emit_jump(eddy__x86 *x);

@@ -341,6 +341,27 @@ static void emit_int_choice(maker *m, job *j)
     put_int(m, j->t, j->to, EDDY__RAX);
 }
 
+/* The least of relu and 6. */
+static void emit_int_relu6(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+
+    get_int(m, j->t, EDDY__RCX, j->a);
+    if (j->t->is_signed) {
+        eddy__x86_emit_mov_number(&m->x, EDDY__RAX, 0);
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, wide, EDDY__RCX,
+                       eddy__x86_reg(EDDY__RCX));
+        eddy__x86_emit(&m->x, EDDY__X86_CMOVS, wide, EDDY__RCX,
+                       eddy__x86_reg(EDDY__RAX));
+    }
+    eddy__x86_emit_mov_number(&m->x, EDDY__RAX, 6);
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, wide, EDDY__RCX,
+                   eddy__x86_reg(EDDY__RAX));
+    eddy__x86_emit(&m->x, j->t->is_signed ? EDDY__X86_CMOVL : EDDY__X86_CMOVB,
+                   wide, EDDY__RAX, eddy__x86_reg(EDDY__RCX));
+    put_int(m, j->t, j->to, EDDY__RAX);
+}
+
 static void emit_int_relu(maker *m, job *j)
 {
     const uint32_t a = hold_int(m, j->t, j->a, EDDY__RCX);
@@ -605,6 +626,136 @@ static void emit_float_neg(maker *m, job *j)
     put_float(m, j->t, j->to, XMM0);
 }
 
+/* ---- floats, by bits and masks ---- */
+
+static void set_bits(maker *m, uint32_t to)
+{
+    between(m, EDDY__X86_EQUAL32, to, to);
+}
+
+/* A number of so few bits that those of its upper half say all. */
+static void set_float(maker *m, const type *t, uint32_t to, double number)
+{
+    union {
+        double f64;
+        uint64_t bits;
+    } wide = {.f64 = number};
+    union {
+        float f32;
+        uint32_t bits;
+    } narrow = {.f32 = (float)number};
+
+    eddy__x86_emit_mov_number(&m->x, EDDY__RAX,
+                              is_wide(t) ? (uint32_t)(wide.bits >> 32)
+                                         : narrow.bits);
+    if (is_wide(t))
+        eddy__x86_emit_shl(&m->x, true, EDDY__RAX, 32);
+    eddy__x86_emit(&m->x, EDDY__X86_OF_BITS, is_wide(t), to,
+                   eddy__x86_reg(EDDY__RAX));
+}
+
+/* `detail`: which operand is looked at, and the instruction. */
+enum { BY_A, BY_B };
+
+/* x op y, and 0 where one of them is 0. */
+static void emit_unless_zero(maker *m, job *j, eddy__x86_op op, uint32_t which)
+{
+    get_float(m, j->t, XMM0, j->a);
+    eddy__x86_emit(&m->x, op, false, XMM0, j->b);
+    between(m, EDDY__X86_XORPS, XMM1, XMM1);
+    eddy__x86_emit_relation(&m->x, is_wide(j->t), XMM1,
+                            which == BY_A ? j->a : j->b,
+                            EDDY__X86_IS_NOT_EQUAL);
+    between(m, EDDY__X86_ANDPS, XMM0, XMM1);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+static void emit_quotient_or_zero(maker *m, job *j)
+{
+    emit_unless_zero(
+        m, j, is_wide(j->t) ? EDDY__X86_DIV_F64 : EDDY__X86_DIV_F32, j->detail);
+}
+
+static void emit_product_or_zero(maker *m, job *j)
+{
+    emit_unless_zero(
+        m, j, is_wide(j->t) ? EDDY__X86_MUL_F64 : EDDY__X86_MUL_F32, j->detail);
+}
+
+/* `detail`: the rounding. */
+static void emit_float_round(maker *m, job *j)
+{
+    const uint32_t a = hold_float(m, j->t, j->a, XMM0);
+
+    eddy__x86_emit_round(&m->x, is_wide(j->t), XMM0, a,
+                         (eddy__x86_rounding)j->detail);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+static void emit_rounded_quotient(maker *m, job *j)
+{
+    get_float(m, j->t, XMM0, j->a);
+    eddy__x86_emit(&m->x, is_wide(j->t) ? EDDY__X86_DIV_F64 : EDDY__X86_DIV_F32,
+                   false, XMM0, j->b);
+    eddy__x86_emit_round(&m->x, is_wide(j->t), XMM0, XMM0,
+                         (eddy__x86_rounding)j->detail);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+/* |x| in XMM1, and its sign in XMM2. */
+static void split_sign(maker *m, const job *j)
+{
+    const bool wide = is_wide(j->t);
+
+    get_float(m, j->t, XMM0, j->a);
+    set_bits(m, XMM1);
+    eddy__x86_emit_shift(&m->x, wide, true, XMM1, wide ? 63 : 31);
+    between(m, EDDY__X86_MOVAPS, XMM2, XMM1);
+    between(m, EDDY__X86_ANDPS, XMM2, XMM0);
+    between(m, EDDY__X86_ANDNPS, XMM1, XMM0);
+}
+
+/* 1 with the sign of x where 0 < |x|, else |x|: NaN, 0, and what counts as 0.
+ */
+static void emit_float_sign(maker *m, job *j)
+{
+    split_sign(m, j);
+    set_float(m, j->t, XMM0, 1);
+    between(m, EDDY__X86_ORPS, XMM2, XMM0);
+    between(m, EDDY__X86_XORPS, XMM0, XMM0);
+    eddy__x86_emit_relation(&m->x, is_wide(j->t), XMM0, eddy__x86_reg(XMM1),
+                            EDDY__X86_IS_LESS);
+    between(m, EDDY__X86_ANDPS, XMM2, XMM0);
+    between(m, EDDY__X86_ANDNPS, XMM0, XMM1);
+    between(m, EDDY__X86_ORPS, XMM0, XMM2);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+/* x / (|x| + 1) */
+static void emit_softsign(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+
+    split_sign(m, j);
+    set_float(m, j->t, XMM2, 1);
+    between(m, wide ? EDDY__X86_ADD_F64 : EDDY__X86_ADD_F32, XMM1, XMM2);
+    between(m, wide ? EDDY__X86_DIV_F64 : EDDY__X86_DIV_F32, XMM0, XMM1);
+    put_float(m, j->t, j->to, XMM0);
+}
+
+/* The least of relu and 6; NaN is the second operand of both. */
+static void emit_float_relu6(maker *m, job *j)
+{
+    const bool wide = is_wide(j->t);
+
+    between(m, EDDY__X86_XORPS, XMM0, XMM0);
+    eddy__x86_emit(&m->x, wide ? EDDY__X86_MAX_F64 : EDDY__X86_MAX_F32, false,
+                   XMM0, j->a);
+    set_float(m, j->t, XMM1, 6);
+    between(m, wide ? EDDY__X86_MIN_F64 : EDDY__X86_MIN_F32, XMM1, XMM0);
+    put_float(m, j->t, j->to, XMM1);
+}
+
 static void emit_ucomi(maker *m, const type *t, uint32_t a, eddy__x86_place b)
 {
     eddy__x86_emit(&m->x,
@@ -643,6 +794,166 @@ static void emit_is_nan(maker *m, job *j)
     emit_ucomi(m, j->t, a, eddy__x86_reg(a));
     eddy__x86_emit_set(&m->x, EDDY__IF_PARITY, EDDY__RAX);
     put_int(m, &U8, j->to, EDDY__RAX);
+}
+
+/* x - x is a number if x is finite. */
+static void emit_is_finite(maker *m, job *j)
+{
+    get_float(m, j->t, XMM0, j->a);
+    between(m, is_wide(j->t) ? EDDY__X86_SUB_F64 : EDDY__X86_SUB_F32, XMM0,
+            XMM0);
+    emit_ucomi(m, j->t, XMM0, eddy__x86_reg(XMM0));
+    eddy__x86_emit_set(&m->x, EDDY__IF_NO_PARITY, EDDY__RAX);
+    put_int(m, &U8, j->to, EDDY__RAX);
+}
+
+/* x is a number, and x - x is none. */
+static void emit_is_infinite(maker *m, job *j)
+{
+    get_float(m, j->t, XMM0, j->a);
+    emit_ucomi(m, j->t, XMM0, eddy__x86_reg(XMM0));
+    eddy__x86_emit_set(&m->x, EDDY__IF_NO_PARITY, EDDY__RCX);
+    between(m, is_wide(j->t) ? EDDY__X86_SUB_F64 : EDDY__X86_SUB_F32, XMM0,
+            XMM0);
+    emit_ucomi(m, j->t, XMM0, eddy__x86_reg(XMM0));
+    eddy__x86_emit_set(&m->x, EDDY__IF_PARITY, EDDY__RAX);
+    eddy__x86_emit(&m->x, EDDY__X86_AND, false, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RCX));
+    put_int(m, &U8, j->to, EDDY__RAX);
+}
+
+/* ---- casts: `t` is what is cast, `detail` the dtype that it becomes ---- */
+
+/* As eight bytes, whatever it is now. */
+static void lengthen(maker *m, const type *t, uint32_t to, eddy__x86_place from)
+{
+    get_int(m, t, to, from);
+    if (t->size == 8)
+        return;
+    if (t->is_signed)
+        eddy__x86_emit(&m->x, EDDY__X86_MOVSXD, true, to, eddy__x86_reg(to));
+    else
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, false, to, eddy__x86_reg(to));
+}
+
+/* x != 0 */
+static void emit_to_bool(maker *m, job *j)
+{
+    eddy__x86_answer answer = {.condition = EDDY__IF_NOT_EQUAL};
+
+    if (j->t->is_float) {
+        between(m, EDDY__X86_XORPS, XMM0, XMM0);
+        emit_ucomi(m, j->t, XMM0, j->a);
+        eddy__x86_emit_set(&m->x, EDDY__IF_PARITY, EDDY__RCX);
+    } else {
+        const uint32_t a = hold_int(m, j->t, j->a, EDDY__RAX);
+
+        eddy__x86_emit_mov_number(&m->x, EDDY__RCX, 0);
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, is_wide(j->t), a,
+                       eddy__x86_reg(a));
+    }
+    eddy__x86_emit_set(&m->x, answer.condition, EDDY__RAX);
+    eddy__x86_emit(&m->x, EDDY__X86_OR, false, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RCX));
+    put_int(m, &U8, j->to, EDDY__RAX);
+}
+
+/*
+ * uint64 with the upper bit set: half of it, with what is lost in the last bit,
+ * so that it is rounded once, and twice that.
+ */
+static void emit_large_to_float(maker *m, eddy__x86_op of_int, eddy__x86_op add)
+{
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RDX,
+                   eddy__x86_reg(EDDY__RAX));
+    eddy__x86_emit_mov_number(&m->x, EDDY__RCX, 1);
+    eddy__x86_emit_alone(&m->x, EDDY__X86_SHR, true, eddy__x86_reg(EDDY__RDX));
+    eddy__x86_emit(&m->x, EDDY__X86_AND, false, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RCX));
+    eddy__x86_emit(&m->x, EDDY__X86_OR, true, EDDY__RDX,
+                   eddy__x86_reg(EDDY__RAX));
+    eddy__x86_emit(&m->x, of_int, true, XMM0, eddy__x86_reg(EDDY__RDX));
+    between(m, add, XMM0, XMM0);
+}
+
+static void emit_int_to_float(maker *m, job *j)
+{
+    const type *to = type_of(j->detail);
+    const eddy__x86_op of_int =
+        is_wide(to) ? EDDY__X86_OF_INT_F64 : EDDY__X86_OF_INT_F32;
+    const bool is_long =
+        j->t->size == 8 || (j->t->size == 4 && !j->t->is_signed);
+    size_t is_small = 0, done = 0;
+
+    if (is_long)
+        lengthen(m, j->t, EDDY__RAX, j->a);
+    else
+        get_int(m, j->t, EDDY__RAX, j->a);
+    /* What it held before is nothing to wait for. */
+    between(m, EDDY__X86_XORPS, XMM0, XMM0);
+    if (j->t->size == 8 && !j->t->is_signed) {
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, true, EDDY__RAX,
+                       eddy__x86_reg(EDDY__RAX));
+        is_small = eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_SIGN);
+        emit_large_to_float(
+            m, of_int, is_wide(to) ? EDDY__X86_ADD_F64 : EDDY__X86_ADD_F32);
+        done = eddy__x86_emit_jump(&m->x);
+        eddy__x86_aim(&m->x, is_small, m->x.n);
+    }
+    eddy__x86_emit(&m->x, of_int, is_long, XMM0, eddy__x86_reg(EDDY__RAX));
+    if (done)
+        eddy__x86_aim(&m->x, done, m->x.n);
+    put_float(m, to, j->to, XMM0);
+}
+
+/* What does not fit is the least integer of the width that is converted to. */
+static void emit_float_to_int(maker *m, job *j)
+{
+    const type *to = type_of(j->detail);
+    const bool is_long = to->size == 8 || (to->size == 4 && !to->is_signed);
+
+    eddy__x86_emit(&m->x,
+                   is_wide(j->t) ? EDDY__X86_INT_OF_F64 : EDDY__X86_INT_OF_F32,
+                   is_long, EDDY__RAX, j->a);
+    put_int(m, to, j->to, EDDY__RAX);
+}
+
+static void emit_float_to_float(maker *m, job *j)
+{
+    const type *to = type_of(j->detail);
+
+    get_float(m, j->t, XMM0, j->a);
+    if (to->size != j->t->size)
+        between(m, is_wide(to) ? EDDY__X86_TO_F64 : EDDY__X86_TO_F32, XMM0,
+                XMM0);
+    put_float(m, to, j->to, XMM0);
+}
+
+static void emit_int_to_int(maker *m, job *j)
+{
+    const type *to = type_of(j->detail);
+
+    if (to->size == 8)
+        lengthen(m, j->t, EDDY__RAX, j->a);
+    else
+        get_int(m, j->t, EDDY__RAX, j->a);
+    put_int(m, to, j->to, EDDY__RAX);
+}
+
+static void emit_cast(maker *m, job *j)
+{
+    const type *to = type_of(j->detail);
+
+    if (j->detail == EDDY_BOOL)
+        emit_to_bool(m, j);
+    else if (j->t->is_float && to->is_float)
+        emit_float_to_float(m, j);
+    else if (j->t->is_float)
+        emit_float_to_int(m, j);
+    else if (to->is_float)
+        emit_int_to_float(m, j);
+    else
+        emit_int_to_int(m, j);
 }
 
 /* ---- comparisons ---- */
@@ -749,114 +1060,111 @@ typedef struct row {
     BOTH_ROWS(name, F32, EDDY_FLOAT32, detail)                                 \
     BOTH_ROWS(name, F64, EDDY_FLOAT64, detail)
 
-static const row rows[EDDY__LINEAR_N_OPS] = {
-    INTS(AddV2, emit_int, EDDY__X86_ADD) FLOATS(
-        AddV2, emit_float,
-        EDDY__X86_ADD_F32) INTS(Sub, emit_int,
-                                EDDY__X86_SUB) FLOATS(Sub, emit_float,
-                                                      EDDY__X86_SUB_F32)
-        INTS(Mul, emit_int, EDDY__X86_IMUL) FLOATS(
-            Mul, emit_float,
-            EDDY__X86_MUL_F32) SIGNED(Div, emit_int_quotient,
-                                      TRUNCATED) UNSIGNED(Div,
-                                                          emit_int_quotient,
-                                                          TRUNCATED)
-            FLOATS(Div, emit_float, EDDY__X86_DIV_F32) FLOATS(RealDiv, emit_float, EDDY__X86_DIV_F32) INTS(
-                FloorDiv,
-                emit_int_quotient,
-                FLOORED) INTS(FloorMod, emit_int_quotient, FLOORED | REST)
-                INTS(TruncateDiv, emit_int_quotient, TRUNCATED) SIGNED(
-                    TruncateMod,
-                    emit_int_quotient,
-                    REST) INTS(BitwiseAnd, emit_int,
-                               EDDY__X86_AND) INTS(BitwiseOr, emit_int, EDDY__X86_OR)
-                    INTS(BitwiseXor, emit_int, EDDY__X86_XOR) INTS(
-                        LeftShift, emit_int_shift,
-                        EDDY__X86_SHL) SIGNED(RightShift, emit_int_shift,
-                                              EDDY__X86_SAR)
-                        UNSIGNED(RightShift, emit_int_shift, EDDY__X86_SHR) SIGNED(
-                            Maximum,
-                            emit_int_choice,
-                            EDDY__X86_CMOVL) UNSIGNED(Maximum, emit_int_choice, EDDY__X86_CMOVB)
-                            FLOATS(Maximum, emit_float_choice, EDDY__X86_MAX_F32) SIGNED(
-                                Minimum,
-                                emit_int_choice,
-                                EDDY__X86_CMOVG) UNSIGNED(Minimum, emit_int_choice, EDDY__X86_CMOVA)
-                                FLOATS(Minimum, emit_float_choice, EDDY__X86_MIN_F32) SIGNED(
-                                    SquaredDifference,
-                                    emit_int_squared_difference,
-                                    0) FLOATS(SquaredDifference,
-                                              emit_float_squared_difference,
-                                              0) SIGNED(Abs, emit_int_abs, 0)
-                                    FLOATS(Abs, emit_float_abs, 0) SIGNED(
-                                        Neg, emit_int_alone,
-                                        EDDY__X86_NEG) FLOATS(Neg, emit_float_neg,
-                                                              0)
-                                        INTS(Invert, emit_int_alone, EDDY__X86_NOT) FLOATS(
-                                            Reciprocal,
-                                            emit_float_reciprocal,
-                                            0) SIGNED(Relu, emit_int_relu,
-                                                      0) UNSIGNED(Relu, emit_int_move,
-                                                                  0)
-                                            FLOATS(Relu, emit_float_relu, 0) SIGNED(
-                                                Round,
-                                                emit_int_move,
-                                                0) FLOATS(Rsqrt,
-                                                          emit_float_rsqrt,
-                                                          0) SIGNED(Sign, emit_int_sign, 0)
-                                                FLOATS(Sqrt, emit_float_sqrt, 0) INTS(
-                                                    Square,
-                                                    emit_int_square,
-                                                    0) FLOATS(Square,
-                                                              emit_float_square,
-                                                              EDDY__X86_MUL_F32)
-                                                    FLOATS(IsNan, emit_is_nan,
-                                                           0) ROW(LogicalAnd, B,
-                                                                  EDDY_BOOL,
-                                                                  emit_int,
-                                                                  EDDY__X86_AND)
-                                                        ROW(LogicalOr, B,
-                                                            EDDY_BOOL, emit_int,
-                                                            EDDY__X86_OR) ROW(LogicalNot,
-                                                                              B,
-                                                                              EDDY_BOOL, emit_not, 0)
-                                                            COMPARISON(Less, LESS) COMPARISON(
-                                                                LessEqual,
-                                                                LESS_EQUAL)
-                                                                COMPARISON(Greater, GREATER) COMPARISON(
-                                                                    GreaterEqual,
-                                                                    GREATER_EQUAL)
-                                                                    COMPARISON(Equal, EQUAL) COMPARISON(
-                                                                        NotEqual,
-                                                                        NOT_EQUAL)
-                                                                        BOTH_ROWS(
-                                                                            Equal,
-                                                                            B,
-                                                                            EDDY_BOOL,
-                                                                            EQUAL)
-                                                                            BOTH_ROWS(
-                                                                                NotEqual,
-                                                                                B,
-                                                                                EDDY_BOOL,
-                                                                                NOT_EQUAL)};
+/* To each dtype from one. */
+#define CAST(D, dtype)                                                         \
+    ROW(to_F32, D, dtype, emit_cast, EDDY_FLOAT32)                             \
+    ROW(to_F64, D, dtype, emit_cast, EDDY_FLOAT64)                             \
+    ROW(to_I8, D, dtype, emit_cast, EDDY_INT8)                                 \
+    ROW(to_I16, D, dtype, emit_cast, EDDY_INT16)                               \
+    ROW(to_I32, D, dtype, emit_cast, EDDY_INT32)                               \
+    ROW(to_I64, D, dtype, emit_cast, EDDY_INT64)                               \
+    ROW(to_U8, D, dtype, emit_cast, EDDY_UINT8)                                \
+    ROW(to_U16, D, dtype, emit_cast, EDDY_UINT16)                              \
+    ROW(to_U32, D, dtype, emit_cast, EDDY_UINT32)                              \
+    ROW(to_B, D, dtype, emit_cast, EDDY_BOOL)
+#define CAST_INT(D, dtype)                                                     \
+    CAST(D, dtype) ROW(to_U64, D, dtype, emit_cast, EDDY_UINT64)
 
-/* ---- tapes ---- */
+/* clang-format off */
+static const row rows[EDDY__LINEAR_N_OPS] = {
+    CAST(F32, EDDY_FLOAT32)
+    CAST(F64, EDDY_FLOAT64)
+    CAST_INT(I8, EDDY_INT8)
+    CAST_INT(I16, EDDY_INT16)
+    CAST_INT(I32, EDDY_INT32)
+    CAST_INT(I64, EDDY_INT64)
+    CAST_INT(U8, EDDY_UINT8)
+    CAST_INT(U16, EDDY_UINT16)
+    CAST_INT(U32, EDDY_UINT32)
+    CAST_INT(U64, EDDY_UINT64)
+    CAST_INT(B, EDDY_BOOL)
+    FLOATS(DivNoNan, emit_quotient_or_zero, BY_B)
+    FLOATS(Xdivy, emit_quotient_or_zero, BY_A)
+    FLOATS(MulNoNan, emit_product_or_zero, BY_B)
+    FLOATS(Floor, emit_float_round, EDDY__X86_DOWN)
+    FLOATS(Ceil, emit_float_round, EDDY__X86_UP)
+    FLOATS(Round, emit_float_round, EDDY__X86_TO_EVEN)
+    FLOATS(FloorDiv, emit_rounded_quotient, EDDY__X86_DOWN)
+    FLOATS(TruncateDiv, emit_rounded_quotient, EDDY__X86_TO_ZERO)
+    FLOATS(Sign, emit_float_sign, 0)
+    FLOATS(Softsign, emit_softsign, 0)
+    FLOATS(Relu6, emit_float_relu6, 0)
+    INTS(Relu6, emit_int_relu6, 0)
+    FLOATS(IsFinite, emit_is_finite, 0)
+    FLOATS(IsInf, emit_is_infinite, 0)
+    INTS(AddV2, emit_int, EDDY__X86_ADD)
+    FLOATS(AddV2, emit_float, EDDY__X86_ADD_F32)
+    INTS(Sub, emit_int, EDDY__X86_SUB)
+    FLOATS(Sub, emit_float, EDDY__X86_SUB_F32)
+    INTS(Mul, emit_int, EDDY__X86_IMUL)
+    FLOATS(Mul, emit_float, EDDY__X86_MUL_F32)
+    SIGNED(Div, emit_int_quotient, TRUNCATED)
+    UNSIGNED(Div, emit_int_quotient, TRUNCATED)
+    FLOATS(Div, emit_float, EDDY__X86_DIV_F32)
+    FLOATS(RealDiv, emit_float, EDDY__X86_DIV_F32)
+    INTS(FloorDiv, emit_int_quotient, FLOORED)
+    INTS(FloorMod, emit_int_quotient, FLOORED | REST)
+    INTS(TruncateDiv, emit_int_quotient, TRUNCATED)
+    SIGNED(TruncateMod, emit_int_quotient, REST)
+    INTS(BitwiseAnd, emit_int, EDDY__X86_AND)
+    INTS(BitwiseOr, emit_int, EDDY__X86_OR)
+    INTS(BitwiseXor, emit_int, EDDY__X86_XOR)
+    INTS(LeftShift, emit_int_shift, EDDY__X86_SHL)
+    SIGNED(RightShift, emit_int_shift, EDDY__X86_SAR)
+    UNSIGNED(RightShift, emit_int_shift, EDDY__X86_SHR)
+    SIGNED(Maximum, emit_int_choice, EDDY__X86_CMOVL)
+    UNSIGNED(Maximum, emit_int_choice, EDDY__X86_CMOVB)
+    FLOATS(Maximum, emit_float_choice, EDDY__X86_MAX_F32)
+    SIGNED(Minimum, emit_int_choice, EDDY__X86_CMOVG)
+    UNSIGNED(Minimum, emit_int_choice, EDDY__X86_CMOVA)
+    FLOATS(Minimum, emit_float_choice, EDDY__X86_MIN_F32)
+    SIGNED(SquaredDifference, emit_int_squared_difference, 0)
+    FLOATS(SquaredDifference, emit_float_squared_difference, 0)
+    SIGNED(Abs, emit_int_abs, 0)
+    FLOATS(Abs, emit_float_abs, 0)
+    SIGNED(Neg, emit_int_alone, EDDY__X86_NEG)
+    FLOATS(Neg, emit_float_neg, 0)
+    INTS(Invert, emit_int_alone, EDDY__X86_NOT)
+    FLOATS(Reciprocal, emit_float_reciprocal, 0)
+    SIGNED(Relu, emit_int_relu, 0)
+    UNSIGNED(Relu, emit_int_move, 0)
+    FLOATS(Relu, emit_float_relu, 0)
+    SIGNED(Round, emit_int_move, 0)
+    FLOATS(Rsqrt, emit_float_rsqrt, 0)
+    SIGNED(Sign, emit_int_sign, 0)
+    FLOATS(Sqrt, emit_float_sqrt, 0)
+    INTS(Square, emit_int_square, 0)
+    FLOATS(Square, emit_float_square, EDDY__X86_MUL_F32)
+    FLOATS(IsNan, emit_is_nan, 0)
+    ROW(LogicalAnd, B, EDDY_BOOL, emit_int, EDDY__X86_AND)
+    ROW(LogicalOr, B, EDDY_BOOL, emit_int, EDDY__X86_OR)
+    ROW(LogicalNot, B, EDDY_BOOL, emit_not, 0)
+    COMPARISON(Less, LESS)
+    COMPARISON(LessEqual, LESS_EQUAL)
+    COMPARISON(Greater, GREATER)
+    COMPARISON(GreaterEqual, GREATER_EQUAL)
+    COMPARISON(Equal, EQUAL)
+    COMPARISON(NotEqual, NOT_EQUAL)
+    BOTH_ROWS(Equal, B, EDDY_BOOL, EQUAL)
+    BOTH_ROWS(NotEqual, B, EDDY_BOOL, NOT_EQUAL)
+};
+/* clang-format on */
+
+/* ---- tapes and TensorArrays ---- */
 
 bool eddy__x86_has_store(uint32_t op)
 {
-    switch (op) {
-    case EDDY__LINEAR_PUSH_8:
-    case EDDY__LINEAR_PUSH_16:
-    case EDDY__LINEAR_PUSH_32:
-    case EDDY__LINEAR_PUSH_64:
-    case EDDY__LINEAR_POP_8:
-    case EDDY__LINEAR_POP_16:
-    case EDDY__LINEAR_POP_32:
-    case EDDY__LINEAR_POP_64:
-        return true;
-    default:
-        return false;
-    }
+    return op >= EDDY__LINEAR_PUSH_8 && op <= EDDY__LINEAR_WRITE_64;
 }
 
 /* Bytes of an item; `*out_is_push`: or POP. */
@@ -905,7 +1213,7 @@ static void copy_item(maker *m, uint32_t offset, bool is_push,
     }
 }
 
-size_t eddy__x86_emit_tape(eddy__x86_maker *m, const eddy__linear_code *c)
+static size_t emit_tape(maker *m, const eddy__linear_code *c)
 {
     const eddy__x86_place next =
         eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__tape, next));
@@ -932,9 +1240,155 @@ size_t eddy__x86_emit_tape(eddy__x86_maker *m, const eddy__linear_code *c)
     return slow;
 }
 
+/* The item size of READ and WRITE, as a power of two. */
+static uint32_t cell_size_log(uint32_t op)
+{
+    switch (op) {
+    case EDDY__LINEAR_READ_8:
+    case EDDY__LINEAR_WRITE_8:
+        return 0;
+    case EDDY__LINEAR_READ_16:
+    case EDDY__LINEAR_WRITE_16:
+        return 1;
+    case EDDY__LINEAR_READ_32:
+    case EDDY__LINEAR_WRITE_32:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+/*
+ * The state of the item whose index is in rdx, of the cells in rax, is asked
+ * whether the item may be read or written, and changed.  Jumps to `slow` if it
+ * may not.
+ */
+static void emit_state(maker *m, bool is_read, size_t slow)
+{
+    const eddy__x86_place at = eddy__x86_memory_by(EDDY__RCX, 0);
+    const eddy__x86_place rdx = eddy__x86_reg(EDDY__RDX);
+
+    eddy__x86_emit(
+        &m->x, EDDY__X86_MOV, true, EDDY__RCX,
+        eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, states)));
+    eddy__x86_emit(&m->x, EDDY__X86_ADD, true, EDDY__RCX, rdx);
+    eddy__x86_emit(&m->x, EDDY__X86_MOVZX8, false, EDDY__RDX, at);
+    if (is_read) {
+        eddy__x86_emit(
+            &m->x, EDDY__X86_MOVZX8, false, EDDY__RAX,
+            eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, after_read)));
+        eddy__x86_emit(&m->x, EDDY__X86_OR, false, EDDY__RAX, rdx);
+        eddy__x86_emit_number(&m->x, EDDY__X86_AND, false, rdx,
+                              EDDY__ITEM_FILLED | EDDY__ITEM_CLEARED);
+        eddy__x86_emit_number(&m->x, EDDY__X86_CMP, false, rdx,
+                              EDDY__ITEM_FILLED);
+    } else {
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, false, EDDY__RAX, rdx);
+        eddy__x86_emit_number(&m->x, EDDY__X86_OR, false,
+                              eddy__x86_reg(EDDY__RAX),
+                              EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
+        eddy__x86_emit_number(&m->x, EDDY__X86_AND, false, rdx,
+                              EDDY__ITEM_FILLED | EDDY__ITEM_READ);
+    }
+    eddy__x86_aim(&m->x, eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_EQUAL),
+                  slow);
+    eddy__x86_emit(&m->x, EDDY__X86_STORE8, false, EDDY__RAX, at);
+}
+
+/* READ and WRITE, of an index that is taken as unsigned. */
+static size_t emit_cell(maker *m, const eddy__linear_code *c)
+{
+    const bool is_read = eddy__linear_operands(c->op)[0] == 'w';
+    const eddy__x86_place cells = memory_of(number_of(c->a));
+    const uint32_t size_log = cell_size_log(c->op);
+    size_t is_there, slow, hop;
+
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, cells);
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, false, EDDY__RDX, place_of(m, c->b));
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, false, EDDY__RDX,
+                   eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, n)));
+    is_there = eddy__x86_emit_jump_if(&m->x, EDDY__IF_BELOW);
+    hop = m->x.n;
+    slow = eddy__x86_emit_jump(&m->x);
+    eddy__x86_aim(&m->x, is_there, m->x.n);
+    emit_state(m, is_read, hop);
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX, cells);
+    eddy__x86_emit(
+        &m->x, EDDY__X86_MOV, true, EDDY__RCX,
+        eddy__x86_memory_by(EDDY__RCX, offsetof(eddy__cells, items)));
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, false, EDDY__RDX, place_of(m, c->b));
+    if (size_log > 0)
+        eddy__x86_emit_shl(&m->x, true, EDDY__RDX, (uint8_t)size_log);
+    eddy__x86_emit(&m->x, EDDY__X86_ADD, true, EDDY__RCX,
+                   eddy__x86_reg(EDDY__RDX));
+    copy_item(m, c->to, !is_read, eddy__x86_memory_by(EDDY__RCX, 0),
+              1 << size_log);
+    return slow;
+}
+
+size_t eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c)
+{
+    return eddy__linear_operands(c->op)[2] == 'r' &&
+                   eddy__linear_operands(c->op)[0] != '-'
+               ? emit_cell(m, c)
+               : emit_tape(m, c);
+}
+
+/* What takes instructions that not every processor has. */
+static bool is_rounding(const row *r)
+{
+    return r->emit == emit_float_round || r->emit == emit_rounded_quotient;
+}
+
 bool eddy__x86_has(uint32_t op)
 {
-    return op == EDDY__LINEAR_MOVE || rows[op].emit != NULL;
+    const row *r = &rows[op];
+
+    return op == EDDY__LINEAR_MOVE || eddy__linear_is_select(op) ||
+           (r->emit && (!is_rounding(r) || eddy__x86_can_round()));
+}
+
+/* Bits of a register, in a home or not, to a register of integers. */
+static void get_bits(maker *m, const type *t, uint32_t to, eddy__x86_place from)
+{
+    if (t->is_float)
+        eddy__x86_emit(&m->x,
+                       from.is_memory ? EDDY__X86_MOV : EDDY__X86_AS_BITS,
+                       is_wide(t), from.is_memory ? to : from.reg,
+                       from.is_memory ? from : eddy__x86_reg(to));
+    else
+        get_int(m, t, to, from);
+}
+
+static void put_bits(maker *m, const type *t, eddy__x86_place to, uint32_t reg)
+{
+    if (t->is_float && !to.is_memory)
+        eddy__x86_emit(&m->x, EDDY__X86_OF_BITS, is_wide(t), to.reg,
+                       eddy__x86_reg(reg));
+    else
+        put_int(m, t, to, reg);
+}
+
+/* a if the condition is true, else b: without a branch. */
+static void emit_select(maker *m, const eddy__linear_code *c)
+{
+    const eddy__native_range *r = &m->homes.ranges[number_of(c->to)];
+    static const type *const bits[] = {&U8, &U16, &U32, &U64};
+    const type *t = r->class < EDDY__CLASS_INT
+                        ? bits[c->op - EDDY__LINEAR_SELECT_8]
+                        : type_of(r->dtype);
+    const eddy__x86_place condition =
+        place_of(m, c->aux * (uint32_t)sizeof(eddy__value));
+
+    get_bits(m, t, EDDY__RAX, place_of(m, c->a));
+    get_bits(m, t, EDDY__RCX, place_of(m, c->b));
+    if (condition.is_memory)
+        eddy__x86_emit_is_zero8(&m->x, condition.at);
+    else
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, false, condition.reg, condition);
+    eddy__x86_emit(&m->x, EDDY__X86_CMOVE, true, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RCX));
+    put_bits(m, t, place_of(m, c->to), EDDY__RAX);
 }
 
 /* Of eight bytes, whatever they are. */
@@ -994,6 +1448,10 @@ void eddy__x86_emit_op(eddy__x86_maker *m, const eddy__linear_code *c,
     *out_fault = 0;
     if (c->op == EDDY__LINEAR_MOVE) {
         emit_move(m, c);
+        return;
+    }
+    if (eddy__linear_is_select(c->op)) {
+        emit_select(m, c);
         return;
     }
     j = job_of(m, c);

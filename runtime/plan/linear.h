@@ -57,7 +57,11 @@
     EDDY__LINEAR_STORE_MAP(X, 8)                                               \
     EDDY__LINEAR_STORE_MAP(X, 16)                                              \
     EDDY__LINEAR_STORE_MAP(X, 32)                                              \
-    EDDY__LINEAR_STORE_MAP(X, 64)
+    EDDY__LINEAR_STORE_MAP(X, 64)                                              \
+    X(SELECT_8, "wrr", "a if aux, a register by number, else b: 8 bits")       \
+    X(SELECT_16, "wrr", "")                                                    \
+    X(SELECT_32, "wrr", "")                                                    \
+    X(SELECT_64, "wrr", "")
 
 /* Of items of so many bits; a is the handle. */
 #define EDDY__LINEAR_STORE_MAP(X, bits)                                        \
@@ -83,8 +87,9 @@ typedef enum eddy__linear_op {
 
 /* Registers are byte offsets, targets numbers of instructions. */
 typedef struct eddy__linear_code {
-    uint16_t op;  /* eddy__linear_op */
-    uint16_t aux; /* BACK: the frame; CHECKED, PUSH, ...: a call */
+    uint16_t op; /* eddy__linear_op */
+    /* BACK: the frame; CHECKED, PUSH, ...: a call; SELECT: a register */
+    uint16_t aux;
     uint32_t to, a, b;
 } eddy__linear_code;
 
@@ -159,6 +164,7 @@ typedef struct eddy__linear_tier {
     atomic_bool is_refused;
     atomic_uint_fast64_t compile_ns, n_bytes; /* of the code */
     uint64_t threshold;                       /* iterations before it is made */
+    int64_t chunk; /* iterations of it between two looks at clock and cancel */
 } eddy__linear_tier;
 
 typedef struct eddy__linear {
@@ -182,6 +188,16 @@ typedef struct eddy__linear_doubt {
     const char *node;
     const char *why;
 } eddy__linear_doubt;
+
+/*
+ * At most so much is done between two looks: instructions, and calls, each of
+ * which is taken for EDDY__LINEAR_CALL_WORK of them.  That is 0.1 ms or so.
+ */
+#define EDDY__LINEAR_MOST_WORK 100000
+#define EDDY__LINEAR_CALL_WORK 64
+
+/* What an iteration of all loops of a region may be, at most. */
+uint64_t eddy__linear_work(const eddy__linear *linear);
 
 /* Frees what hangs on a plan's regions. */
 void eddy__linear_release(eddy_plan *plan);
@@ -209,5 +225,14 @@ uint32_t eddy__linear_back_if(uint32_t unless);
 /* Has it, as `aux`, a call that may be made in its place? */
 bool eddy__linear_has_aux_call(uint32_t op);
 bool eddy__linear_is_back_if(uint32_t op);
+
+/* Is `aux` the number of a register that is read? */
+static inline bool eddy__linear_is_select(uint32_t op)
+{
+    return op >= EDDY__LINEAR_SELECT_8 && op <= EDDY__LINEAR_SELECT_64;
+}
+
+/* The cast of a numeric scalar; DONE if there is none. */
+uint32_t eddy__linear_find_cast(eddy_dtype from, eddy_dtype to);
 
 #endif

@@ -178,18 +178,105 @@ static eddy_status add_call(writer *r, uint32_t id, uint32_t *out_call)
     return EDDY_OK;
 }
 
-/* A typed operation if there is one, else a call. */
+/* The operation of a step on one or two scalars; DONE: there is none. */
+static uint32_t find_typed(const writer *r, uint32_t id)
+{
+    const eddy__node *node = eddy__layout_node(r->w->l, id);
+    const eddy__kernel_node *kernel = r->w->plan->steps[id].node;
+    eddy_dtype from, to;
+
+    if (kernel->n_in < 1 || kernel->n_in > 2 || kernel->n_out != 1)
+        return EDDY__LINEAR_DONE;
+    from = (eddy_dtype)kernel->in_dtypes[0];
+    to = (eddy_dtype)r->w->values[eddy__linear_output(r->w, id, 0)].dtype;
+    if (strcmp(kernel->op_name, "Cast") == 0)
+        return !node || eddy__node_bool(node, "Truncate")
+                   ? (uint32_t)EDDY__LINEAR_DONE
+                   : eddy__linear_find_cast(from, to);
+    if (strcmp(kernel->op_name, "ToBool") == 0)
+        return eddy__linear_find_cast(from, EDDY_BOOL);
+    return eddy__linear_find(kernel->op_name, from);
+}
+
+/* x + y + ..., of so many that AddN's kernel adds them from left to right. */
+#define MOST_ADDED 9
+
+/* AddN; `*out_done`: code has been written. */
+static eddy_status emit_sum(writer *r, uint32_t id, bool *out_done)
+{
+    const eddy__kernel_node *node = r->w->plan->steps[id].node;
+    uint32_t op, to = 0, a = 0, b = 0;
+
+    *out_done = false;
+    if (strcmp(node->op_name, "AddN") != 0 || node->n_in < 2 ||
+        node->n_in > MOST_ADDED)
+        return EDDY_OK;
+    op = eddy__linear_find("AddV2", (eddy_dtype)node->in_dtypes[0]);
+    if (op == EDDY__LINEAR_DONE)
+        return EDDY_OK;
+    EDDY_TRY(offset(r, eddy__linear_output(r->w, id, 0), &to));
+    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 0), &a));
+    for (uint32_t i = 1; i < node->n_in; i++, a = to) {
+        EDDY_TRY(offset(r, eddy__linear_input(r->w, id, i), &b));
+        EDDY_TRY(emit3(r, op, to, a, b));
+    }
+    *out_done = true;
+    return EDDY_OK;
+}
+
+static uint32_t select_of(eddy_dtype dtype)
+{
+    switch (eddy_dtype_size(dtype)) {
+    case 1:
+        return EDDY__LINEAR_SELECT_8;
+    case 2:
+        return EDDY__LINEAR_SELECT_16;
+    case 4:
+        return EDDY__LINEAR_SELECT_32;
+    default:
+        return EDDY__LINEAR_SELECT_64;
+    }
+}
+
+/* Select and SelectV2; `*out_done`: code has been written. */
+static eddy_status emit_select(writer *r, uint32_t id, bool *out_done)
+{
+    const eddy__kernel_node *node = r->w->plan->steps[id].node;
+    eddy__linear_code code = {.op = EDDY__LINEAR_DONE};
+    uint32_t condition = 0;
+
+    *out_done = false;
+    if (strcmp(node->op_name, "SelectV2") != 0 &&
+        strcmp(node->op_name, "Select") != 0)
+        return EDDY_OK;
+    EDDY_TRY(find_register(r, eddy__linear_input(r->w, id, 0), &condition));
+    if (condition > UINT16_MAX)
+        return EDDY_OK;
+    code.op = (uint16_t)select_of((eddy_dtype)node->in_dtypes[1]);
+    code.aux = (uint16_t)condition;
+    EDDY_TRY(offset(r, eddy__linear_output(r->w, id, 0), &code.to));
+    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 1), &code.a));
+    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 2), &code.b));
+    *out_done = true;
+    return emit(r, code);
+}
+
+/* Typed operations if there are, else a call. */
 static eddy_status emit_scalar(writer *r, uint32_t id)
 {
     const eddy__kernel_node *node = r->w->plan->steps[id].node;
-    eddy__linear_code code = {.op = EDDY__LINEAR_SCALARS};
+    eddy__linear_code code = {.op = (uint16_t)find_typed(r, id)};
     const uint32_t n = node->n_in;
     uint32_t call = 0;
+    bool is_done = n == 0 && strcmp(node->op_name, "NoOp") == 0;
 
-    if ((n == 1 || n == 2) && node->n_out == 1)
-        code.op = (uint16_t)eddy__linear_find(node->op_name,
-                                              (eddy_dtype)node->in_dtypes[0]);
-    if (code.op == EDDY__LINEAR_SCALARS || code.op == EDDY__LINEAR_DONE) {
+    if (!is_done)
+        EDDY_TRY(emit_sum(r, id, &is_done));
+    if (!is_done)
+        EDDY_TRY(emit_select(r, id, &is_done));
+    if (is_done)
+        return EDDY_OK;
+    if (code.op == EDDY__LINEAR_DONE) {
         EDDY_TRY(add_call(r, id, &call));
         return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
     }
@@ -852,6 +939,27 @@ static eddy_status list_owned(writer *r)
 /* Iterations after which what interpreting cost is about what code costs. */
 #define WARM 1024
 
+/* Iterations of machine code between two looks, however little they do. */
+#define MOST_CHUNK 8192
+
+uint64_t eddy__linear_work(const eddy__linear *linear)
+{
+    uint64_t work = linear->n_code;
+
+    for (uint32_t i = 0; i < linear->n_code; i++)
+        if (linear->code[i].op == EDDY__LINEAR_SCALARS ||
+            linear->code[i].op == EDDY__LINEAR_CALL)
+            work += EDDY__LINEAR_CALL_WORK;
+    return work;
+}
+
+static int64_t chunk_of(const eddy__linear *linear)
+{
+    const uint64_t n = EDDY__LINEAR_MOST_WORK / eddy__linear_work(linear);
+
+    return n < 1 ? 1 : n > MOST_CHUNK ? MOST_CHUNK : (int64_t)n;
+}
+
 static eddy_status add_tier(writer *r)
 {
     const eddy_plan_options *options = r->w->l->options;
@@ -868,6 +976,7 @@ static eddy_status add_tier(writer *r)
     atomic_init(&tier->compile_ns, 0);
     atomic_init(&tier->n_bytes, 0);
     tier->threshold = options->executor == EDDY_EXECUTOR_NATIVE ? 0 : WARM;
+    tier->chunk = chunk_of(r->out);
     r->out->tier = tier;
     return EDDY_OK;
 }

@@ -107,6 +107,28 @@ static uint32_t find(const char *name, eddy_dtype dtype)
     return EDDY__LINEAR_DONE;
 }
 
+/* The name of the casts to a dtype; NULL: there are none. */
+static const char *name_of_cast(eddy_dtype to)
+{
+    static const char *const names[EDDY_DTYPE_COUNT] = {
+        [EDDY_FLOAT32] = "to_F32", [EDDY_FLOAT64] = "to_F64",
+        [EDDY_INT8] = "to_I8",     [EDDY_INT16] = "to_I16",
+        [EDDY_INT32] = "to_I32",   [EDDY_INT64] = "to_I64",
+        [EDDY_UINT8] = "to_U8",    [EDDY_UINT16] = "to_U16",
+        [EDDY_UINT32] = "to_U32",  [EDDY_UINT64] = "to_U64",
+        [EDDY_BOOL] = "to_B",
+    };
+
+    return to < EDDY_DTYPE_COUNT ? names[to] : NULL;
+}
+
+uint32_t eddy__linear_find_cast(eddy_dtype from, eddy_dtype to)
+{
+    const char *name = name_of_cast(to);
+
+    return name ? find(name, from) : (uint32_t)EDDY__LINEAR_DONE;
+}
+
 uint32_t eddy__linear_find(const char *op_name, eddy_dtype dtype)
 {
     uint32_t op = find(op_name, dtype);

@@ -77,6 +77,8 @@ static void print_code(printer *p, const eddy_plan *plan,
         print_operand(p, operands[0], c->to, strcmp(operands, "---") == 0);
         print_operand(p, operands[1], c->a, false);
         print_operand(p, operands[2], c->b, is_pass);
+        if (eddy__linear_is_select(c->op))
+            print(p, " if r%u", c->aux);
     }
     print(p, "\n");
 }

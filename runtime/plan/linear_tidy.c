@@ -47,7 +47,8 @@ static bool has_operand(eddy__linear_code *c, uint32_t reg, char kind)
     for (uint32_t i = 0; i < 3; i++)
         if (operands[i] == kind && *operand(c, i) == reg)
             return true;
-    return false;
+    return kind == 'r' && eddy__linear_is_select(c->op) &&
+           c->aux == number_of(reg);
 }
 
 static bool is_listed(const uint32_t *list, uint32_t n, uint32_t number)
@@ -90,6 +91,8 @@ static void count_code(tidy *d)
             else if (operands[j] == 't')
                 d->is_target[value] = 1;
         }
+        if (eddy__linear_is_select(t->code[i].op))
+            d->n_reads[t->code[i].aux]++;
     }
     for (size_t i = 0; i < t->n_calls; i++) {
         for (uint32_t j = 0; j < t->calls[i].n_in; j++)
@@ -106,6 +109,7 @@ static void count_code(tidy *d)
 /* Whoever reads or writes `from` does so with `to`. */
 static void rename_register(tidy *d, uint32_t from, uint32_t to)
 {
+    /* spare_move has seen to it that a number fits where one stands. */
     eddy__linear_text *t = d->t;
     const uint32_t old = number_of(from), number = number_of(to);
 
@@ -116,6 +120,8 @@ static void rename_register(tidy *d, uint32_t from, uint32_t to)
             if ((operands[j] == 'r' || operands[j] == 'w') &&
                 *operand(&t->code[i], j) == from)
                 *operand(&t->code[i], j) = to;
+        if (eddy__linear_is_select(t->code[i].op) && t->code[i].aux == old)
+            t->code[i].aux = (uint16_t)number;
     }
     for (size_t i = 0; i < t->n_calls; i++) {
         for (uint32_t j = 0; j < t->calls[i].n_in; j++)
@@ -140,6 +146,7 @@ static uint32_t reads_of(const tidy *d, eddy__linear_code *c, uint32_t reg)
 
     for (uint32_t i = 0; i < 3; i++)
         n += operands[i] == 'r' && *operand(c, i) == reg;
+    n += eddy__linear_is_select(c->op) && c->aux == number_of(reg);
     if (has_call(c->op) || eddy__linear_has_aux_call(c->op))
         call = &d->t->calls[has_call(c->op) ? c->a : c->aux];
     for (uint32_t i = 0; call && i < call->n_in; i++)
@@ -188,7 +195,7 @@ static void spare_move(tidy *d, size_t at)
         if (d->is_gone[i])
             continue;
         if (has_operand(c, move.a, 'w')) {
-            if (c->op > EDDY__LINEAR_CALL &&
+            if (c->op > EDDY__LINEAR_CALL && number_of(move.to) <= UINT16_MAX &&
                 t->guard_of[i] == t->guard_of[at] && is_read_near(d, i, at)) {
                 rename_register(d, move.a, move.to);
                 d->is_gone[at] = 1;

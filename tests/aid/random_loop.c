@@ -142,8 +142,7 @@ static void convert(generator *g, name *vars)
 
     /* What comes from outside of a branch would be live on both sides. */
     if (!(g->switched >> from & 1) || IS_VECTOR(g->dtype[v]) ||
-        IS_VECTOR(g->dtype[from]) ||
-        (dtypes[g->dtype[from]].is_float && !dtypes[g->dtype[v]].is_float))
+        IS_VECTOR(g->dtype[from]))
         return;
     new_name(g, to);
     put(g, "%s Cast %s SrcT=%s DstT=%s Truncate=false\n", to, vars[from],
@@ -164,6 +163,29 @@ static void compare(generator *g, name *vars, name to)
     pick(g, vars, d, b);
     new_name(g, to);
     put(g, "%s %s %s %s\n", to, ops[below(g, 6)], a, b);
+}
+
+/* One of two values by a comparison, or the sum of some. */
+static void choose(generator *g, name *vars)
+{
+    const uint32_t v = below(g, VARIABLES);
+    const int d = g->dtype[v];
+    const uint32_t n = below(g, 4);
+    name pred, b, c, to;
+
+    pick(g, vars, d, b);
+    pick(g, vars, d, c);
+    if (n < 2)
+        compare(g, vars, pred);
+    new_name(g, to);
+    if (n < 2)
+        put(g, "%s SelectV2 %s %s %s\n", to, pred, n == 0 ? b : vars[v],
+            n == 0 ? vars[v] : b);
+    else if (n == 2)
+        put(g, "%s AddN %s %s\n", to, b, vars[v]);
+    else
+        put(g, "%s AddN %s %s %s\n", to, vars[v], b, c);
+    memcpy(vars[v], to, NAME);
 }
 
 static void block(generator *g, name *vars, int depth, uint32_t n);
@@ -298,6 +320,8 @@ static void block(generator *g, name *vars, int depth, uint32_t n)
             branch(g, vars, depth - 1);
         else if (what < 5)
             convert(g, vars);
+        else if (what < 6)
+            choose(g, vars);
         else
             assign(g, vars);
     }

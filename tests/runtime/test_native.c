@@ -354,6 +354,46 @@ START_TEST(a_cancel_from_another_thread_ends_it_at_once)
 }
 END_TEST
 
+/* So long a loop without end may go on after a cancel, whatever it does. */
+START_TEST(what_is_done_between_two_looks_is_bounded)
+{
+    static const char *const op[] = {"AddV2", "Atan2"};
+    program *p = &programs[1];
+
+    for (int which = 0; which < 2; which++)
+        for (size_t n = 1; n <= 4000; n = 2 * n + 1) {
+            char text[1 << 17];
+            const eddy__linear *linear;
+            size_t at;
+
+            at = (size_t)snprintf(
+                text, sizeof text,
+                "x0 float32=1\nw/enter Enter@w x0\nw/m Merge w/enter w/next\n"
+                "w/n Less w/m w/m\nw/cond LoopCond w/n\n"
+                "w/sw Switch w/m w/cond\nw/exit Exit w/sw\n"
+                "w/b0 Identity w/sw:1\n");
+            for (size_t i = 0; i < n; i++)
+                at += (size_t)snprintf(text + at, sizeof text - at,
+                                       "w/b%zu %s w/b%zu w/sw:1\n", i + 1,
+                                       op[which], i);
+            snprintf(text + at, sizeof text - at,
+                     "w/next NextIteration w/b%zu\n", n);
+            program_clear(p);
+            program_build(p, text);
+            program_plan(p, NULL, "w/exit");
+            linear = p->plan->frames[1].linear;
+            ck_assert_ptr_nonnull(linear);
+            ck_assert_int_ge(linear->tier->chunk, 1);
+            ck_assert_uint_ge(eddy__linear_work(linear),
+                              which ? n * EDDY__LINEAR_CALL_WORK : n);
+            ck_assert(linear->tier->chunk == 1 ||
+                      (uint64_t)linear->tier->chunk *
+                              eddy__linear_work(linear) <=
+                          EDDY__LINEAR_MOST_WORK);
+        }
+}
+END_TEST
+
 /* ---- which plans have code ---- */
 
 START_TEST(code_is_made_when_a_loop_has_run_long_enough)
@@ -555,6 +595,7 @@ TCase *native_tests(void)
     tcase_add_test(tc, a_nest_counts_and_stops_where_it_should);
     tcase_add_test(tc, a_loop_without_end_is_out_of_time);
     tcase_add_test(tc, a_loop_without_end_can_be_polled_and_cancelled);
+    tcase_add_test(tc, what_is_done_between_two_looks_is_bounded);
     tcase_add_test(tc, a_cancel_from_another_thread_ends_it_at_once);
     tcase_add_test(tc, code_is_made_when_a_loop_has_run_long_enough);
     tcase_add_test(tc, no_code_is_made_where_it_is_not_wanted);

@@ -92,6 +92,8 @@ static int place_bits(eddy__x86_op op, int bits)
     case EDDY__X86_MOVSX16:
     case EDDY__X86_STORE16:
         return 16;
+    case EDDY__X86_MOVSXD:
+        return 32;
     case EDDY__X86_LEA:
         return 0;
     default:
@@ -116,7 +118,7 @@ static void try_both(eddy__x86_op op, bool wide)
             const char *own =
                 reg_name(is_narrow ? place_bits(op, bits) : bits, reg);
 
-            if ((is_narrow && wide) ||
+            if ((is_narrow && wide) || (op == EDDY__X86_MOVSXD && !wide) ||
                 (op == EDDY__X86_LEA && !place.is_memory))
                 continue;
             eddy__x86_emit(&x, op, wide, reg, place);
@@ -164,6 +166,47 @@ static void try_float(eddy__x86_op op, int bits)
         }
 }
 
+/* Between integers, of the width that is asked for, and floats. */
+static void try_cross(eddy__x86_op op, bool wide)
+{
+    const bool is_bits = op == EDDY__X86_OF_BITS || op == EDDY__X86_AS_BITS;
+    const bool to_int =
+        op == EDDY__X86_INT_OF_F32 || op == EDDY__X86_INT_OF_F64;
+    const int bits = wide ? 64 : 32;
+    const char *end = !is_bits ? "" : wide ? "q" : "d";
+
+    for (uint32_t p = 0; p < N_PLACES; p++)
+        for (uint32_t reg = 0; reg < 16; reg++) {
+            const eddy__x86_place place = place_number(p);
+
+            eddy__x86_emit(&x, op, wide, reg, place);
+            if (to_int)
+                WANT("%s %s,%s", eddy__x86_mnemonic(op), reg_name(bits, reg),
+                     place_name(op == EDDY__X86_INT_OF_F32 ? 32 : 64, true,
+                                place));
+            else if (op == EDDY__X86_AS_BITS)
+                WANT("%s%s %s,xmm%u", eddy__x86_mnemonic(op), end,
+                     place_name(bits, false, place), reg);
+            else
+                WANT("%s%s xmm%u,%s", eddy__x86_mnemonic(op), end, reg,
+                     place_name(bits, false, place));
+        }
+}
+
+static void try_relations(uint32_t reg)
+{
+    static const char *const relations[] = {"eq", "lt", "le", "unord", "neq"};
+
+    for (int wide = 0; wide < 2; wide++)
+        for (uint32_t p = 0; p < N_PLACES; p++)
+            for (uint32_t r = 0; r <= EDDY__X86_IS_NOT_EQUAL; r++) {
+                eddy__x86_emit_relation(&x, wide, reg, place_number(p),
+                                        (eddy__x86_relation)r);
+                WANT("cmp%s%s xmm%u,%s", relations[r], wide ? "sd" : "ss", reg,
+                     place_name(wide ? 64 : 32, true, place_number(p)));
+            }
+}
+
 static void try_rest(uint32_t reg)
 {
     static const char *const conditions[] = {NULL, NULL, "b",  "ae", "e", "ne",
@@ -181,6 +224,14 @@ static void try_rest(uint32_t reg)
         WANT("psll%s xmm%u,0x5", wide ? "q" : "d", reg);
         eddy__x86_emit_shift(&x, wide, false, reg, 54);
         WANT("psrl%s xmm%u,0x36", wide ? "q" : "d", reg);
+        eddy__x86_emit_shl(&x, wide, reg, 32);
+        WANT("shl %s,0x20", reg_name(wide ? 64 : 32, reg));
+        for (uint32_t r = EDDY__X86_TO_EVEN; r <= EDDY__X86_TO_ZERO; r++) {
+            eddy__x86_emit_round(&x, wide, reg, 15 - reg,
+                                 (eddy__x86_rounding)r);
+            WANT("rounds%s xmm%u,xmm%u,0x%x", wide ? "d" : "s", reg, 15 - reg,
+                 r);
+        }
         eddy__x86_emit_number(&x, EDDY__X86_ADD, wide, eddy__x86_reg(reg), 1);
         WANT("add %s,0x1", reg_name(wide ? 64 : 32, reg));
         /* That of the accumulator has an encoding of its own, too. */
@@ -237,12 +288,18 @@ static void write_all(void)
                                 : (prefix) == 0xf3 ? 32                        \
                                 : (prefix) == 0xf2 ? 64                        \
                                                    : 128);
+#define CROSS(name, prefix, opcode, mnemonic)                                  \
+    try_cross(EDDY__X86_##name, false);                                        \
+    try_cross(EDDY__X86_##name, true);
 #include "runtime/native/x86_64.def"
 #undef BOTH
 #undef ALONE
 #undef FLOAT
-    for (uint32_t reg = 0; reg < 16; reg++)
+#undef CROSS
+    for (uint32_t reg = 0; reg < 16; reg++) {
         try_rest(reg);
+        try_relations(reg);
+    }
     try_single();
 }
 

@@ -73,7 +73,7 @@ typedef struct sample {
     eddy__linear_code code[4 * N_OTHERS + 8];
     eddy__value start[N_REGISTERS];
     eddy__linear_frame frame;
-    eddy__linear_entry entries[2];
+    eddy__linear_entry entries[3];
     eddy__linear_exit exit;
     uint32_t n;
 } sample;
@@ -510,6 +510,60 @@ START_TEST(code_of_each_comparison_jumps_as_its_function_says)
 }
 END_TEST
 
+/* ---- choices ---- */
+
+/* Which of `a` and `b` it is to be, by a condition in a home or in memory. */
+static void try_select(uint32_t op, eddy_dtype dtype, role_set roles)
+{
+    const uint32_t to = register_of(roles, TO);
+    const uint32_t condition = FIRST_OTHER;
+    sample s;
+    eddy__native_code *code;
+
+    begin_sample(&s, roles, dtype, dtype);
+    s.start[condition].dtype = EDDY_BOOL;
+    s.entries[2] = (eddy__linear_entry){.to = condition, .is_raw = true};
+    s.linear.n_entries = 3;
+    add(&s, op, offset_of(to), offset_of(A), offset_of(register_of(roles, B)));
+    s.code[s.n - 1].aux = (uint16_t)condition;
+    code = end_sample(&s, roles);
+    for (size_t i = 0; i < 64; i++) {
+        const uint64_t a = next_random(), b = next_random();
+        const bool yes = i % 2 == 1;
+        const uint64_t want = yes || roles == ALL_ONE ? a : b;
+
+        s.start[condition].as.bits = yes ? 1 : 0;
+        ck_assert_int_eq(enter(code, &s, a, b, 1), EDDY__NATIVE_ENDED);
+        ck_assert_msg(low_bits(w.registers[to].as.bits, dtype) ==
+                          low_bits(want, dtype),
+                      "%s, roles %d", eddy__linear_name(op), (int)roles);
+    }
+    code->machine.release(&code->machine);
+}
+
+START_TEST(a_choice_is_one_of_two_with_all_its_bits)
+{
+    static const struct {
+        uint32_t op;
+        eddy_dtype dtype;
+    } rows[] = {{EDDY__LINEAR_SELECT_8, EDDY_BOOL},
+                {EDDY__LINEAR_SELECT_8, EDDY_INT8},
+                {EDDY__LINEAR_SELECT_16, EDDY_UINT16},
+                {EDDY__LINEAR_SELECT_16, EDDY_BFLOAT16},
+                {EDDY__LINEAR_SELECT_32, EDDY_INT32},
+                {EDDY__LINEAR_SELECT_32, EDDY_FLOAT32},
+                {EDDY__LINEAR_SELECT_64, EDDY_UINT64},
+                {EDDY__LINEAR_SELECT_64, EDDY_FLOAT64},
+                {EDDY__LINEAR_SELECT_64, EDDY_COMPLEX64}};
+
+    if (!eddy__native_provider_here())
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int roles = APART; roles <= TO_IS_A_IN_MEMORY; roles++)
+            try_select(rows[i].op, rows[i].dtype, (role_set)roles);
+}
+END_TEST
+
 /* ---- moves ---- */
 
 START_TEST(moves_keep_all_bits_of_what_they_move)
@@ -549,6 +603,7 @@ TCase *native_ops_tests(void)
     tcase_set_timeout(tc, getenv("EDDY_PAIRS") ? 86400 : 600);
     tcase_add_test(tc, code_of_each_operation_has_the_bits_of_its_function);
     tcase_add_test(tc, code_of_each_comparison_jumps_as_its_function_says);
+    tcase_add_test(tc, a_choice_is_one_of_two_with_all_its_bits);
     tcase_add_test(tc, moves_keep_all_bits_of_what_they_move);
     return tc;
 }

@@ -5,6 +5,7 @@
  * that is held against.
  */
 #include "ops/math/binary_rows.h"
+#include "ops/math/cast_rows.h"
 #include "runtime/exec/linear/linear.h"
 #include "runtime/exec/linear/payload.h"
 

@@ -8,6 +8,7 @@
  * Operations that need more fuel than there is are done again after that.
  */
 #include "ops/math/binary_rows.h"
+#include "ops/math/cast_rows.h"
 #include "runtime/exec/check.h"
 #include "runtime/exec/linear/linear.h"
 #include "runtime/exec/linear/payload.h"
@@ -535,6 +536,13 @@ on_CALL:
     STORE_OPS(16)
     STORE_OPS(32)
     STORE_OPS(64)
+
+on_SELECT_8:
+on_SELECT_16:
+on_SELECT_32:
+on_SELECT_64:
+    R(ip->to)->as.bits = R(R(0)[ip->aux].as.u8 ? ip->a : ip->b)->as.bits;
+    NEXT;
 
 by_kernel:
     if (!run_scalars(run, l, &calls[ip->aux]))

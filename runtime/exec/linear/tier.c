@@ -14,21 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Iterations of machine code between two looks at clock and cancel: fewer the
- * more they may do, so that neither waits for long.
- */
-#define MOST_FUEL 8192
-#define LEAST_FUEL 64
-#define MOST_WORK 100000
-
-static int64_t chunk_of(const eddy__linear *region)
-{
-    const int64_t n = MOST_WORK / (int64_t)(region->n_code + 1);
-
-    return n < LEAST_FUEL ? LEAST_FUEL : n > MOST_FUEL ? MOST_FUEL : n;
-}
-
 /* ---- what code asks for ---- */
 
 static void read_state(eddy__linear_runner *r)
@@ -57,9 +42,9 @@ static uint32_t refuel(eddy__native_state *state, uint32_t at)
     eddy__linear_runner *r = (eddy__linear_runner *)(void *)state;
 
     read_state(r);
-    return write_state(r,
-                       eddy__linear_refuel(r->run, r->l, r->tank, at,
-                                           chunk_of(r->l->region), r->budget));
+    return write_state(r, eddy__linear_refuel(r->run, r->l, r->tank, at,
+                                              r->l->region->tier->chunk,
+                                              r->budget));
 }
 
 static uint32_t perform(eddy__native_state *state, uint32_t at)
