@@ -85,10 +85,19 @@ static void compare_results(uint64_t seed)
         (unsigned long long)b.frames);
 }
 
+/* Which of two is reached first, within one iteration, is nobody's promise. */
+static bool is_limit(const eddy_error *e)
+{
+    return e->detail == EDDY_E_LIMIT_FRAMES ||
+           e->detail == EDDY_E_LIMIT_ITERATIONS;
+}
+
 static void compare_errors(uint64_t seed)
 {
     const eddy_error *a = &programs[0].err, *b = &programs[1].err;
 
+    if (is_limit(a) && is_limit(b))
+        return;
     ck_assert_msg(a->code == b->code && a->detail == b->detail,
                   "seed %llu: %s\nfor: %s\n", (unsigned long long)seed,
                   b->message, a->message);

@@ -76,10 +76,19 @@ static void compare_results(uint64_t seed, uint64_t after)
                   (unsigned long long)after);
 }
 
+/* Which of two is reached first, within one iteration, is nobody's promise. */
+static bool is_limit(const eddy_error *e)
+{
+    return e->detail == EDDY_E_LIMIT_FRAMES ||
+           e->detail == EDDY_E_LIMIT_ITERATIONS;
+}
+
 static void compare_errors(uint64_t seed, uint64_t after)
 {
     const eddy_error *a = &programs[0].err, *b = &programs[1].err;
 
+    if (is_limit(a) && is_limit(b))
+        return;
     ck_assert_msg(a->code == b->code && a->detail == b->detail,
                   "seed %llu after %llu: %s\nfor: %s\n",
                   (unsigned long long)seed, (unsigned long long)after,
