@@ -30,7 +30,7 @@ BEGIN {
     # of the elementwise tables, with the bits of their expressions.
     tables = "ops/math/binary.def ops/math/unary.def ops/math/compare.def"
     also["runtime/plan"] = "ops/chain.h " tables
-    also["runtime/exec"] = "ops/ops.h ops/math/binary_rows.h " tables
+    also["runtime/exec"] = "ops/ops.h ops/math/binary_rows.h ops/math/cast_rows.h " tables
 
     # A library stays in the folders that wrap it; folders without a row are
     # free here too.
