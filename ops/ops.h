@@ -52,6 +52,7 @@
     X(leaky_relu)                                                              \
     X(linear_equations)                                                        \
     X(list_edit)                                                               \
+    X(list_pack)                                                               \
     X(lstm)                                                                    \
     X(lu)                                                                      \
     X(matmul)                                                                  \

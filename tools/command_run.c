@@ -87,23 +87,134 @@ static eddy__exit write_fetch(const char *directory, const char *name,
     return result;
 }
 
+/* ---- sequences and optional values ---- */
+
+/* In brackets if there may be any number of them. */
+static void print_items(const eddy_onnx_data *data, bool is_list,
+                        bool are_shapes)
+{
+    if (is_list)
+        putchar('[');
+    for (size_t i = 0; i < data->n; i++) {
+        if (i > 0)
+            putchar(',');
+        if (are_shapes)
+            eddy__put_shape(stdout, eddy_tensor_shape(data->items[i]));
+        else
+            eddy__put_values(stdout, data->items[i]);
+    }
+    if (is_list)
+        putchar(']');
+}
+
+static void print_packed(const eddy_onnx_port *port, const eddy_onnx_data *data)
+{
+    static const char *const before[] = {
+        [EDDY_ONNX_TENSOR] = "",
+        [EDDY_ONNX_SEQUENCE] = "sequence(",
+        [EDDY_ONNX_OPTIONAL] = "optional(",
+        [EDDY_ONNX_OPTIONAL_SEQUENCE] = "optional(sequence(",
+    };
+    static const char *const behind[] = {
+        [EDDY_ONNX_TENSOR] = "",
+        [EDDY_ONNX_SEQUENCE] = ")",
+        [EDDY_ONNX_OPTIONAL] = ")",
+        [EDDY_ONNX_OPTIONAL_SEQUENCE] = "))",
+    };
+    const bool is_list = port->kind != EDDY_ONNX_OPTIONAL;
+
+    printf("%s\t%s%s%s", port->name, before[port->kind],
+           eddy_dtype_name(port->dtype), behind[port->kind]);
+    if (!data->is_present) {
+        puts("\tnone\tnone");
+        return;
+    }
+    putchar('\t');
+    print_items(data, is_list, true);
+    putchar('\t');
+    print_items(data, is_list, false);
+    putchar('\n');
+}
+
+/* Writes item 2 of `xs` as xs[2], an optional tensor as a tensor. */
+static eddy__exit write_packed(const char *directory,
+                               const eddy_onnx_port *port,
+                               const eddy_onnx_data *data)
+{
+    const size_t size = strlen(port->name) + 32;
+    char *name = malloc(size);
+    eddy__exit result = EDDY__EXIT_DONE;
+
+    if (name == NULL) {
+        eddy__complain("out of memory");
+        return EDDY__EXIT_FAILED;
+    }
+    for (size_t i = 0; i < data->n && result == EDDY__EXIT_DONE; i++) {
+        (void)snprintf(name, size, "%s[%zu]", port->name, i);
+        result = write_fetch(
+            directory, port->kind == EDDY_ONNX_OPTIONAL ? port->name : name,
+            data->items[i]);
+    }
+    free(name);
+    return result;
+}
+
+/* Prints it, or with a directory writes it there. */
+static eddy__exit put_packed(const eddy__program *program,
+                             const char *directory, const eddy_onnx_port *port,
+                             eddy_tensor *const *parts)
+{
+    eddy_error err = {.code = EDDY_OK};
+    eddy__exit result = EDDY__EXIT_DONE;
+    eddy_onnx_data data;
+
+    if (eddy_onnx_data_unpack(program->ctx, parts, &data, &err) != EDDY_OK) {
+        eddy__complain_error(port->name, &err);
+        return EDDY__EXIT_FAILED;
+    }
+    if (directory == NULL)
+        print_packed(port, &data);
+    else
+        result = write_packed(directory, port, &data);
+    eddy_onnx_data_free(&data);
+    return result;
+}
+
+/* Prints all that was fetched, or writes it to a directory. */
+static eddy__exit put_all(const eddy__program *program, const char *directory,
+                          eddy_tensor *const *fetched)
+{
+    eddy__exit result = EDDY__EXIT_DONE;
+
+    for (size_t i = 0, at = 0;
+         at < program->request.n_fetches && result == EDDY__EXIT_DONE; i++) {
+        const char *name = eddy__program_label(program, i);
+        size_t k = 0;
+        const eddy_onnx_port *port = eddy__find_packed(program->onnx, name, &k);
+
+        if (port != NULL)
+            result = put_packed(program, directory, port, fetched + at);
+        else if (directory == NULL)
+            print_fetch(name, fetched[at]);
+        else
+            result = write_fetch(directory, name, fetched[at]);
+        at += port != NULL ? EDDY_ONNX_PARTS : 1;
+    }
+    return result;
+}
+
 /* Prints all that was fetched, and writes it where --out says. */
 static eddy__exit put_fetches(const eddy__program *program,
                               const eddy__options *options,
                               eddy_tensor *const *fetched)
 {
-    const size_t n = program->request.n_fetches;
-    eddy__exit result;
+    eddy__exit result = put_all(program, NULL, fetched);
 
-    for (size_t i = 0; i < n; i++)
-        print_fetch(eddy__program_label(program, i), fetched[i]);
-    if (options->out == NULL)
-        return EDDY__EXIT_DONE;
+    if (options->out == NULL || result != EDDY__EXIT_DONE)
+        return result;
     result = make_directory(options->out);
-    for (size_t i = 0; i < n && result == EDDY__EXIT_DONE; i++)
-        result = write_fetch(options->out, eddy__program_label(program, i),
-                             fetched[i]);
-    return result;
+    return result == EDDY__EXIT_DONE ? put_all(program, options->out, fetched)
+                                     : result;
 }
 
 /* The values of the fetches, which the caller releases. */
@@ -182,8 +293,13 @@ const eddy__command eddy__command_run = {
         "NaN, Infinity, or nested lists of them.  It becomes the dtype of the\n"
         "tensor that it replaces, and is refused if it does not fit.\n"
         "\n"
+        "A sequence or an optional value of an ONNX model is fed from the .pb\n"
+        "of ONNX's test data; it is printed as one line, with the shapes and\n"
+        "values of its tensors in brackets, or `none`.\n"
+        "\n"
         "--out makes DIR if need be; in NAME.npy every byte of NAME that is\n"
-        "not in A-Z a-z 0-9 . _ - becomes %XX.\n",
+        "not in A-Z a-z 0-9 . _ - becomes %XX.  Item 2 of a sequence xs is\n"
+        "xs[2].\n",
     .examples =
         "  eddy run counter.pb --fetch while/Exit\n"
         "  eddy run blog.pb --feed i=1 --feed n=10 --fetch v1 --fetch v2\n"

@@ -20,6 +20,13 @@ static eddy__exit complain(const char *option, const char *text,
                : EDDY__EXIT_USAGE;
 }
 
+static bool is_proto(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length > 3 && strcmp(path + length - 3, ".pb") == 0;
+}
+
 /* A TensorProto of ONNX's. */
 static eddy_status load_proto(eddy_context *ctx, const char *path,
                               uint64_t max_bytes, eddy_tensor **out_tensor,
@@ -44,14 +51,13 @@ static eddy_status load_value(eddy_context *ctx, const char *path,
                               uint64_t max_bytes, eddy_dtype dtype,
                               eddy_tensor **out_value, eddy_error *err)
 {
-    const size_t length = strlen(path);
-    const bool is_pb = length > 3 && strcmp(path + length - 3, ".pb") == 0;
     eddy_tensor *loaded = NULL;
     eddy_status status =
-        is_pb ? load_proto(ctx, path, max_bytes, &loaded, err)
-              : eddy_npy_load_limited(
-                    ctx, path, max_bytes > 0 ? max_bytes : EDDY_NPY_MAX_BYTES,
-                    &loaded, err);
+        is_proto(path)
+            ? load_proto(ctx, path, max_bytes, &loaded, err)
+            : eddy_npy_load_limited(
+                  ctx, path, max_bytes > 0 ? max_bytes : EDDY_NPY_MAX_BYTES,
+                  &loaded, err);
 
     if (status == EDDY_OK)
         status = eddy__cast(ctx, loaded, dtype, out_value, err);
@@ -71,22 +77,79 @@ static eddy_status read_value(eddy_context *ctx, const char *value,
     return eddy__literal_read(ctx, value, dtype, out_value, err);
 }
 
+/*
+ * What a file of ONNX's holds, fed tensor by tensor to input `i`, a sequence or
+ * an optional value; `n_more` feeds are still to come.
+ */
+static eddy_status hold(eddy__request *request, const eddy__named *named,
+                        const eddy_onnx_port *port, size_t i, const char *value,
+                        const eddy__options *options, size_t n_more,
+                        eddy_error *err)
+{
+    eddy_onnx_data data;
+    eddy_status status;
+
+    if (*value != '@' || !is_proto(value + 1))
+        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                           "a sequence or an optional value is fed from a "
+                           "file, @FILE.pb");
+    status = eddy_onnx_data_load(named->ctx, value + 1, port->kind,
+                                 options->max_bytes, &data, err);
+    if (status != EDDY_OK)
+        return status;
+    status = eddy__request_make_room(request, data.n + n_more, err);
+    if (status == EDDY_OK)
+        status =
+            eddy_onnx_model_set_items(named->model, i, data.is_present, data.n,
+                                      &request->feeds[request->n_feeds], err);
+    for (size_t k = 0; k < data.n && status == EDDY_OK; k++)
+        request->values[request->n_feeds++] = eddy_tensor_retain(data.items[k]);
+    eddy_onnx_data_free(&data);
+    return status;
+}
+
+/* What `name` stands for, with its value; `n_more` feeds are still to come. */
+static eddy_status feed(eddy__request *request, const eddy__named *named,
+                        const char *name, const char *value,
+                        const eddy__options *options, size_t n_more,
+                        eddy_error *err)
+{
+    const size_t at = request->n_feeds;
+    size_t i = 0;
+    const eddy_onnx_port *port = eddy__find_held(named->model, name, &i);
+    eddy_status status;
+
+    if (port != NULL)
+        return hold(request, named, port, i, value, options, n_more, err);
+    status = eddy__find_output(named, name, &request->feeds[at], err);
+    if (status == EDDY_OK)
+        status = read_value(
+            named->ctx, value, options->max_bytes,
+            eddy_graph_output_dtype(named->graph, request->feeds[at]),
+            &request->values[at], err);
+    if (status == EDDY_OK)
+        request->n_feeds++;
+    return status;
+}
+
 /* Reads NAME=VALUE, feed `i` of the options; for `inspect` NAME will do. */
 static eddy__exit add_feed(eddy__request *request, const eddy__named *named,
                            const eddy__options *options, size_t i)
 {
     const char *text = options->feeds.items[i];
     const char *equals = strchr(text, '=');
-    eddy_output *output = &request->feeds[i];
     eddy_error err = {.code = EDDY_OK};
-    eddy_status status;
+    eddy__exit result = EDDY__EXIT_DONE;
     char *name;
 
     /* What is only planned needs no values. */
     if (equals == NULL && options->subcommand == EDDY__FOR_INSPECT) {
-        if (eddy__find_output(named, text, output, &err) == EDDY_OK)
-            return EDDY__EXIT_DONE;
-        return complain("--feed", text, &err);
+        eddy_output *output = &request->feeds[request->n_feeds];
+
+        if (eddy__find_output(named, text, output, &err) != EDDY_OK)
+            return complain("--feed", text, &err);
+        request->values[request->n_feeds++] = NULL;
+        return EDDY__EXIT_DONE;
     }
     if (equals == NULL || equals == text) {
         eddy__complain("--feed %s: not of the form NAME=VALUE", text);
@@ -97,19 +160,32 @@ static eddy__exit add_feed(eddy__request *request, const eddy__named *named,
         eddy__complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
-    status = eddy__find_output(named, name, output, &err);
-    if (status == EDDY_OK)
-        status = read_value(named->ctx, equals + 1, options->max_bytes,
-                            eddy_graph_output_dtype(named->graph, *output),
-                            &request->values[i], &err);
-    if (status != EDDY_OK) {
-        const eddy__exit result = complain("--feed", name, &err);
-
-        free(name);
-        return result;
-    }
+    if (feed(request, named, name, equals + 1, options, options->feeds.n - i,
+             &err) != EDDY_OK)
+        result = complain("--feed", name, &err);
     free(name);
-    return EDDY__EXIT_DONE;
+    return result;
+}
+
+/* A fetch of a name; `run` alone can print what is packed. */
+static eddy_status add_fetch(eddy__request *request, const eddy__named *named,
+                             const char *name, const eddy__options *options,
+                             eddy_error *err)
+{
+    eddy_output *fetches = &request->fetches[request->n_fetches];
+    size_t i = 0;
+    eddy_status status;
+
+    if (options->subcommand != EDDY__FOR_RUN ||
+        eddy__find_packed(named->model, name, &i) == NULL) {
+        status = eddy__find_output(named, name, fetches, err);
+        request->n_fetches += status == EDDY_OK;
+        return status;
+    }
+    status = eddy_onnx_model_get_packed(named->model, i, fetches, err);
+    if (status == EDDY_OK)
+        request->n_fetches += EDDY_ONNX_PARTS;
+    return status;
 }
 
 eddy__exit eddy__request_from_options(eddy__request *request,
@@ -120,16 +196,17 @@ eddy__exit eddy__request_from_options(eddy__request *request,
     eddy_error err = {.code = EDDY_OK};
     eddy__exit result = EDDY__EXIT_DONE;
 
-    if (eddy__request_init(request, options->feeds.n, fetches->n,
-                           options->targets.n, &err) != EDDY_OK) {
+    if (eddy__request_init(request, options->feeds.n,
+                           fetches->n * EDDY_ONNX_PARTS, options->targets.n,
+                           &err) != EDDY_OK) {
         eddy__complain_error(NULL, &err);
         return EDDY__EXIT_FAILED;
     }
-    for (size_t i = 0; i < request->n_fetches; i++) {
+    request->n_feeds = request->n_fetches = 0;
+    for (size_t i = 0; i < fetches->n; i++) {
         const char *name = fetches->items[i];
 
-        if (eddy__find_output(named, name, &request->fetches[i], &err) !=
-            EDDY_OK)
+        if (add_fetch(request, named, name, options, &err) != EDDY_OK)
             return complain("--fetch", name, &err);
     }
     for (size_t i = 0; i < request->n_targets; i++) {
@@ -139,7 +216,7 @@ eddy__exit eddy__request_from_options(eddy__request *request,
             EDDY_OK)
             return complain("--target", name, &err);
     }
-    for (size_t i = 0; i < request->n_feeds && result == EDDY__EXIT_DONE; i++)
+    for (size_t i = 0; i < options->feeds.n && result == EDDY__EXIT_DONE; i++)
         result = add_feed(request, named, options, i);
     return result;
 }

@@ -8,6 +8,7 @@
 #include "tools/message.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,11 +25,43 @@ eddy_status eddy__find_output(const eddy__named *named, const char *name,
         return eddy_graph_find_output(named->graph, name, out, err);
     if (port->kind != EDDY_ONNX_TENSOR)
         return eddy__raise(err, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE,
-                           "'%.100s' is a sequence or an optional value, whose "
-                           "tensors have no names",
+                           "'%.100s' is a sequence or an optional value; only "
+                           "`eddy run` takes and gives these",
                            name);
     *out = port->output;
     return EDDY_OK;
+}
+
+static const eddy_onnx_port *find_port(const eddy_onnx_port *ports, size_t n,
+                                       const char *name, size_t *out_index)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(ports[i].name, name) != 0)
+            continue;
+        *out_index = i;
+        return ports[i].kind != EDDY_ONNX_TENSOR ? &ports[i] : NULL;
+    }
+    return NULL;
+}
+
+const eddy_onnx_port *eddy__find_packed(const eddy_onnx_model *model,
+                                        const char *name, size_t *out_index)
+{
+    size_t n = 0;
+    const eddy_onnx_port *ports =
+        model != NULL ? eddy_onnx_model_outputs(model, &n) : NULL;
+
+    return find_port(ports, n, name, out_index);
+}
+
+const eddy_onnx_port *eddy__find_held(const eddy_onnx_model *model,
+                                      const char *name, size_t *out_index)
+{
+    size_t n = 0;
+    const eddy_onnx_port *ports =
+        model != NULL ? eddy_onnx_model_inputs(model, &n) : NULL;
+
+    return find_port(ports, n, name, out_index);
 }
 
 bool eddy__is_model_file(const char *path)

@@ -9,7 +9,7 @@
 typedef struct eddy__named {
     eddy_context *ctx;
     const eddy_graph *graph;
-    const eddy_onnx_model *model; /* NULL: a GraphDef */
+    eddy_onnx_model *model; /* NULL: a GraphDef */
 } eddy__named;
 
 /*
@@ -19,6 +19,17 @@ typedef struct eddy__named {
 EDDY_MUST_USE eddy_status eddy__find_output(const eddy__named *named,
                                             const char *name, eddy_output *out,
                                             eddy_error *err);
+
+/*
+ * The model's output of that name, and its index, if it is a sequence or an
+ * optional value; NULL: it is not.  `model` may be NULL.
+ */
+const eddy_onnx_port *eddy__find_packed(const eddy_onnx_model *model,
+                                        const char *name, size_t *out_index);
+
+/* The same of the inputs. */
+const eddy_onnx_port *eddy__find_held(const eddy_onnx_model *model,
+                                      const char *name, size_t *out_index);
 
 /* Is the file a model, by its first bytes?  False if it can't be read. */
 bool eddy__is_model_file(const char *path);

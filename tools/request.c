@@ -37,6 +37,23 @@ eddy_status eddy__request_init(eddy__request *request, size_t n_feeds,
     return EDDY_OK;
 }
 
+eddy_status eddy__request_make_room(eddy__request *request, size_t n,
+                                    eddy_error *err)
+{
+    const size_t all = request->n_feeds + n + 1;
+    eddy_output *feeds = realloc(request->feeds, all * sizeof *request->feeds);
+    eddy_tensor **values =
+        feeds != NULL ? realloc(request->values, all * sizeof(eddy_tensor *))
+                      : NULL;
+
+    if (feeds != NULL)
+        request->feeds = feeds;
+    if (values == NULL)
+        return eddy__raise_memory(err);
+    request->values = values;
+    return EDDY_OK;
+}
+
 void eddy__request_deinit(eddy__request *request)
 {
     if (request->values != NULL) {

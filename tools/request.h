@@ -32,6 +32,9 @@ typedef struct eddy__request {
 EDDY_MUST_USE eddy_status eddy__request_init(eddy__request *request,
                                              size_t n_feeds, size_t n_fetches,
                                              size_t n_targets, eddy_error *err);
+/* Makes room for `n` feeds more than there are. */
+EDDY_MUST_USE eddy_status eddy__request_make_room(eddy__request *request,
+                                                  size_t n, eddy_error *err);
 void eddy__request_deinit(eddy__request *request);
 
 /* Looks up a node that is a target, written `node` or `node:index`. */

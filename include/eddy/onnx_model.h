@@ -105,6 +105,7 @@ eddy_onnx_model_find(const eddy_onnx_model *model, const char *name);
  * (`out_ends[0]`, a bool; NO_NODE for a sequence), how many tensors a sequence
  * has (`out_ends[1]`, an int32 scalar; NO_NODE for an optional tensor), and the
  * first `n` of them; a run fails that fetches what is not there.
+ * eddy_onnx_model_get_packed is for an output of which that is not known.
  */
 EDDY_API EDDY_MUST_USE eddy_status
 eddy_onnx_model_set_items(eddy_onnx_model *model, size_t i, bool is_present,
@@ -120,6 +121,24 @@ typedef struct eddy_onnx_data {
     size_t n;
     const eddy_context *ctx;
 } eddy_onnx_data;
+
+/*
+ * What to fetch of output `i`, a sequence or an optional value, where it is not
+ * known before the run how many tensors it holds; eddy_onnx_data_unpack makes
+ * its content of the values that these have in a run.
+ */
+#define EDDY_ONNX_PARTS 4
+EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_model_get_packed(
+    eddy_onnx_model *model, size_t i, eddy_output out_parts[EDDY_ONNX_PARTS],
+    eddy_error *err);
+
+/*
+ * The content, to be freed with eddy_onnx_data_free.  INVALID_ARGUMENT for
+ * tensors that no such outputs give.  @thread any
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_onnx_data_unpack(
+    eddy_context *ctx, eddy_tensor *const parts[EDDY_ONNX_PARTS],
+    eddy_onnx_data *out_data, eddy_error *err);
 
 /*
  * Reads a TensorProto, SequenceProto or OptionalProto, as `kind` has it, from a

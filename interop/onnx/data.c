@@ -7,6 +7,7 @@
 #include "core/context.h"
 #include "core/graph/graph.h"
 #include "core/value/shape.h"
+#include "core/value/tensor.h"
 #include "interop/onnx/loader.h"
 #include "interop/onnx/model.h"
 #include "interop/shared/file.h"
@@ -270,4 +271,130 @@ eddy_status eddy_onnx_model_get_items(eddy_onnx_model *model, size_t i,
             eddy_emit_op(&w, "TensorListGetItem", inputs, 3, &attr, 1);
     }
     return w.status;
+}
+
+eddy_status eddy_onnx_model_get_packed(eddy_onnx_model *model, size_t i,
+                                       eddy_output out_parts[EDDY_ONNX_PARTS],
+                                       eddy_error *err)
+{
+    eddy_emitter w = eddy_emitter_of(model->graph, err);
+    const eddy_onnx_port *port;
+    eddy_attr attr;
+
+    EDDY_REFUSE_IF(i >= model->n_outputs, err, "there is no output %zu", i);
+    port = &model->outputs[i];
+    EDDY_REFUSE_IF(port->kind == EDDY_ONNX_TENSOR, err,
+                   "output '%.100s' is a tensor", port->name);
+    attr = eddy_attr_type("element_dtype", &port->dtype);
+    out_parts[0] = eddy_emit_op(&w, "_ListPack", &port->output, 1, &attr, 1);
+    for (uint32_t k = 1; k < EDDY_ONNX_PARTS; k++)
+        out_parts[k] = (eddy_output){out_parts[0].node, k};
+    return w.status;
+}
+
+/* ---- what was fetched ---- */
+
+static bool is_vector(const eddy_tensor *tensor, eddy_dtype dtype)
+{
+    return tensor && (dtype == EDDY_INVALID || tensor->dtype == dtype) &&
+           tensor->shape.rank == 1;
+}
+
+/* The shape of the next item, whose dimensions begin at `*dim`. */
+static bool next_shape(const eddy_tensor *dims, int32_t rank, int64_t *dim,
+                       eddy_shape *out_shape, int64_t *out_n)
+{
+    if (rank < 0 || rank > EDDY_MAX_RANK || rank > dims->count - *dim)
+        return false;
+    out_shape->rank = rank;
+    for (int32_t d = 0; d < rank; d++) {
+        out_shape->dims[d] =
+            ((const int64_t *)eddy_tensor_data(dims))[(*dim)++];
+        if (out_shape->dims[d] < 0)
+            return false;
+    }
+    return eddy__shape_count(out_shape, 1, out_n);
+}
+
+/* `n` elements from `first` on, which are there. */
+static eddy_status take_elements(eddy_context *ctx, const eddy_tensor *from,
+                                 int64_t first, int64_t n,
+                                 const eddy_shape *shape,
+                                 eddy_tensor **out_tensor, eddy_error *err)
+{
+    const size_t size =
+        from->count > 0 ? eddy_tensor_bytes(from) / (size_t)from->count : 0;
+    eddy_string *strings;
+    eddy_status status;
+
+    if (from->dtype != EDDY_STRING) {
+        EDDY_TRY(eddy_tensor_create(ctx, from->dtype, shape, out_tensor, err));
+        if (n > 0)
+            memcpy(eddy_tensor_mutable_data(*out_tensor),
+                   (const unsigned char *)eddy_tensor_data(from) +
+                       (size_t)first * size,
+                   (size_t)n * size);
+        return EDDY_OK;
+    }
+    strings = eddy__allocate(&ctx->allocator, (size_t)n, sizeof *strings);
+    if (!strings)
+        return eddy__fail_memory(err);
+    for (int64_t i = 0; i < n; i++)
+        strings[i] = eddy_tensor_string(from, first + i);
+    status = eddy_tensor_from_strings(ctx, shape, strings, (size_t)n,
+                                      out_tensor, err);
+    eddy__free(&ctx->allocator, strings, (size_t)n, sizeof *strings);
+    return status;
+}
+
+/* Fills the items, of which there is room for as many as there are ranks. */
+static eddy_status take_items(eddy_tensor *const parts[EDDY_ONNX_PARTS],
+                              eddy_onnx_data *data, eddy_context *ctx,
+                              eddy_error *err)
+{
+    const int32_t *ranks = eddy_tensor_data(parts[2]);
+    int64_t dim = 0, at = 0;
+
+    for (size_t i = 0; i < data->n; i++) {
+        eddy_shape shape = {.rank = 0};
+        int64_t n = 0;
+
+        EDDY_REFUSE_IF(!next_shape(parts[1], ranks[i], &dim, &shape, &n) ||
+                           n > parts[0]->count - at,
+                       err, "the shape of item %zu does not fit", i);
+        EDDY_TRY(
+            take_elements(ctx, parts[0], at, n, &shape, &data->items[i], err));
+        at += n;
+    }
+    EDDY_REFUSE_IF(at != parts[0]->count || dim != parts[1]->count, err,
+                   "there is more than %zu items have", data->n);
+    return EDDY_OK;
+}
+
+eddy_status eddy_onnx_data_unpack(eddy_context *ctx,
+                                  eddy_tensor *const parts[EDDY_ONNX_PARTS],
+                                  eddy_onnx_data *out_data, eddy_error *err)
+{
+    eddy_status status;
+
+    EDDY_REFUSE_IF(!ctx, err, "no context");
+    EDDY_REFUSE_IF(!is_vector(parts[0], EDDY_INVALID) ||
+                       !is_vector(parts[1], EDDY_INT64) ||
+                       !is_vector(parts[2], EDDY_INT32) || !parts[3] ||
+                       parts[3]->dtype != EDDY_BOOL || parts[3]->count != 1,
+                   err, "these are no parts of a sequence");
+    *out_data = (eddy_onnx_data){.ctx = ctx, .n = (size_t)parts[2]->count};
+    out_data->is_present = *(const bool *)eddy_tensor_data(parts[3]);
+    out_data->items =
+        eddy__allocate(&ctx->allocator, out_data->n, sizeof(eddy_tensor *));
+    if (!out_data->items) {
+        out_data->n = 0;
+        return eddy__fail_memory(err);
+    }
+    for (size_t i = 0; i < out_data->n; i++)
+        out_data->items[i] = NULL;
+    status = take_items(parts, out_data, ctx, err);
+    if (status != EDDY_OK)
+        eddy_onnx_data_free(out_data);
+    return status;
 }

@@ -695,6 +695,80 @@ START_TEST(every_carrier_of_a_tensor_needs_leave_to_read_a_file)
 }
 END_TEST
 
+/* ---- what was fetched of a sequence ---- */
+
+static eddy_tensor *whole(eddy_dtype dtype, int32_t rank, int64_t n,
+                          const void *elements)
+{
+    const eddy_shape shape = {.rank = rank, .dims = {n}};
+    eddy_tensor *tensor = NULL;
+
+    ck_assert_int_eq(eddy_tensor_create(NULL, dtype, &shape, &tensor, &err),
+                     EDDY_OK);
+    if (eddy_tensor_bytes(tensor) > 0)
+        memcpy(eddy_tensor_mutable_data(tensor), elements,
+               eddy_tensor_bytes(tensor));
+    return tensor;
+}
+
+START_TEST(parts_that_do_not_fit_are_no_sequence)
+{
+    static const struct {
+        int64_t n, dims[3];
+        int64_t n_dims;
+        int32_t ranks[2];
+        int64_t n_ranks;
+        bool is_right;
+    } cases[] = {
+        {5, {2, 1, 3}, 3, {2, 1}, 2, true},
+        {5, {2, 1, 4}, 3, {2, 1}, 2, 0},
+        {5, {2, 1, 2}, 3, {2, 1}, 2, 0},
+        {5, {2, 1, 3}, 3, {2, 2}, 2, 0},
+        {5, {2, 1, 3}, 3, {1, 1}, 2, 0},
+        {5, {5}, 1, {1, -1}, 2, 0},
+        {5, {5}, 1, {1, 9}, 2, 0},
+        {0, {-1, 0}, 2, {2}, 1, 0},
+        {0, {0}, 0, {0}, 0, true},
+        {1, {0}, 0, {0}, 1, true},
+        {0, {INT64_MAX, 4, 0}, 3, {2}, 1, 0},
+        {1, {0}, 0, {0}, 0, 0},
+    };
+    const float elements[5] = {1, 2, 3, 4, 5};
+    const bool yes = true;
+    eddy_tensor *parts[EDDY_ONNX_PARTS] = {
+        whole(EDDY_FLOAT32, 1, cases[_i].n, elements),
+        whole(EDDY_INT64, 1, cases[_i].n_dims, cases[_i].dims),
+        whole(EDDY_INT32, 1, cases[_i].n_ranks, cases[_i].ranks),
+        whole(EDDY_BOOL, 0, 0, &yes),
+    };
+    eddy_tensor *const swapped[EDDY_ONNX_PARTS] = {parts[0], parts[2], parts[1],
+                                                   parts[3]};
+    eddy_context *own = NULL;
+    eddy_onnx_data data;
+
+    ck_assert_int_eq(eddy_context_create(NULL, &own, &err), EDDY_OK);
+    ck_assert_int_eq(eddy_onnx_data_unpack(own, swapped, &data, &err),
+                     EDDY_INVALID_ARGUMENT);
+    if (cases[_i].is_right) {
+        ck_assert_int_eq(eddy_onnx_data_unpack(own, parts, &data, &err),
+                         EDDY_OK);
+        ck_assert_uint_eq(data.n, (size_t)cases[_i].n_ranks);
+        ck_assert(data.is_present);
+        if (data.n == 2)
+            ck_assert_float_eq(*(const float *)eddy_tensor_data(data.items[1]),
+                               3.0f);
+        eddy_onnx_data_free(&data);
+    } else {
+        ck_assert_int_eq(eddy_onnx_data_unpack(own, parts, &data, &err),
+                         EDDY_INVALID_ARGUMENT);
+        ck_assert_int_eq(err.detail, EDDY_E_ARGUMENT);
+    }
+    for (size_t i = 0; i < EDDY_ONNX_PARTS; i++)
+        eddy_tensor_release(parts[i]);
+    eddy_context_destroy(own);
+}
+END_TEST
+
 TCase *onnx_model_tests(void)
 {
     TCase *tcase = tcase_create("onnx_model");
@@ -726,5 +800,6 @@ TCase *onnx_model_tests(void)
     tcase_add_test(tcase, the_worked_example_of_loop_gives_what_its_code_gives);
     tcase_add_test(
         tcase, external_data_stay_beneath_the_folder_and_go_through_no_link);
+    tcase_add_loop_test(tcase, parts_that_do_not_fit_are_no_sequence, 0, 12);
     return tcase;
 }

@@ -836,6 +836,7 @@ START_TEST(every_allocation_may_fail)
                                "z ZerosLike sums\n"
                                "join TensorListConcatLists s s "
                                "element_dtype=float32\n"
+                               "pk _ListPack join element_dtype=float32\n"
                                "c TensorListConcat m "
                                "element_dtype=float32\n" STACK("a", "sum",
                                                                "any", "float32")
@@ -997,6 +998,86 @@ START_TEST(wrong_components_are_refused)
 }
 END_TEST
 
+/* ---- lists that are packed ---- */
+
+#define PACK(name, list, dtype) name " _ListPack " list " element_dtype=" dtype
+
+START_TEST(lists_of_every_dtype_are_packed)
+{
+    build_with(NUMBERS "a %=1\n"
+                       "b %[2,1]=0,1\n"
+                       "z %[0,3]=0\n" EMPTY("%") PUSH("l0", "e", "a")
+                           PUSH("l1", "l0", "z") PUSH("l", "l1", "b")
+                               PACK("p", "l", "%") "\n" PACK("q", "e", "%"),
+               dtypes[_i]);
+    program_plan(&p, NULL, "p p:1 p:2 p:3 q q:1 q:2 q:3");
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(3), PROGRAM_NUMBERS(1, 0, 1));
+    program_want_fetch(&p, 1, PROGRAM_DIMS(4), PROGRAM_NUMBERS(0, 3, 2, 1));
+    program_want_fetch(&p, 2, PROGRAM_DIMS(3), PROGRAM_NUMBERS(0, 2, 2));
+    program_want_fetch(&p, 3, 0, NULL, PROGRAM_NUMBERS(1));
+    for (size_t i = 4; i < 7; i++)
+        program_want_fetch(&p, i, PROGRAM_DIMS(0), NULL);
+    program_want_fetch(&p, 7, 0, NULL, PROGRAM_NUMBERS(1));
+}
+END_TEST
+
+START_TEST(optional_values_are_packed)
+{
+    program_build(
+        &p,
+        NUMBERS EMPTY("int32") PUSH(
+            "l", "e",
+            "five") "n OptionalNone\n"
+                    "o OptionalFromValue five Toutput_types=[int32]\n"
+                    "s OptionalFromValue l Toutput_types=[variant]\n"
+                    "t OptionalFromValue e "
+                    "Toutput_types=[variant]\n" PACK("pn", "n", "int32") "\n" PACK(
+                        "po", "o",
+                        "int32") "\n" PACK("ps", "s",
+                                           "int32") "\n" PACK("pt", "t",
+                                                              "int32"));
+    program_plan(&p, NULL, "pn:2 pn:3 po po:2 po:3 ps ps:3 pt:2 pt:3");
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(0), NULL);
+    program_want_fetch(&p, 1, 0, NULL, PROGRAM_NUMBERS(0));
+    program_want_fetch(&p, 2, PROGRAM_DIMS(1), PROGRAM_NUMBERS(5));
+    program_want_fetch(&p, 3, PROGRAM_DIMS(1), PROGRAM_NUMBERS(0));
+    program_want_fetch(&p, 4, 0, NULL, PROGRAM_NUMBERS(1));
+    program_want_fetch(&p, 5, PROGRAM_DIMS(1), PROGRAM_NUMBERS(5));
+    program_want_fetch(&p, 6, 0, NULL, PROGRAM_NUMBERS(1));
+    program_want_fetch(&p, 7, PROGRAM_DIMS(0), NULL);
+    program_want_fetch(&p, 8, 0, NULL, PROGRAM_NUMBERS(1));
+}
+END_TEST
+
+START_TEST(what_cannot_be_packed_is_named)
+{
+    static const struct {
+        const char *fetch;
+        eddy_detail detail;
+    } cases[] = {
+        {"^unset", EDDY_E_UNINITIALIZED},
+        {"^other", EDDY_E_DTYPE},
+        {"^two_of", EDDY_E_VALUE},
+    };
+
+    program_build(
+        &p,
+        NUMBERS EMPTY("int32") PUSH("l", "e", "five") RESERVE(
+            "r", "any", "two",
+            "int32") "o OptionalFromValue five five "
+                     "Toutput_types=[int32,int32]\n" PACK(
+                         "unset", "r",
+                         "int32") "\n" PACK("other", "l",
+                                            "int64") "\n" PACK("two_of", "o",
+                                                               "int32"));
+    program_plan(&p, NULL, cases[_i].fetch);
+    program_want(&p, program_execute(&p), EDDY_INVALID_ARGUMENT,
+                 cases[_i].detail);
+}
+END_TEST
+
 TCase *ops_tensor_list_tests(void)
 {
     TCase *tests = tcase_create("ops_tensor_list");
@@ -1034,5 +1115,8 @@ TCase *ops_tensor_list_tests(void)
     tcase_add_test(tests, sums_of_optionals);
     tcase_add_test(tests, components_come_out_as_they_went_in);
     tcase_add_loop_test(tests, wrong_components_are_refused, 0, 5);
+    tcase_add_loop_test(tests, lists_of_every_dtype_are_packed, 0, N_DTYPES);
+    tcase_add_test(tests, optional_values_are_packed);
+    tcase_add_loop_test(tests, what_cannot_be_packed_is_named, 0, 3);
     return tests;
 }

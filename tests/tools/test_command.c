@@ -82,6 +82,63 @@ START_TEST(run_gives_the_same_whatever_the_options)
 }
 END_TEST
 
+#define HELD "tests/conformance/onnx/own/held_values/"
+#define HELD_DATA HELD "test_data_set_0/"
+
+START_TEST(run_takes_and_prints_sequences_and_optional_values)
+{
+    char out[128], path[192];
+    eddy_error err = {.code = EDDY_OK};
+    eddy_tensor *tensor = NULL;
+    command_result r;
+
+    snprintf(out, sizeof out, "%s/held", folder);
+    r = command_run("run", HELD "model.onnx", "--out", out, "--feed",
+                    "xs=@" HELD_DATA "input_0.pb", "--feed",
+                    "words=@" HELD_DATA "input_1.pb", "--feed",
+                    "maybe=@" HELD_DATA "input_2.pb", "--feed",
+                    "none=@" HELD_DATA "input_3.pb", "--feed",
+                    "some=@" HELD_DATA "input_4.pb", NULL);
+    ck_assert_str_eq(
+        r.out, "more\tsequence(float32)\t[[1,1],[2],[]]\t[[[7.5]],[1,2.5],3]\n"
+               "same_words\tsequence(string)\t[[2],[]]\t[[\"a\",\"bc\"],"
+               "\"d\xc3\xa9"
+               "f\"]\n"
+               "given\toptional(float32)\t[2]\t[4,5]\n"
+               "absent\toptional(float32)\tnone\tnone\n"
+               "several\toptional(sequence(float32))\t[[1,1]]\t[[[6]]]\n"
+               "empty\tsequence(int64)\t[]\t[]\n");
+    end(&r, 0, NULL);
+    snprintf(path, sizeof path, "%s/more%%5B1%%5D.npy", out);
+    ck_assert_int_eq(eddy_npy_load(NULL, path, &tensor, &err), EDDY_OK);
+    ck_assert_int_eq(eddy_tensor_count(tensor), 2);
+    ck_assert_float_eq(((const float *)eddy_tensor_data(tensor))[1], 2.5f);
+    eddy_tensor_release(tensor);
+    snprintf(path, sizeof path, "%s/given.npy", out);
+    ck_assert_int_eq(eddy_npy_load(NULL, path, &tensor, &err), EDDY_OK);
+    eddy_tensor_release(tensor);
+}
+END_TEST
+
+START_TEST(sequences_are_fed_from_files_and_only_to_run)
+{
+    command_result r = command_run("run", HELD "model.onnx", "--feed=xs=[1]",
+                                   "--fetch=more", NULL);
+
+    end(&r, 2,
+        "--feed xs: INVALID_ARGUMENT: a sequence or an optional value "
+        "is fed from a file");
+    r = command_run("run", HELD "model.onnx",
+                    "--feed=xs=@" HELD_DATA "absent.pb", "--fetch=more", NULL);
+    end(&r, 1, "absent.pb");
+    r = command_run("run", HELD "model.onnx", "--fetch=xs",
+                    "--feed=xs=@" HELD_DATA "input_0.pb", NULL);
+    end(&r, 2, "'xs' is a sequence or an optional value");
+    r = command_run("bench", HELD "model.onnx", "--fetch=empty", NULL);
+    end(&r, 2, "only `eddy run` takes and gives these");
+}
+END_TEST
+
 START_TEST(any_tensor_can_be_fed)
 {
     command_result r = command_run("run", BLOG, "--feed=while/Exit=[10, 20]",
@@ -418,6 +475,8 @@ TCase *command_tests(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, run_prints_a_line_for_each_fetch);
     tcase_add_test(tc, run_gives_the_same_whatever_the_options);
+    tcase_add_test(tc, run_takes_and_prints_sequences_and_optional_values);
+    tcase_add_test(tc, sequences_are_fed_from_files_and_only_to_run);
     tcase_add_test(tc, any_tensor_can_be_fed);
     tcase_add_test(tc, out_writes_files_with_names_that_every_system_takes);
     tcase_add_test(tc, a_file_is_cast_to_the_dtype_of_what_it_feeds);
