@@ -83,6 +83,8 @@ static const option options_table[] = {
      "print what the linear executor makes of the loops"},
     {"native", NULL, KIND_FLAG, EDDY__FOR_INSPECT, MEMBER(native), 0, 0,
      "print the machine code of the loops"},
+    {"perf-map", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_BENCH,
+     MEMBER(perf_map), 0, 0, "name machine code for perf in /tmp/perf-PID.map"},
     {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
      0, "print the graph as this pass of planning leaves it"},
     {"place", "FILE", KIND_TEXT, EDDY__FOR_RUN | EDDY__FOR_PARTITION,

@@ -44,7 +44,7 @@ typedef struct eddy__options {
     const char *place;      /* a file that says which node has which rank */
     bool literal;
     bool help, forward, json, dot, svg, html, linear, native, keep_denormals,
-        external_data;
+        external_data, perf_map;
     /* What is recorded of a run. */
     const char *trace; /* a file to write; NULL: none */
     const char *frame, *iterations;

@@ -4,6 +4,7 @@
 
 #include "tools/clock.h"
 #include "tools/number.h"
+#include "tools/perf_map.h"
 
 #include "eddy/graphdef.h"
 
@@ -318,6 +319,11 @@ eddy__exit eddy__program_prepare(eddy__program *program,
     result = begin_recording(program, options);
     if (result != EDDY__EXIT_DONE)
         return result;
+    if (options->perf_map) {
+        result = eddy__perf_map_write(program->plan);
+        if (result != EDDY__EXIT_DONE)
+            return result;
+    }
     show_progress(program, options);
     if (eddy__request_bind(&program->request, program->plan, options,
                            &program->run, &err) != EDDY_OK) {

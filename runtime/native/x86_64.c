@@ -29,6 +29,10 @@ _Static_assert(10 <= EDDY__MOST_HOMES && 13 <= EDDY__MOST_HOMES, "homes");
 /* Regions of more instructions are left to the interpreter. */
 #define MOST_CODE 20000
 
+/* Bytes of an instruction, in general, and of what stands around all. */
+#define USUAL_SIZE 48
+#define USUAL_REST 512
+
 /* A jump to an instruction whose code is not known yet. */
 typedef struct jump {
     size_t from;
@@ -43,17 +47,25 @@ typedef enum stub_kind {
     STUB_KERNEL, /* does it in place of the code, which goes on behind */
 } stub_kind;
 
+/* Registers that are live, by home. */
+typedef struct live_set {
+    uint32_t homes; /* a bit each */
+    uint32_t numbers[N_HOMES];
+} live_set;
+
+_Static_assert(N_HOMES < 32, "a bit a home");
+
 typedef struct stub {
     uint32_t kind, at;
-    size_t from;            /* the jump that leads there */
-    uint32_t live[N_HOMES]; /* registers by home, or none */
+    size_t from; /* the jump that leads there */
+    live_set live;
 } stub;
 
 typedef struct maker {
     eddy__x86_maker base;
     eddy__arena arena;
-    uint32_t live[N_HOMES]; /* before the instruction that is on */
-    uint32_t next;          /* of homes.by_start */
+    live_set live; /* before the instruction that is on */
+    uint32_t next; /* of homes.by_start */
     uint32_t at;
     uint32_t frame; /* the innermost loop that is on, or none */
     jump *jumps;
@@ -111,7 +123,7 @@ static void note_stub(maker *m, stub_kind kind, size_t from)
     s->kind = kind;
     s->at = m->at;
     s->from = from;
-    memcpy(s->live, m->live, sizeof s->live);
+    s->live = m->live;
 }
 
 /* ---- what is live ---- */
@@ -127,43 +139,71 @@ static const eddy__native_range *range_of(const maker *m, uint32_t number)
     return &m->base.homes.ranges[number];
 }
 
+/* Takes the first home out of a set that is not empty. */
+static inline uint32_t take_home(uint32_t *homes)
+{
+    const uint32_t first = (uint32_t)__builtin_ctz(*homes);
+
+    *homes &= *homes - 1;
+    return first;
+}
+
 /* Those that have ended by `at` go; then those that start before it come. */
 static void bring_live_to(maker *m, uint32_t at)
 {
     const eddy__native_homes *homes = &m->base.homes;
 
-    for (uint32_t h = 0; h < N_HOMES; h++)
-        if (m->live[h] != EDDY__LINEAR_NONE &&
-            range_of(m, m->live[h])->end < (int32_t)at)
-            m->live[h] = EDDY__LINEAR_NONE;
+    for (uint32_t left = m->live.homes; left != 0;) {
+        const uint32_t h = take_home(&left);
+
+        if (range_of(m, m->live.numbers[h])->end < (int32_t)at)
+            m->live.homes &= ~((uint32_t)1 << h);
+    }
     while (m->next < homes->n_by_start &&
            range_of(m, homes->by_start[m->next])->start < (int32_t)at) {
         const uint32_t number = homes->by_start[m->next++];
 
-        if (range_of(m, number)->end >= (int32_t)at)
-            m->live[slot_of(range_of(m, number))] = number;
+        if (range_of(m, number)->end >= (int32_t)at) {
+            const uint32_t h = slot_of(range_of(m, number));
+
+            m->live.homes |= (uint32_t)1 << h;
+            m->live.numbers[h] = number;
+        }
     }
 }
 
 /* To memory, what is live and not there already. */
-static void store_live(maker *m, const uint32_t *live)
+static void store_live(maker *m, const live_set *live)
 {
-    for (uint32_t h = 0; h < N_HOMES; h++)
-        if (live[h] != EDDY__LINEAR_NONE && range_of(m, live[h])->is_written)
-            eddy__x86_store(&m->base, live[h]);
+    for (uint32_t left = live->homes; left != 0;) {
+        const uint32_t number = live->numbers[take_home(&left)];
+
+        if (range_of(m, number)->is_written)
+            eddy__x86_store(&m->base, number);
+    }
 }
 
-static void load_live(maker *m, const uint32_t *live)
+static void load_live(maker *m, const live_set *live)
 {
-    for (uint32_t h = 0; h < N_HOMES; h++)
-        if (live[h] != EDDY__LINEAR_NONE)
-            eddy__x86_load(&m->base, live[h]);
+    for (uint32_t left = live->homes; left != 0;)
+        eddy__x86_load(&m->base, live->numbers[take_home(&left)]);
 }
 
-/* Does a call of C leave it alone? */
-static bool is_kept(uint32_t slot)
+/* Those that a call of C does not leave alone. */
+static uint32_t lost_homes(const live_set *live)
 {
-    return slot < file.n_kept;
+    return live->homes & ~(((uint32_t)1 << file.n_kept) - 1);
+}
+
+/* After instruction `at`, which has made a call. */
+static void load_lost(maker *m, const live_set *live, uint32_t at)
+{
+    for (uint32_t left = lost_homes(live); left != 0;) {
+        const uint32_t number = live->numbers[take_home(&left)];
+
+        if (range_of(m, number)->end > (int32_t)at)
+            eddy__x86_load(&m->base, number);
+    }
 }
 
 /* ---- the index of an innermost loop ---- */
@@ -242,17 +282,14 @@ static void load_written(void *user, uint32_t number, bool is_written)
  * The runner does instruction `at`, with everything where it looks for it;
  * `live` is what is live before.
  */
-static void perform(maker *m, uint32_t at, const uint32_t *live)
+static void perform(maker *m, uint32_t at, const live_set *live)
 {
     store_live(m, live);
     change_index(m, frame_with_fuel(m), EDDY__X86_SUB);
     ask(m, STATE(m, perform), at);
     load_fuel(m);
     change_index(m, frame_with_fuel(m), EDDY__X86_ADD);
-    for (uint32_t h = 0; h < N_HOMES; h++)
-        if (live[h] != EDDY__LINEAR_NONE && !is_kept(h) &&
-            range_of(m, live[h])->end > (int32_t)at)
-            eddy__x86_load(&m->base, live[h]);
+    load_lost(m, live, at);
     eddy__native_each_register(linear_of(m), at, load_written, m);
     if (linear_of(m)->code[at].op == EDDY__LINEAR_CHOOSE)
         eddy__native_each_register(linear_of(m), at + 1, load_written, m);
@@ -279,11 +316,13 @@ static void emit_function(maker *m)
     eddy__x86 *x = code_of(m);
     const eddy__linear_code *c = &linear_of(m)->code[m->at];
 
-    for (uint32_t h = file.n_kept; h < N_HOMES; h++)
-        if (m->live[h] != EDDY__LINEAR_NONE &&
-            range_of(m, m->live[h])->is_written &&
-            range_of(m, m->live[h])->end > (int32_t)m->at)
-            eddy__x86_store(&m->base, m->live[h]);
+    for (uint32_t left = lost_homes(&m->live); left != 0;) {
+        const uint32_t number = m->live.numbers[take_home(&left)];
+
+        if (range_of(m, number)->is_written &&
+            range_of(m, number)->end > (int32_t)m->at)
+            eddy__x86_store(&m->base, number);
+    }
     eddy__native_each_register(linear_of(m), m->at, store_read, m);
     address(m, EDDY__RDI, c->to);
     address(m, EDDY__RSI, c->a);
@@ -292,10 +331,7 @@ static void emit_function(maker *m)
                    eddy__x86_memory(STATE(m, functions)));
     eddy__x86_emit_call_memory(
         x, EDDY__RAX, (int32_t)(c->op * sizeof(eddy__native_function)));
-    for (uint32_t h = file.n_kept; h < N_HOMES; h++)
-        if (m->live[h] != EDDY__LINEAR_NONE &&
-            range_of(m, m->live[h])->end > (int32_t)m->at)
-            eddy__x86_load(&m->base, m->live[h]);
+    load_lost(m, &m->live, m->at);
     eddy__native_each_register(linear_of(m), m->at, load_written, m);
 }
 
@@ -459,7 +495,7 @@ static eddy__native_way way_of(uint32_t op)
 
 static void emit_done(maker *m)
 {
-    store_live(m, m->live);
+    store_live(m, &m->live);
     store_fuel(m);
     eddy__x86_emit_mov_number(code_of(m), EDDY__RAX, EDDY__NATIVE_ENDED);
     note_exit(m, eddy__x86_emit_jump(code_of(m)));
@@ -477,7 +513,7 @@ static void emit_typed(maker *m, const eddy__linear_code *c)
 static void emit_code(maker *m, const eddy__linear_code *c)
 {
     if (way_of(c->op) == EDDY__WAY_PERFORM) {
-        perform(m, m->at, m->live);
+        perform(m, m->at, &m->live);
         return;
     }
     switch (c->op) {
@@ -574,14 +610,14 @@ static void emit_stub(maker *m, const stub *s)
     frame = frame_with_fuel(m);
     eddy__x86_aim(x, s->from, x->n);
     if (s->kind == STUB_KERNEL) {
-        perform(m, s->at, s->live);
+        perform(m, s->at, &s->live);
         eddy__x86_aim(x, eddy__x86_emit_jump(x), m->starts[s->at + 1]);
         return;
     }
     if (s->kind != STUB_FAULT)
         eddy__x86_emit_number(x, EDDY__X86_ADD, true, eddy__x86_reg(EDDY__R14),
                               1);
-    store_live(m, s->live);
+    store_live(m, &s->live);
     change_index(m, frame, EDDY__X86_SUB);
     if (s->kind != STUB_FUEL) {
         /* It fails: there is no way back. */
@@ -592,7 +628,7 @@ static void emit_stub(maker *m, const stub *s)
     m->entries[s->at] = (uint32_t)x->n;
     load_fuel(m);
     change_index(m, frame, EDDY__X86_ADD);
-    load_live(m, s->live);
+    load_live(m, &s->live);
     eddy__x86_aim(x, eddy__x86_emit_jump(x), m->starts[s->at]);
 }
 
@@ -659,6 +695,16 @@ static eddy_status finish(maker *m, eddy__native_code **out_code)
     return EDDY_OK;
 }
 
+/* For code of the usual size, so that it need not grow in many steps. */
+static bool make_room(maker *m)
+{
+    eddy__x86 *x = code_of(m);
+
+    return eddy__grow(x->allocator, (void **)&x->code, &x->room,
+                      (size_t)linear_of(m)->n_code * USUAL_SIZE + USUAL_REST,
+                      1);
+}
+
 static eddy_status make(maker *m, eddy__native_code **out_code)
 {
     const eddy__linear *linear = linear_of(m);
@@ -666,7 +712,7 @@ static eddy_status make(maker *m, eddy__native_code **out_code)
 
     m->starts = eddy__allocate(a, linear->n_code + 1, sizeof *m->starts);
     m->entries = eddy__allocate_zeroed(a, linear->n_code, sizeof *m->entries);
-    if (!m->starts || !m->entries ||
+    if (!m->starts || !m->entries || !make_room(m) ||
         !eddy__native_allocate(linear, &file, way_of, &m->arena,
                                &m->base.homes))
         return EDDY_RESOURCE_EXHAUSTED;
@@ -690,7 +736,6 @@ static eddy_status compile(const eddy__native_request *request,
     *out_code = NULL;
     if (request->linear->n_code > MOST_CODE)
         return EDDY_UNIMPLEMENTED;
-    memset(m.live, 0xff, sizeof m.live);
     status = make(&m, out_code);
     eddy__free(a, m.base.x.code, m.base.x.room, 1);
     eddy__free(a, m.jumps, m.jumps_room, sizeof *m.jumps);

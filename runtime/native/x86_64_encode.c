@@ -4,6 +4,8 @@
  */
 #include "runtime/native/x86_64_encode.h"
 
+#include <string.h>
+
 typedef struct encoding {
     uint8_t prefix, escape, opcode;
     uint8_t digit; /* of ALONE */
@@ -26,24 +28,36 @@ const char *eddy__x86_mnemonic(eddy__x86_op op)
 
 /* ---- bytes ---- */
 
-static void put8(eddy__x86 *x, uint32_t byte)
+/* No instruction is longer. */
+#define LONGEST 16
+
+/* Room for an instruction; false, and nothing may be put, once there is none.
+ */
+static inline bool begin(eddy__x86 *x)
 {
-    if (x->n == x->room &&
-        !eddy__grow(x->allocator, (void **)&x->code, &x->room, x->n + 1, 1)) {
-        x->failed = true;
-        return;
-    }
+    if (x->room - x->n >= LONGEST)
+        return true;
+    if (!x->failed && eddy__grow(x->allocator, (void **)&x->code, &x->room,
+                                 x->n + LONGEST, 1))
+        return true;
+    x->failed = true;
+    return false;
+}
+
+static inline void put8(eddy__x86 *x, uint32_t byte)
+{
     x->code[x->n++] = (uint8_t)byte;
 }
 
-static void put32(eddy__x86 *x, uint32_t number)
+/* The processor's own order. */
+static inline void put32(eddy__x86 *x, uint32_t number)
 {
-    for (uint32_t i = 0; i < 32; i += 8)
-        put8(x, number >> i & 0xff);
+    memcpy(x->code + x->n, &number, sizeof number);
+    x->n += sizeof number;
 }
 
-static void put_rex(eddy__x86 *x, bool wide, uint32_t reg, uint32_t base,
-                    bool always)
+static inline void put_rex(eddy__x86 *x, bool wide, uint32_t reg, uint32_t base,
+                           bool always)
 {
     const uint32_t rex = 0x40u | (wide ? 8u : 0u) | (reg >> 3 << 2) | base >> 3;
 
@@ -52,7 +66,8 @@ static void put_rex(eddy__x86 *x, bool wide, uint32_t reg, uint32_t base,
 }
 
 /* `base` and a distance; rsp and r12 are not for it. */
-static void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base, int32_t at)
+static inline void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base,
+                              int32_t at)
 {
     const bool is_near = at >= -128 && at <= 127;
 
@@ -63,7 +78,7 @@ static void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base, int32_t at)
         put32(x, (uint32_t)at);
 }
 
-static void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
+static inline void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
 {
     if (place.is_memory)
         put_memory(x, reg, place.reg, place.at);
@@ -87,6 +102,8 @@ static void emit_encoding(eddy__x86 *x, eddy__x86_op op, bool wide,
 {
     const encoding *e = &encodings[op];
 
+    if (!begin(x))
+        return;
     if (e->prefix)
         put8(x, e->prefix);
     put_rex(x, wide, reg, place.reg, needs_rex(op, reg, place));
@@ -115,6 +132,8 @@ void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
     const uint32_t digit = encodings[op].opcode >> 3;
     const bool is_near = number >= -128 && number <= 127;
 
+    if (!begin(x))
+        return;
     put_rex(x, wide, 0, place.reg, false);
     put8(x, is_near ? 0x83 : 0x81);
     put_place(x, digit, place);
@@ -126,6 +145,8 @@ void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
 
 void eddy__x86_emit_mov_number(eddy__x86 *x, uint32_t reg, uint32_t number)
 {
+    if (!begin(x))
+        return;
     put_rex(x, false, 0, reg, false);
     put8(x, 0xb8u | (reg & 7));
     put32(x, number);
@@ -134,6 +155,8 @@ void eddy__x86_emit_mov_number(eddy__x86 *x, uint32_t reg, uint32_t number)
 void eddy__x86_emit_store_number(eddy__x86 *x, bool wide, int32_t at,
                                  int32_t number)
 {
+    if (!begin(x))
+        return;
     put_rex(x, wide, 0, EDDY__RBP, false);
     put8(x, 0xc7);
     put_memory(x, 0, EDDY__RBP, at);
@@ -142,6 +165,8 @@ void eddy__x86_emit_store_number(eddy__x86 *x, bool wide, int32_t at,
 
 void eddy__x86_emit_is_zero8(eddy__x86 *x, int32_t at)
 {
+    if (!begin(x))
+        return;
     put8(x, 0x80);
     put_memory(x, 7, EDDY__RBP, at);
     put8(x, 0);
@@ -149,12 +174,16 @@ void eddy__x86_emit_is_zero8(eddy__x86 *x, int32_t at)
 
 void eddy__x86_emit_sign_extend(eddy__x86 *x, bool wide)
 {
+    if (!begin(x))
+        return;
     put_rex(x, wide, 0, 0, false);
     put8(x, 0x99);
 }
 
 void eddy__x86_emit_set(eddy__x86 *x, uint32_t condition, uint32_t reg)
 {
+    if (!begin(x))
+        return;
     put_rex(x, false, 0, reg, reg >= 4);
     put8(x, 0x0f);
     put8(x, 0x90u | condition);
@@ -164,6 +193,8 @@ void eddy__x86_emit_set(eddy__x86 *x, uint32_t condition, uint32_t reg)
 void eddy__x86_emit_shift(eddy__x86 *x, bool wide, bool to_left, uint32_t reg,
                           uint8_t n)
 {
+    if (!begin(x))
+        return;
     put8(x, 0x66);
     put_rex(x, false, 0, reg, false);
     put8(x, 0x0f);
@@ -175,6 +206,8 @@ void eddy__x86_emit_shift(eddy__x86 *x, bool wide, bool to_left, uint32_t reg,
 void eddy__x86_emit_relation(eddy__x86 *x, bool wide, uint32_t reg,
                              eddy__x86_place place, eddy__x86_relation relation)
 {
+    if (!begin(x))
+        return;
     put8(x, wide ? 0xf2 : 0xf3);
     put_rex(x, false, reg, place.reg, false);
     put8(x, 0x0f);
@@ -186,6 +219,8 @@ void eddy__x86_emit_relation(eddy__x86 *x, bool wide, uint32_t reg,
 void eddy__x86_emit_round(eddy__x86 *x, bool wide, uint32_t reg, uint32_t from,
                           eddy__x86_rounding rounding)
 {
+    if (!begin(x))
+        return;
     put8(x, 0x66);
     put_rex(x, false, reg, from, false);
     put8(x, 0x0f);
@@ -206,6 +241,8 @@ bool eddy__x86_can_round(void)
 
 void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
 {
+    if (!begin(x))
+        return;
     put_rex(x, wide, 0, reg, false);
     put8(x, 0xc1);
     put8(x, 0xe0u | (reg & 7));
@@ -222,6 +259,8 @@ static size_t put_distance(eddy__x86 *x)
 
 size_t eddy__x86_emit_jump_if(eddy__x86 *x, uint32_t condition)
 {
+    if (!begin(x))
+        return 0;
     put8(x, 0x0f);
     put8(x, 0x80u | condition);
     return put_distance(x);
@@ -229,6 +268,8 @@ size_t eddy__x86_emit_jump_if(eddy__x86 *x, uint32_t condition)
 
 size_t eddy__x86_emit_jump(eddy__x86 *x)
 {
+    if (!begin(x))
+        return 0;
     put8(x, 0xe9);
     return put_distance(x);
 }
@@ -239,12 +280,13 @@ void eddy__x86_aim(eddy__x86 *x, size_t from, size_t to)
 
     if (x->failed)
         return;
-    for (uint32_t i = 0; i < 4; i++)
-        x->code[from - 4 + i] = (uint8_t)(distance >> (8 * i));
+    memcpy(x->code + from - 4, &distance, sizeof distance);
 }
 
 void eddy__x86_emit_jump_reg(eddy__x86 *x, uint32_t reg)
 {
+    if (!begin(x))
+        return;
     put_rex(x, false, 0, reg, false);
     put8(x, 0xff);
     put8(x, 0xe0u | (reg & 7));
@@ -252,6 +294,8 @@ void eddy__x86_emit_jump_reg(eddy__x86 *x, uint32_t reg)
 
 void eddy__x86_emit_call_memory(eddy__x86 *x, uint32_t base, int32_t at)
 {
+    if (!begin(x))
+        return;
     put_rex(x, false, 0, base, false);
     put8(x, 0xff);
     put_memory(x, 2, base, at);
@@ -259,18 +303,24 @@ void eddy__x86_emit_call_memory(eddy__x86 *x, uint32_t base, int32_t at)
 
 void eddy__x86_emit_push(eddy__x86 *x, uint32_t reg)
 {
+    if (!begin(x))
+        return;
     put_rex(x, false, 0, reg, false);
     put8(x, 0x50u | (reg & 7));
 }
 
 void eddy__x86_emit_pop(eddy__x86 *x, uint32_t reg)
 {
+    if (!begin(x))
+        return;
     put_rex(x, false, 0, reg, false);
     put8(x, 0x58u | (reg & 7));
 }
 
 void eddy__x86_emit_return(eddy__x86 *x)
 {
+    if (!begin(x))
+        return;
     put8(x, 0xc3);
 }
 
@@ -290,6 +340,8 @@ void eddy__x86_emit_nothing(eddy__x86 *x, size_t n)
     while (n > 0) {
         const size_t here = n < 8 ? n : 8;
 
+        if (!begin(x))
+            return;
         for (size_t i = 0; i < here; i++)
             put8(x, bytes[here - 1][i]);
         n -= here;

@@ -21,7 +21,7 @@ typedef struct generator {
     /* What constants made here wait for: empty outside of loops. */
     name pivot;
     int dtype[VARIABLES];
-    uint32_t switched; /* variables of the branch, a bit each */
+    uint32_t switched; /* variables of all branches around, a bit each */
 } generator;
 
 typedef struct dtype {
@@ -199,7 +199,7 @@ static void branch(generator *g, name *vars, int depth)
 
     compare(g, vars, pred);
     memcpy(outer, g->pivot, NAME);
-    g->switched = mask;
+    g->switched = mask & around;
     for (int side = 0; side < 2; side++)
         for (uint32_t v = 0; v < VARIABLES; v++)
             memcpy(sides[side][v], vars[v], NAME);

@@ -6,11 +6,13 @@
 #include "tests/suites.h"
 
 #include "eddy/npy.h"
+#include "eddy/plan.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CASES "tests/conformance/tf/"
 
@@ -389,6 +391,45 @@ START_TEST(bench_counts_one_execution_however_often_it_repeats)
 }
 END_TEST
 
+/* The shell says whose number stands in the path: the command takes its place.
+ */
+START_TEST(a_map_for_perf_has_a_line_an_instruction)
+{
+    char command[512], line[512];
+    const char *eddy = getenv("EDDY") ? getenv("EDDY") : "build/eddy";
+    size_t n = 0;
+    long pid = 0;
+    FILE *from;
+
+    snprintf(command, sizeof command,
+             "sh -c 'echo $$; exec %s run %s --fetch while/Exit --perf-map'",
+             eddy, COUNTER);
+    from = popen(command, "r");
+    ck_assert_ptr_nonnull(from);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, from));
+    pid = strtol(line, NULL, 10);
+    while (fgets(line, sizeof line, from))
+        ;
+    ck_assert_int_eq(pclose(from), 0);
+    snprintf(command, sizeof command, "/tmp/perf-%ld.map", pid);
+    from = fopen(command, "r");
+    ck_assert_ptr_nonnull(from);
+    while (fgets(line, sizeof line, from)) {
+        unsigned long long at = 0, size = 0;
+        char name[256];
+
+        ck_assert_int_eq(
+            sscanf(line, "%llx %llx eddy %255[^\n]", &at, &size, name), 3);
+        ck_assert(at != 0 && size != 0 && size < 4096);
+        ck_assert_ptr_nonnull(strstr(name, "frame '"));
+        n++;
+    }
+    fclose(from);
+    unlink(command);
+    ck_assert(eddy_native_machine() == NULL ? n == 0 : n > 5);
+}
+END_TEST
+
 START_TEST(bench_prints_a_table_for_people)
 {
     command_result r =
@@ -488,6 +529,7 @@ TCase *command_tests(void)
     tcase_add_test(tc, every_subcommand_has_a_help_with_examples);
     tcase_add_test(tc, bench_prints_one_json_object);
     tcase_add_test(tc, bench_counts_one_execution_however_often_it_repeats);
+    tcase_add_test(tc, a_map_for_perf_has_a_line_an_instruction);
     tcase_add_test(tc, bench_prints_a_table_for_people);
     tcase_add_test(tc, inspect_shows_what_the_graph_is_made_of);
     tcase_add_test(tc, inspect_shows_invariants_and_branches);
