@@ -12,7 +12,7 @@
 #include "runtime/exec/dynamic/token.h"
 
 #include "core/base/status.h"
-#include "runtime/exec/trace/trace.h"
+#include "runtime/exec/trace/record.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -217,8 +217,6 @@ static bool drive(eddy_run *run, uint64_t budget)
     eddy__dynamic *d = eddy__dynamic_of(run);
     eddy__queue *q = &d->queue;
 
-    if (run->trace)
-        eddy__trace_resume(run);
     while (!run->failed && !must_stop(run) && q->head != q->tail) {
         uint64_t n = budget < CLOCK_PERIOD ? budget : CLOCK_PERIOD;
 

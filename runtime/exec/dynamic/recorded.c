@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of a recorded run: that of dynamic.c with a record a node. */
 #include "runtime/exec/dynamic/token.h"
-#include "runtime/exec/trace/trace.h"
+#include "runtime/exec/trace/record.h"
 
 #include <stddef.h>
 
@@ -11,5 +11,6 @@
 
 uint64_t eddy__drive_recorded(eddy_run *run, uint64_t n)
 {
+    eddy__trace_resume(run);
     return drive_some(run, n);
 }

@@ -65,7 +65,8 @@ static size_t slot_of(const eddy_trace *trace, size_t i)
 
 const eddy_trace_record *eddy_trace_record_at(const eddy_trace *trace, size_t i)
 {
-    return i < trace->n_records ? &trace->records[slot_of(trace, i)] : NULL;
+    return i < trace->n_records ? eddy__trace_place(trace, slot_of(trace, i))
+                                : NULL;
 }
 
 const eddy_trace_value *eddy_trace_value_at(const eddy_trace *trace, size_t i,
@@ -76,7 +77,9 @@ const eddy_trace_value *eddy_trace_value_at(const eddy_trace *trace, size_t i,
     if (i >= trace->n_records)
         return NULL;
     at = slot_of(trace, i);
-    return k < trace->records[at].n_values ? &trace->values[at][k] : NULL;
+    return k < eddy__trace_place(trace, at)->n_values
+               ? &eddy__trace_kept(trace, at)->first[k]
+               : NULL;
 }
 
 eddy_trace_totals eddy_trace_total(const eddy_trace *trace)

@@ -5,8 +5,7 @@
  * The clock is read once a token: a token begins when the one before it ended.
  * Recording never fails a run; what there is no memory for is counted.
  */
-#include "runtime/exec/dynamic/state.h"
-#include "runtime/exec/trace/trace.h"
+#include "runtime/exec/trace/record.h"
 
 #include "core/base/status.h"
 
@@ -46,18 +45,12 @@ static bool is_wanted(const eddy_trace *trace, const eddy__step *step,
 
 /* ---- where ---- */
 
-/* A recorded run is the dynamic executor's, whose frames have numbers. */
-static uint64_t number_of(const eddy__instance *frame)
-{
-    return ((const eddy__frame *)(const void *)frame)->number;
-}
-
 /* Makes the frames of an iteration known; false without memory. */
 static bool note_frames(eddy_trace *trace, const eddy__place *at)
 {
     for (; at; at = at->instance->parent) {
         const eddy__instance *frame = at->instance;
-        const uint64_t number = number_of(frame);
+        const uint64_t number = eddy__trace_frame_of(at);
         const size_t n = (size_t)number + 1, room = trace->frames_room;
 
         if (number >= EDDY_TRACE_NONE ||
@@ -74,7 +67,7 @@ static bool note_frames(eddy_trace *trace, const eddy__place *at)
         trace->frames[number] = (eddy_trace_frame){
             .static_frame = (uint32_t)(frame->plan - trace->plan->frames),
             .parent = frame->parent
-                          ? (uint32_t)number_of(frame->parent->instance)
+                          ? (uint32_t)eddy__trace_frame_of(frame->parent)
                           : 0,
             .parent_iteration = frame->parent ? frame->parent->index : 0,
             .is_known = true};
@@ -97,65 +90,163 @@ static uint32_t worker_of(eddy_trace *trace, eddy__thread thread)
     return n;
 }
 
-static int64_t bytes_in_use(const eddy_run *run)
-{
-    const int64_t held = (int64_t)atomic_load_explicit(&run->heap.account->held,
-                                                       memory_order_relaxed);
-
-    return held - EDDY__ACCOUNT_BIAS - (int64_t)run->heap.cached;
-}
-
 /* ---- room ---- */
 
-static void free_values(const eddy_trace *trace, size_t i)
+/* Summaries that a block holds, if those of one record are not more. */
+#define BLOCK 256
+
+/* The block has one user less; NULL: there is none. */
+static void release_block(eddy_trace *trace, eddy__trace_block *block)
 {
-    eddy__free(trace->allocator, trace->values[i], trace->records[i].n_values,
-               sizeof(eddy_trace_value));
-    trace->values[i] = NULL;
+    if (!block || --block->n_users > 0)
+        return;
+    block->used = 0;
+    if (block == trace->block)
+        return;
+    block->spare = trace->spares;
+    trace->spares = block;
 }
 
-/* Where the next record goes; NULL: nowhere. */
-static eddy_trace_record *make_room(eddy_trace *trace)
+static eddy__trace_block *make_block(eddy_trace *trace, uint32_t n)
 {
-    const size_t n = trace->n_records;
-    size_t at;
+    const uint32_t room = n > BLOCK ? n : BLOCK;
+    eddy__trace_block *block = trace->spares;
 
-    if (n < trace->max_records) {
-        if (!eddy__grow(trace->allocator, (void **)&trace->records,
-                        &trace->records_room, n + 1, sizeof *trace->records) ||
-            !eddy__grow(trace->allocator, (void **)&trace->values,
-                        &trace->values_room, n + 1, sizeof(eddy__trace_values)))
-            return NULL;
-        trace->values[n] = NULL;
+    if (block && block->room >= n) {
+        trace->spares = block->spare;
+        return block;
+    }
+    block = eddy__allocate(trace->allocator, 1,
+                           sizeof *block + room * sizeof *block->values);
+    if (block)
+        *block = (eddy__trace_block){.room = room};
+    return block;
+}
+
+/* Room for `n` summaries, the caller being a user of it; none without memory.
+ */
+static eddy__trace_values take_values(eddy_trace *trace, uint32_t n)
+{
+    eddy__trace_block *block = trace->block;
+
+    if (!block || block->room - block->used < n) {
+        block = make_block(trace, n);
+        if (!block)
+            return (eddy__trace_values){.block = NULL};
+        if (trace->block && trace->block->n_users == 0) {
+            trace->block->spare = trace->spares;
+            trace->spares = trace->block;
+        }
+        trace->block = block;
+    }
+    block->n_users++;
+    block->used += n;
+    return (eddy__trace_values){.block = block,
+                                .first = &block->values[block->used - n]};
+}
+
+static void free_block(const eddy_trace *trace, eddy__trace_block *block)
+{
+    eddy__free(trace->allocator, block, 1,
+               sizeof *block + block->room * sizeof *block->values);
+}
+
+static void free_values(eddy_trace *trace, size_t i)
+{
+    eddy_trace_record *record = eddy__trace_place(trace, i);
+
+    if (record->n_values > 0)
+        release_block(trace, eddy__trace_kept(trace, i)->block);
+    record->n_values = 0;
+}
+
+/* Chunks up to that of place `at`; false without memory. */
+static bool make_chunk(eddy_trace *trace, size_t at)
+{
+    eddy__trace_chunk *chunk;
+
+    if (at / EDDY__TRACE_CHUNK < trace->n_chunks)
+        return true;
+    if (!eddy__grow(trace->allocator, (void **)&trace->chunks,
+                    &trace->chunks_room, trace->n_chunks + 1,
+                    sizeof(eddy__trace_chunk *)))
+        return false;
+    chunk = eddy__allocate(trace->allocator, 1, sizeof *chunk);
+    if (chunk)
+        trace->chunks[trace->n_chunks++] = chunk;
+    return chunk != NULL;
+}
+
+/* Where the next record goes; NONE: nowhere. */
+static size_t make_room(eddy_trace *trace)
+{
+    size_t at = trace->n_records;
+
+    if (at < trace->max_records) {
+        if (!make_chunk(trace, at))
+            return EDDY_TRACE_NONE;
         trace->n_records++;
-        return &trace->records[n];
+        eddy__trace_place(trace, at)->n_values = 0;
+        return at;
     }
     if (!trace->options.keep_last)
-        return NULL;
+        return EDDY_TRACE_NONE;
     at = trace->oldest;
     free_values(trace, at);
     trace->oldest = at + 1 == trace->max_records ? 0 : at + 1;
     trace->totals.n_dropped++;
-    return &trace->records[at];
+    return at;
+}
+
+/* Counts the records of the window that have been written. */
+static void close_window(eddy_trace *trace)
+{
+    const size_t n = (size_t)(trace->next - trace->window);
+
+    trace->window = trace->next = trace->limit = NULL;
+    if (trace->n_records < trace->max_records) {
+        trace->n_records += n;
+        return;
+    }
+    trace->oldest += n;
+    if (trace->oldest == trace->max_records)
+        trace->oldest = 0;
+    trace->totals.n_dropped += n;
+}
+
+/* Opens it on what is left of the chunk where the next record goes. */
+static void open_window(eddy_trace *trace)
+{
+    const bool is_full = trace->n_records == trace->max_records;
+    const size_t at = is_full ? trace->oldest : trace->n_records;
+    size_t n = EDDY__TRACE_CHUNK - at % EDDY__TRACE_CHUNK;
+
+    if ((is_full && !trace->options.keep_last) ||
+        at / EDDY__TRACE_CHUNK >= trace->n_chunks)
+        return;
+    if (n > trace->max_records - at)
+        n = trace->max_records - at;
+    trace->window = trace->next = eddy__trace_place(trace, at);
+    trace->limit = trace->next + n;
 }
 
 static void keep_values(eddy_trace *trace, eddy_trace_record *record,
                         const eddy__value *values, const uint32_t *slots,
                         uint32_t n)
 {
-    eddy_trace_value *kept = eddy__allocate(trace->allocator, n, sizeof *kept);
+    const eddy__trace_values kept = take_values(trace, n);
 
-    if (!kept)
+    if (!kept.block)
         return;
     for (uint32_t i = 0; i < n; i++) {
-        eddy__trace_summarise(&values[slots[i]], &kept[i]);
-        record->is_non_finite = record->is_non_finite || kept[i].n_nan > 0 ||
-                                kept[i].n_infinite > 0;
+        eddy_trace_value *value = &kept.first[i];
+
+        eddy__trace_summarise(&values[slots[i]], value);
+        record->is_non_finite =
+            record->is_non_finite || value->n_nan > 0 || value->n_infinite > 0;
     }
     record->n_values = (uint16_t)n;
     trace->told = kept;
-    if (record != &trace->passing)
-        trace->values[record - trace->records] = kept;
 }
 
 /* ---- numerics ---- */
@@ -187,116 +278,78 @@ static bool makes_values(const eddy__step *step)
 
 /* ---- what engines tell ---- */
 
-static uint64_t resource_of(const eddy__value *value)
+void eddy__trace_check_inputs(eddy_run *run, const eddy__step *step,
+                              const eddy__value *values)
 {
-    return eddy__value_is_resource(value)
-               ? (uint64_t)(uintptr_t)value->as.resource
-               : 0;
-}
-
-void eddy__trace_before(eddy_run *run, const eddy__step *step,
-                        const eddy__value *values, uint64_t *out_resource)
-{
-    eddy_trace *trace = run->trace;
     const eddy__kernel_node *node = step->node;
 
-    *out_resource = node->n_in > 0 ? resource_of(&values[step->in[0]]) : 0;
-    trace->inputs_are_finite = true;
-    for (uint32_t i = 0; trace->options.check_numerics && i < node->n_in; i++)
+    run->trace->inputs_are_finite = true;
+    for (uint32_t i = 0; i < node->n_in; i++)
         if (eddy__trace_is_non_finite(&values[step->in[i]]))
-            trace->inputs_are_finite = false;
+            run->trace->inputs_are_finite = false;
 }
 
-static uint32_t nodes_of(const eddy__step *step)
+void eddy__trace_tell(eddy_trace *trace, eddy_trace_record *record)
 {
-    if (step->kind == EDDY__STEP_FEED || step->kind == EDDY__STEP_FETCH)
-        return 0;
-    return step->kind == EDDY__STEP_KERNEL ? 1 + step->aux : 1;
-}
-
-static void count(eddy_trace *trace, const eddy_trace_record *record)
-{
-    trace->totals.n_seen++;
-    if (record->state == EDDY_TRACE_LIVE)
-        trace->totals.live += record->n_nodes;
-    else if (record->state == EDDY_TRACE_DEAD)
-        trace->totals.dead += record->n_nodes;
-}
-
-/* One that was told and is not kept goes. */
-static void drop_passing(eddy_trace *trace, const eddy_trace_record *record)
-{
-    if (record == &trace->passing)
-        eddy__free(trace->allocator, trace->told, record->n_values,
-                   sizeof *trace->told);
-    trace->told = NULL;
-}
-
-/* Gives the record that is open its end, and tells the host. */
-static void close_record(eddy_run *run, uint64_t now)
-{
-    eddy_trace *trace = run->trace;
-    eddy_trace_record *record = trace->open;
-    const int64_t in_use = bytes_in_use(run);
-
-    trace->open = NULL;
-    record->duration_ns = now > trace->mark_ns ? now - trace->mark_ns : 0;
-    record->bytes = in_use > 0 ? (uint64_t)in_use : 0;
-    record->allocated = in_use - trace->in_use;
     if (trace->options.record)
-        trace->options.record(trace->options.user, trace, record, trace->told);
-    drop_passing(trace, record);
+        trace->options.record(trace->options.user, trace, record,
+                              trace->told.first);
+    if (record == &trace->passing)
+        release_block(trace, trace->told.block);
+    trace->told = (eddy__trace_values){.block = NULL};
+}
+
+/* Where a record goes that is made; NULL: nobody wants to see it. */
+static eddy_trace_record *place_record(eddy_trace *trace, const eddy__place *at,
+                                       size_t *out_place)
+{
+    *out_place = note_frames(trace, at) ? make_room(trace) : EDDY_TRACE_NONE;
+    if (*out_place != EDDY_TRACE_NONE)
+        return eddy__trace_place(trace, *out_place);
+    trace->totals.n_dropped++;
+    return trace->options.record ? &trace->passing : NULL;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what a record is made of. */
-void eddy__trace_add(eddy_run *run, const eddy__step *step,
-                     const eddy__place *at, eddy_trace_state state,
-                     const eddy__value *values, const uint32_t *slots,
-                     uint32_t n, uint32_t output, uint64_t resource)
+void eddy__trace_add_any(eddy_run *run, const eddy__step *step,
+                         const eddy__place *at, eddy_trace_state state,
+                         const eddy__value *values, const uint32_t *slots,
+                         uint32_t n, uint32_t output, uint64_t resource)
 {
     eddy_trace *trace = run->trace;
-    eddy_trace_record made, *record;
+    eddy_trace_record *record;
+    size_t place;
 
     if (!is_wanted(trace, step, at))
         return;
+    close_window(trace);
     if (resource == 0 && n > 0)
-        resource = resource_of(&values[slots[0]]);
-    made = (eddy_trace_record){.number = trace->totals.n_seen,
-                               .start_ns = trace->mark_ns - trace->began_ns,
-                               .resource = resource,
-                               .iteration = at->index,
-                               .frame = (uint32_t)number_of(at->instance),
-                               .node = (uint32_t)(step - trace->plan->steps),
-                               .n_nodes = nodes_of(step),
-                               .output = output,
-                               .worker = worker_of(trace, uv_thread_self()),
-                               .state = (uint8_t)state};
-    count(trace, &made);
-    record = note_frames(trace, at) ? make_room(trace) : NULL;
-    if (!record) {
-        trace->totals.n_dropped++;
-        record = trace->options.record ? &trace->passing : NULL;
-    }
+        resource = eddy__trace_resource(&values[slots[0]]);
+    record = place_record(trace, at, &place);
     if (record) {
-        *record = made;
+        *record =
+            (eddy_trace_record){.number = trace->totals.n_seen,
+                                .start_ns = trace->mark_ns - trace->began_ns,
+                                .resource = resource,
+                                .iteration = at->index,
+                                .frame = (uint32_t)eddy__trace_frame_of(at),
+                                .node = (uint32_t)(step - run->steps),
+                                .n_nodes = eddy__trace_weight(step),
+                                .output = output,
+                                .worker = trace->worker,
+                                .state = (uint8_t)state};
         trace->open = record;
         if (trace->options.values && n > 0 && n <= UINT16_MAX)
             keep_values(trace, record, values, slots, n);
+        if (place != EDDY_TRACE_NONE && record->n_values > 0)
+            *eddy__trace_kept(trace, place) = trace->told;
     }
+    eddy__trace_count(trace, eddy__trace_weight(step), state);
+    if (trace->is_plain)
+        open_window(trace);
     if (trace->options.check_numerics && trace->inputs_are_finite &&
         makes_values(step))
         check_numerics(run, step, at, values, slots, n);
-}
-
-void eddy__trace_done(eddy_run *run)
-{
-    eddy_trace *trace = run->trace;
-    const uint64_t now = eddy__now_ns();
-
-    if (trace->open)
-        close_record(run, now);
-    trace->in_use = bytes_in_use(run);
-    trace->mark_ns = now;
 }
 
 /* Its start is that of the kernel, on the thread that ran it. */
@@ -306,46 +359,64 @@ void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
     eddy_trace *trace = run->trace;
     const eddy__step *step = task->step;
     const uint32_t n_in = step->node->n_in;
+    eddy_trace_record *record;
     uint64_t resource = 0;
 
     trace->inputs_are_finite = true;
     if (n_in > 0)
-        resource = resource_of(&task->values[0]);
+        resource = eddy__trace_resource(&task->values[0]);
     for (uint32_t i = 0; trace->options.check_numerics && i < n_in; i++)
         if (eddy__trace_is_non_finite(&task->values[i]))
             trace->inputs_are_finite = false;
     eddy__trace_resume(run);
-    eddy__trace_add(run, step, task->at, state, task->values, task->kernel.out,
-                    state == EDDY_TRACE_LIVE ? step->node->n_out : 0,
-                    EDDY_TRACE_NONE, resource);
-    if (!trace->open)
+    eddy__trace_add_any(run, step, task->at, state, task->values,
+                        task->kernel.out,
+                        state == EDDY_TRACE_LIVE ? step->node->n_out : 0,
+                        EDDY_TRACE_NONE, resource);
+    record = trace->open;
+    if (!record)
         return;
-    trace->open->start_ns = task->begin_ns - trace->began_ns;
-    trace->open->worker = worker_of(trace, task->thread);
-    trace->mark_ns = task->begin_ns;
-    close_record(run, task->end_ns);
-    trace->mark_ns = eddy__now_ns();
+    record->start_ns = task->begin_ns - trace->began_ns;
+    record->worker = worker_of(trace, task->thread);
+    eddy__trace_close(run, task->begin_ns, task->end_ns);
 }
 
 void eddy__trace_resume(eddy_run *run)
 {
-    run->trace->mark_ns = eddy__now_ns();
+    eddy_trace *trace = run->trace;
+    const uint64_t now = eddy__ticks_set(&trace->ticks);
+
+    if (now > trace->mark_ns)
+        trace->mark_ns = now;
+    trace->worker = worker_of(trace, uv_thread_self());
+}
+
+/* Nothing is kept, of the values neither. */
+static void forget_records(eddy_trace *trace)
+{
+    if (trace->open == &trace->passing)
+        release_block(trace, trace->told.block);
+    for (size_t i = 0; trace->options.values && i < trace->n_records; i++)
+        free_values(trace, i);
+    trace->open = NULL;
+    trace->n_records = trace->oldest = 0;
+    trace->window = trace->next = trace->limit = NULL;
+    trace->told = (eddy__trace_values){.block = NULL};
 }
 
 void eddy__trace_begin(eddy_run *run)
 {
     eddy_trace *trace = run->trace;
 
-    for (size_t i = 0; i < trace->n_records; i++)
-        free_values(trace, i);
+    forget_records(trace);
     if (trace->frames)
         memset(trace->frames, 0, trace->n_frames * sizeof *trace->frames);
     eddy__trace_drop_index(trace);
-    trace->n_records = trace->oldest = trace->n_frames = 0;
+    trace->n_frames = 0;
     trace->totals = (eddy_trace_totals){.n_seen = 0};
-    trace->open = NULL;
-    trace->began_ns = trace->mark_ns = eddy__now_ns();
-    trace->in_use = bytes_in_use(run);
+    eddy__ticks_begin(&trace->ticks);
+    trace->began_ns = trace->mark_ns = eddy__ticks_set(&trace->ticks);
+    trace->in_use = eddy__trace_bytes(run);
     trace->inputs_are_finite = true;
 }
 
@@ -355,6 +426,7 @@ void eddy__trace_end(eddy_run *run)
 
     if (trace->open)
         eddy__trace_done(run);
+    close_window(trace);
     trace->totals.duration_ns = eddy__now_ns() - trace->began_ns;
     trace->totals.stats = run->stats;
     trace->totals.status = run->status;
@@ -433,6 +505,9 @@ static eddy_status init(eddy_trace *trace, eddy_error *err)
     EDDY_TRY(choose_frame(trace, err));
     EDDY_TRY(choose_nodes(trace, err));
     o->values = o->values || o->check_numerics;
+    trace->is_plain = !o->values && !o->record && !o->frame &&
+                      o->n_nodes == 0 && o->first_iteration == 0 &&
+                      o->last_iteration == 0;
     o->frame = NULL; /* the caller's, as are the names */
     o->nodes = NULL;
     o->n_nodes = 0;
@@ -478,12 +553,20 @@ void eddy_trace_destroy(eddy_trace *trace)
     if (!trace)
         return;
     a = trace->allocator;
-    for (size_t i = 0; i < trace->n_records; i++)
-        free_values(trace, i);
+    forget_records(trace);
+    if (trace->block)
+        free_block(trace, trace->block);
+    while (trace->spares) {
+        eddy__trace_block *block = trace->spares;
+
+        trace->spares = block->spare;
+        free_block(trace, block);
+    }
     eddy__trace_drop_index(trace);
-    eddy__free(a, trace->records, trace->records_room, sizeof *trace->records);
-    eddy__free(a, trace->values, trace->values_room,
-               sizeof(eddy__trace_values));
+    for (size_t i = 0; i < trace->n_chunks; i++)
+        eddy__free(a, trace->chunks[i], 1, sizeof *trace->chunks[i]);
+    eddy__free(a, trace->chunks, trace->chunks_room,
+               sizeof(eddy__trace_chunk *));
     eddy__free(a, trace->frames, trace->frames_room, sizeof *trace->frames);
     eddy__arena_destroy(&trace->arena);
     eddy_plan_release(trace->plan);

@@ -10,11 +10,31 @@
 
 #include "eddy/explain.h"
 #include "runtime/exec/run.h"
+#include "runtime/exec/trace/ticks.h"
 
 #define EDDY__TRACE_THREADS 256
 
-/* Summaries of a record's outputs, in a block of their own. */
-typedef eddy_trace_value *eddy__trace_values;
+/* Summaries of outputs, of as many records as there is room for. */
+typedef struct eddy__trace_block {
+    struct eddy__trace_block *spare; /* the next one that nobody uses */
+    uint32_t n_users, used, room;
+    eddy_trace_value values[];
+} eddy__trace_block;
+
+/* What a record has kept of its outputs: n_values of it, in `block`. */
+typedef struct eddy__trace_values {
+    eddy__trace_block *block;
+    eddy_trace_value *first;
+} eddy__trace_values;
+
+/* Records lie in chunks, which never move; `values` is only of those that have
+ * some. */
+#define EDDY__TRACE_CHUNK 512
+
+typedef struct eddy__trace_chunk {
+    eddy_trace_record records[EDDY__TRACE_CHUNK];
+    eddy__trace_values values[EDDY__TRACE_CHUNK];
+} eddy__trace_chunk;
 
 struct eddy_trace {
     eddy_plan *plan; /* a reference */
@@ -22,6 +42,7 @@ struct eddy_trace {
     eddy_trace_options options; /* names copied */
 
     /* Of the plan; immutable. */
+    bool is_plain; /* no values, no limits, no host: all tokens are alike */
     eddy__arena arena;
     eddy_trace_node *nodes;
     eddy_trace_static_frame *static_frames;
@@ -29,20 +50,29 @@ struct eddy_trace {
     uint32_t frame;  /* of the options; NONE: all */
 
     /* Of the last execution. */
-    eddy_trace_record *records; /* a ring, if the last are kept */
-    eddy__trace_values *values;
-    size_t n_records, records_room, values_room;
+    eddy__trace_chunk **chunks; /* a ring, if the last are kept */
+    size_t n_chunks, chunks_room;
+    size_t n_records;
     size_t oldest; /* in the ring */
     size_t max_records;
+    eddy__trace_block *block;  /* where the next values go */
+    eddy__trace_block *spares; /* blocks that nobody uses */
+    /*
+     * Places from `next` on are free for records that need nothing but to be
+     * written; those from `window` to it are not counted yet.
+     */
+    eddy_trace_record *window, *next, *limit;
     eddy_trace_frame *frames;
     size_t n_frames, frames_room;
     eddy__thread threads[EDDY__TRACE_THREADS];
     eddy_trace_totals totals;
+    uint32_t worker;            /* who drives */
+    eddy__ticks ticks;          /* the clock that is read at each token */
     uint64_t began_ns, mark_ns; /* the execution; the last token's end */
     int64_t in_use;             /* at the last token's end */
     eddy_trace_record *open;    /* waits for its end; NULL: none does */
     eddy_trace_record passing;  /* one that is told and not kept */
-    eddy_trace_value *told;     /* values of the open one; NULL: none */
+    eddy__trace_values told;    /* of the open one; NULL: none */
     bool inputs_are_finite;     /* of the kernel that is about to run */
 
     /* Made by eddy_trace_index. */
@@ -55,6 +85,22 @@ struct eddy_trace {
     size_t n_pairs;
     size_t n_indexed, n_indexed_frames;
 };
+
+/* Where place `at` of the ring is. */
+static inline eddy_trace_record *eddy__trace_place(const eddy_trace *trace,
+                                                   size_t at)
+{
+    return &trace->chunks[at / EDDY__TRACE_CHUNK]
+                ->records[at % EDDY__TRACE_CHUNK];
+}
+
+/* Its values, if it has some. */
+static inline eddy__trace_values *eddy__trace_kept(const eddy_trace *trace,
+                                                   size_t at)
+{
+    return &trace->chunks[at / EDDY__TRACE_CHUNK]
+                ->values[at % EDDY__TRACE_CHUNK];
+}
 
 /* Describes the plan's nodes and frames in `trace->arena`. */
 eddy_status eddy__trace_describe(eddy_trace *trace, eddy_error *err);
@@ -76,28 +122,28 @@ size_t eddy__trace_producer_at(const eddy_trace *trace, uint32_t node,
 /* Forgets what eddy_trace_index has made. */
 void eddy__trace_drop_index(eddy_trace *trace);
 
-/* ---- what engines tell ---- */
+/* ---- what engines tell; the rest is in record.h ---- */
 
-/* An execution begins, a slice of it begins on this thread, it is over. */
+/*
+ * An execution begins, a slice of it begins on this thread (some hundred nodes
+ * at the most), it is over.
+ */
 void eddy__trace_begin(eddy_run *run);
 void eddy__trace_resume(eddy_run *run);
 void eddy__trace_end(eddy_run *run);
 
-/* A kernel is about to run on `values`. */
-void eddy__trace_before(eddy_run *run, const eddy__step *step,
-                        const eddy__value *values, uint64_t *out_resource);
+/* The inputs of a kernel that is about to run, for check_numerics. */
+void eddy__trace_check_inputs(eddy_run *run, const eddy__step *step,
+                              const eddy__value *values);
 
-/*
- * A node of `at`: its outputs are at `slots` of `values`, `n` of them; `output`
- * is what a Switch took or which input a Merge has.
- */
-void eddy__trace_add(eddy_run *run, const eddy__step *step,
-                     const eddy__place *at, eddy_trace_state state,
-                     const eddy__value *values, const uint32_t *slots,
-                     uint32_t n, uint32_t output, uint64_t resource);
+/* As eddy__trace_add of record.h, for any record. */
+void eddy__trace_add_any(eddy_run *run, const eddy__step *step,
+                         const eddy__place *at, eddy_trace_state state,
+                         const eddy__value *values, const uint32_t *slots,
+                         uint32_t n, uint32_t output, uint64_t resource);
 
-/* The token is through. */
-void eddy__trace_done(eddy_run *run);
+/* The record that has got its end is told to the host. */
+void eddy__trace_tell(eddy_trace *trace, eddy_trace_record *record);
 
 /* A kernel that ran outside, before its task's outputs are moved. */
 void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
