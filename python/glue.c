@@ -64,6 +64,7 @@ HOLDER(graph, eddy_graph_destroy)
 HOLDER(plan, eddy_plan_release)
 HOLDER(session, eddy_session_release)
 HOLDER(run, eddy_run_destroy)
+HOLDER(trace, eddy_trace_destroy)
 
 /* ---- from an object's memory ---- */
 

@@ -87,6 +87,13 @@ typedef struct eddy_py_run {
 eddy_py_run *eddy_py_run_new(eddy_context *ctx, eddy_run *run);
 void eddy_py_run_free(eddy_py_run *held);
 
+typedef struct eddy_py_trace {
+    eddy_context *ctx;
+    eddy_trace *trace;
+} eddy_py_trace;
+eddy_py_trace *eddy_py_trace_new(eddy_context *ctx, eddy_trace *trace);
+void eddy_py_trace_free(eddy_py_trace *held);
+
 /* A logger that writes lines to standard error. */
 eddy_logger eddy_py_logger(void);
 

@@ -2,7 +2,7 @@
 /*
  * Graphs as drawings that need no other program: frames as boxes, laid out in
  * layers, loop variables in lanes, a gradient loop beside its loop with its
- * flow upwards.  Not part of eddy.h: who draws includes it.
+ * flow upwards.
  */
 #ifndef EDDY_DRAWING_H
 #define EDDY_DRAWING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What more a recorded run answers: what it was waiting for, and what takes its
- * time.  Not part of eddy.h: who asks includes it.
+ * time.
  */
 #ifndef EDDY_EXPLAIN_H
 #define EDDY_EXPLAIN_H

@@ -100,7 +100,11 @@ typedef struct eddy_trace_record {
     bool is_non_finite; /* some output has a NaN or an infinity */
 } eddy_trace_record;
 
-/* What is kept of an output; of a list and of a handle the dtype alone. */
+/*
+ * What is kept of an output.  Of a list `count` is that of its items, and the
+ * rest is of all their elements, if these are numbers and not above 4096;
+ * else, and of a handle, there is the dtype alone, and hash is 0.
+ */
 typedef struct eddy_trace_value {
     eddy_dtype dtype; /* EDDY_INVALID: the output has no value */
     eddy_shape shape;

@@ -159,26 +159,39 @@ static size_t shape_text(const eddy_trace_value *value, char *text, size_t size)
     return n < size ? n : size - 1;
 }
 
+/* A list, which has a hash if its elements have been looked at, or another. */
+static size_t handle_text(const eddy_trace_value *value, char *text,
+                          size_t size)
+{
+    const size_t n = (size_t)snprintf(
+        text, size,
+        value->count > 0 || value->hash != 0 ? "list of %lld" : "handle",
+        (long long)value->count);
+
+    return n < size ? n : size - 1;
+}
+
 void eddy_trace_value_format(const eddy_trace_value *value, char *text,
                              size_t size)
 {
-    const bool is_plain = eddy_dtype_size(value->dtype) > 0;
+    const bool is_handle =
+        value->dtype == EDDY_RESOURCE || value->dtype == EDDY_VARIANT;
+    const bool is_plain =
+        eddy_dtype_size(value->dtype) > 0 || (is_handle && value->hash != 0);
     size_t n;
 
     if (value->dtype == EDDY_INVALID) {
         (void)snprintf(text, size, "none");
         return;
     }
-    if (value->dtype == EDDY_RESOURCE || value->dtype == EDDY_VARIANT) {
-        (void)snprintf(text, size, value->count > 0 ? "list of %lld" : "handle",
-                       (long long)value->count);
-        return;
-    }
-    if (value->shape.rank == 0) {
+    if (is_handle) {
+        n = handle_text(value, text, size);
+    } else if (value->shape.rank == 0) {
         scalar_text(value, text, size);
         return;
+    } else {
+        n = shape_text(value, text, size);
     }
-    n = shape_text(value, text, size);
     if (is_plain && value->count > 0)
         n += (size_t)snprintf(text + n, size - n, " %.6g..%.6g mean %.6g",
                               value->min, value->max, value->mean);

@@ -23,6 +23,7 @@ from ._plan import Plan, Session, Stats
 from ._saved import SavedModel, Signature, load_saved_model
 from ._structure import Branch, Loop, LoopVariable
 from ._tensor import Tensor, from_dlpack, tensor
+from ._trace import Record, Trace, Value, Wait, trace
 from ._verify import Verification, verify
 
 #: All functions of the C library, raw, for what is not here.
@@ -56,10 +57,10 @@ def components():
 
 __all__ = [
     "Branch", "Cond", "Context", "Error", "GradientNode", "Graph", "Loop",
-    "LoopVariable", "Operation", "Output", "Plan", "SavedModel",
+    "LoopVariable", "Operation", "Output", "Plan", "Record", "SavedModel",
     "Session", "Signature", "Stats",
-    "Tensor", "Verification", "While", "components", "cond", "default_context", "describe_op",
+    "Tensor", "Trace", "Value", "Verification", "Wait", "While", "components", "cond", "default_context", "describe_op",
     "equal", "foldl", "foldr", "foreach", "from_dlpack", "load",
     "load_saved_model", "map_fn",
-    "register", "scan", "tensor", "verify", "while_loop",
+    "register", "scan", "tensor", "trace", "verify", "while_loop",
     *(c.__name__ for c in _base.CLASSES.values())]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import (Callable, Iterable, Iterator, MutableMapping,
+                             Sequence)
 from os import PathLike
 from types import TracebackType
 from typing import Any, Protocol, TypeAlias
@@ -267,6 +268,66 @@ class Stats:
     peak_bytes: int
     allocations: int
 
+class Value:
+    dtype: str | None
+    shape: tuple[int, ...]
+    count: int
+    min: float
+    max: float
+    mean: float
+    n_nan: int
+    n_infinite: int
+    hash: int
+    text: str
+
+class Record:
+    number: int
+    node: str
+    op: str
+    at: str
+    iteration: int
+    state: str
+    output: int | None
+    worker: int
+    start_ns: int
+    duration_ns: int
+    bytes: int
+    is_non_finite: bool
+    values: tuple[Value, ...]
+    index: int
+
+class Wait:
+    node: str
+    at: str
+    missing: str | None
+
+class Trace(Sequence[Record]):
+    results: Any
+    error: Error | None
+    stats: Stats
+    def of(self, node: str | Output | Operation) -> list[Record]: ...
+    def at(self, node: str | Output | Operation, path: str = "") -> Record: ...
+    def inputs(self, record: Record) -> list[Record | None]: ...
+    @property
+    def dropped(self) -> int: ...
+    def why_dead(self, record: Record) -> tuple[list[Record], str]: ...
+    def origin(self, record: Record) -> tuple[list[Record], str]: ...
+    def waiting(self) -> list[Wait]: ...
+    def critical(self, frame: str | None = None,
+                 parallel_iterations: int = 0) -> tuple[list[Record], int]: ...
+    def pairs(self) -> list[tuple[Record | None, Record | None]]: ...
+    def explain(self, node: str | Output | Operation | None = None,
+                at: str | None = None) -> str: ...
+    def save(self, path: str) -> None: ...
+
+def trace(graph: Graph, feeds: dict[Any, Any] | None = None,
+          fetches: Any = None,
+          targets: Iterable[str | Output | Operation] = (), *,
+          optimize: str = "none", session: Session | None = None,
+          parallel_iterations: int = 0, timeout: float = 0,
+          max_iterations: int = 0, max_bytes: int = 0,
+          **how: Any) -> Trace: ...
+
 class Plan:
     feeds: tuple[Output, ...]
     fetches: tuple[Output, ...]
@@ -278,6 +339,12 @@ class Plan:
     def __call__(self, *args: Any, **feeds: Any) -> Any: ...
     def run(self, feeds: dict[Any, Any] | None = None,
             session: Session | None = None) -> Any: ...
+    def trace(self, feeds: dict[Any, Any] | None = None, *,
+              session: Session | None = None, values: bool = True,
+              max_records: int = 0, keep_last: bool = False,
+              check_numerics: bool = False, frame: str | None = None,
+              iterations: tuple[int, int] | None = None,
+              nodes: Iterable[str | Output | Operation] = ()) -> Trace: ...
     @property
     def stats(self) -> Stats | None: ...
     @property

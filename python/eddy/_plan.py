@@ -102,10 +102,11 @@ class _Slot:
     """A run with room for all that a call hands over."""
     __slots__ = ("held", "run", "call", "objects", "as_dtypes", "boxes")
 
-    def __init__(self, plan, session):
+    def __init__(self, plan, session, recorder=ffi.NULL):
         out, err = ffi.new("eddy_run **"), new_error()
         options = ffi.new("eddy_run_options *", plan._run_options[0])
         options.session = session._ptr if session else ffi.NULL
+        options.recorder = recorder
         check(lib.eddy_run_create(plan._ptr, options, out, err), err)
         ctx = plan.graph_context._ptr
         held = lib.eddy_py_run_new(ctx, out[0])
@@ -123,6 +124,11 @@ class _Slot:
             "objects": self.objects, "as_dtypes": self.as_dtypes,
             "n_fetches": n_fetches, "boxes": self.boxes,
             "ndarray": id(np.ndarray), "dtypes": id(plan._result_dtypes)})
+
+    def stats(self):
+        s = lib.eddy_run_stats(self.run)
+        return Stats(s.live_executions, s.dead_executions, s.iterations,
+                     s.frames, s.peak_bytes, s.allocations)
 
 
 # Looked up once: they are on the way of every call.
@@ -233,6 +239,23 @@ class Plan:
         return self._shape(self._execute(self._gather((feeds or {},), {}),
                                          session or self.session))
 
+    def trace(self, feeds=None, *, session=None, **how):
+        """Runs it with a dict of feeds, recorded; see eddy.Trace.
+
+        values          keep sums of what nodes put out (True)
+        max_records     0 is a million; keep_last: beyond that the last ones
+        check_numerics  fail at the first NaN or infinity of finite inputs
+        frame           only of the loop of that name, and of loops in it
+        iterations      a pair: only these, of that frame or of any
+        nodes           only these; "name*" is all that begin so
+
+        With optimize="none" a plan has each node as it stands in the graph.  A
+        run that fails is recorded too: Trace.error says how.
+        """
+        from ._trace import record
+        return record(self, self._gather((feeds or {},), {}),
+                      session or self.session, how)
+
     def _gather(self, args, named):
         n, index = len(self._dtypes), self._index
         if len(args) == 1 and isinstance(args[0], dict):
@@ -254,10 +277,14 @@ class Plan:
             raise TypeError(f"feeds are missing: {', '.join(missing)}")
         return values
 
-    def _execute(self, values, session):
-        pool = self._idle
-        if session is not self.session:
-            pool = session._pools.setdefault(self, deque())
+    def _slot(self, session, recorder):
+        return _Slot(self, session, recorder)
+
+    def _execute(self, values, session, pool=None):
+        if pool is None:
+            pool = self._idle
+            if session is not self.session:
+                pool = session._pools.setdefault(self, deque())
         try:
             slot = pool.pop()
         except IndexError:
@@ -318,9 +345,7 @@ class Plan:
         """What the last call counted; of one thread's, if several call."""
         if not self._idle:
             return None
-        s = lib.eddy_run_stats(self._idle[-1].run)
-        return Stats(s.live_executions, s.dead_executions, s.iterations,
-                     s.frames, s.peak_bytes, s.allocations)
+        return self._idle[-1].stats()
 
     @property
     def warnings(self):

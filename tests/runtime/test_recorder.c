@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded runs: what is recorded, and what the record answers. */
+#include "tests/aid/probe_ops.h"
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
@@ -278,6 +279,177 @@ START_TEST(a_ring_keeps_the_last)
 }
 END_TEST
 
+/* What a token is, without its times. */
+static void want_same(const eddy_trace_record *a, const eddy_trace_record *b)
+{
+    ck_assert_uint_eq(a->number, b->number);
+    ck_assert_uint_eq(a->node, b->node);
+    ck_assert_uint_eq(a->frame, b->frame);
+    ck_assert_int_eq(a->iteration, b->iteration);
+    ck_assert_int_eq(a->state, b->state);
+    ck_assert_uint_eq(a->output, b->output);
+    ck_assert_uint_eq(a->n_nodes, b->n_nodes);
+    ck_assert_uint_eq(a->worker, b->worker);
+}
+
+/*
+ * Where nothing is asked but the tokens, a shorter way records them: more than
+ * one chunk of them, all or the last.
+ */
+START_TEST(plain_tokens_are_those_with_values)
+{
+    static const size_t rings[] = {0, 512, 700, 1500};
+    eddy_trace *with;
+    size_t n, at;
+
+    plan_loop(EDDY_OPTIMIZE_NONE);
+    record((eddy_trace_options){.values = true});
+    run_loop(150, 1);
+    with = trace;
+    n = eddy_trace_records(with);
+    ck_assert_uint_gt(n, 1536);
+    for (size_t k = 0; k < sizeof rings / sizeof *rings; k++) {
+        eddy_run_destroy(p.run);
+        p.run = NULL;
+        if (trace != with)
+            eddy_trace_destroy(trace);
+        record((eddy_trace_options){.max_records = rings[k],
+                                    .keep_last = rings[k] > 0});
+        run_loop(20, 1); /* a shorter one before */
+        run_loop(150, 1);
+        want_counts();
+        at = rings[k] > 0 ? n - rings[k] : 0;
+        ck_assert_uint_eq(eddy_trace_records(trace), n - at);
+        ck_assert_uint_eq(eddy_trace_total(trace).n_dropped, at);
+        for (size_t i = at; i < n; i++)
+            want_same(eddy_trace_record_at(trace, i - at),
+                      eddy_trace_record_at(with, i));
+    }
+    eddy_run_destroy(p.run);
+    p.run = NULL;
+    eddy_trace_destroy(with);
+}
+END_TEST
+
+/* A token begins where another has ended; none takes longer than the run. */
+START_TEST(times_are_those_of_the_clock)
+{
+    uint64_t last = 0, sum = 0;
+    eddy_trace_totals totals;
+
+    plan_loop(EDDY_OPTIMIZE_NONE);
+    record((eddy_trace_options){.max_records = 0});
+    run_loop(20000, 1);
+    totals = eddy_trace_total(trace);
+    for (size_t i = 0; i < eddy_trace_records(trace); i++) {
+        const eddy_trace_record *r = eddy_trace_record_at(trace, i);
+
+        ck_assert_uint_ge(r->start_ns, last);
+        last = r->start_ns;
+        sum += r->duration_ns;
+    }
+    /* Both clocks are read one after the other, which may be interrupted. */
+    ck_assert_uint_le(last, totals.duration_ns + totals.duration_ns / 10);
+    ck_assert_uint_le(sum, totals.duration_ns + totals.duration_ns / 10);
+    ck_assert_uint_ge(sum, totals.duration_ns / 2);
+}
+END_TEST
+
+START_TEST(lists_have_the_sum_of_their_elements)
+{
+    const eddy_trace_value *v;
+    char text[128];
+
+    program_build(&p, "any int32=-1\n"
+                      "e EmptyTensorList any any element_dtype=float32\n"
+                      "a float32=1\n"
+                      "b float32=4\n"
+                      "zero float32=0\n"
+                      "la TensorListPushBack e a\n"
+                      "lb TensorListPushBack la b\n"
+                      "inf RealDiv b zero\n"
+                      "li TensorListPushBack lb inf\n"
+                      "n TensorListLength li\n");
+    p.plan_options.optimize = EDDY_OPTIMIZE_NONE;
+    program_plan(&p, NULL, "n");
+    record((eddy_trace_options){.values = true});
+    program_run(&p);
+    program_want_ok(&p, eddy_trace_index(trace, &p.err));
+    v = eddy_trace_value_at(trace, find("lb", ""), 0);
+    ck_assert_int_eq(v->count, 2);
+    ck_assert_double_eq(v->min, 1);
+    ck_assert_double_eq(v->max, 4);
+    ck_assert_double_eq(v->mean, 2.5);
+    ck_assert_uint_ne(v->hash, 0);
+    ck_assert_uint_ne(v->hash,
+                      eddy_trace_value_at(trace, find("la", ""), 0)->hash);
+    eddy_trace_value_format(v, text, sizeof text);
+    ck_assert_str_eq(text, "list of 2 1..4 mean 2.5");
+    v = eddy_trace_value_at(trace, find("li", ""), 0);
+    ck_assert_uint_eq(v->n_infinite, 1);
+    ck_assert(eddy_trace_record_at(trace, find("li", ""))->is_non_finite);
+    ck_assert(!eddy_trace_record_at(trace, find("lb", ""))->is_non_finite);
+}
+END_TEST
+
+/* ---- a run that is stuck ---- */
+
+/* Counts to n; in every trip a node waits for somebody outside. */
+#define HELD_LOOP                                                              \
+    "n ?int32\n"                                                               \
+    "zero int32=0\n"                                                           \
+    "i0 Enter@while zero\n"                                                    \
+    "limit Enter@while! n\n"                                                   \
+    "i Merge i0 i_next\n"                                                      \
+    "less Less i limit\n"                                                      \
+    "go LoopCond less\n"                                                       \
+    "i_s Switch i go\n"                                                        \
+    "i_out Exit i_s:0\n"                                                       \
+    "i_body Identity i_s:1\n"                                                  \
+    "held Hold i_body\n"                                                       \
+    "one int32=1 ^i_body\n"                                                    \
+    "sum AddV2 held one\n"                                                     \
+    "i_next NextIteration sum\n"
+
+/* The run is cancelled in the third trip: what was it waiting for? */
+START_TEST(a_stuck_run_says_what_it_waits_for)
+{
+    eddy_trace_wait waits[4];
+    const eddy_trace_node *node;
+    char path[32];
+
+    probe_ops_register(&p);
+    p.plan_options.optimize = EDDY_OPTIMIZE_NONE;
+    program_build(&p, HELD_LOOP);
+    program_plan(&p, "n", "i_out");
+    record((eddy_trace_options){.values = _i == 1});
+    program_make_run(&p);
+    program_feed_int32(&p, 0, 9);
+    program_want_ok(&p, eddy_run_start(p.run, &p.err));
+    for (uint32_t trip = 0; trip < 3; trip++) {
+        while (hold_started() <= trip)
+            ck_assert(!eddy_run_poll(p.run));
+        hold_await(trip + 1);
+        if (trip < 2)
+            hold_complete(trip, EDDY_OK);
+    }
+    eddy_run_cancel(p.run);
+    hold_complete(2, EDDY_CANCELLED);
+    program_want(&p, eddy_run_wait(p.run, &p.err), EDDY_CANCELLED,
+                 EDDY_E_CANCELLED);
+    program_want_ok(&p, eddy_trace_index(trace, &p.err));
+    ck_assert_uint_eq(eddy_trace_waiting(trace, waits, 4), 1);
+    node = eddy_trace_node_at(trace, waits[0].node);
+    ck_assert_str_eq(node->name, "sum");
+    ck_assert_uint_eq(waits[0].input, 0);
+    eddy_trace_path(trace, waits[0].frame, waits[0].iteration, path,
+                    sizeof path);
+    ck_assert_str_eq(path, "while[2]");
+    /* Without room they are counted all the same. */
+    ck_assert_uint_eq(eddy_trace_waiting(trace, NULL, 0), 1);
+}
+END_TEST
+
 START_TEST(only_what_is_asked_is_recorded)
 {
     static const char *const names[] = {"v*", "i_plus"};
@@ -516,6 +688,10 @@ TCase *recorder_tests(void)
     tcase_add_test(tc, an_infinity_has_its_origin);
     tcase_add_test(tc, numerics_are_checked_without_changing_the_graph);
     tcase_add_test(tc, a_ring_keeps_the_last);
+    tcase_add_test(tc, plain_tokens_are_those_with_values);
+    tcase_add_test(tc, times_are_those_of_the_clock);
+    tcase_add_test(tc, lists_have_the_sum_of_their_elements);
+    tcase_add_loop_test(tc, a_stuck_run_says_what_it_waits_for, 0, 2);
     tcase_add_test(tc, only_what_is_asked_is_recorded);
     tcase_add_test(tc, names_that_are_not_there_are_refused);
     tcase_add_test(tc, a_recorder_of_another_plan_is_refused);

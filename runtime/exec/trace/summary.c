@@ -3,6 +3,8 @@
  * What is kept of a value: least, greatest and mean of its finite elements, how
  * many are NaN and infinite, and a hash over dtype, shape and bytes.
  *
+ * Of a list, that of all its elements, if they are not too many.
+ *
  * The hash is FNV-1a with a final mix.  NaNs are hashed as they lie in memory:
  * it is for comparing runs, in which the same value has the same bits.
  */
@@ -107,28 +109,49 @@ static double element(eddy_dtype dtype, const void *data, int64_t i)
     }
 }
 
-static void describe_numbers(const eddy_view *view, eddy_trace_value *out)
+/* What is known of the elements that have been looked at. */
+typedef struct tally {
+    double min, max, sum;
+    int64_t n_finite;
+    uint64_t n_nan, n_infinite;
+} tally;
+
+static void tally_numbers(const eddy_view *view, tally *t)
 {
     const int64_t n = view->count * (int64_t)parts_of(view->dtype);
-    double sum = 0;
-    int64_t n_finite = 0;
 
     for (int64_t i = 0; i < n; i++) {
         const double x = element(view->dtype, view->data, i);
 
         if (isnan(x)) {
-            out->n_nan++;
+            t->n_nan++;
         } else if (isinf(x)) {
-            out->n_infinite++;
+            t->n_infinite++;
         } else {
-            out->min = n_finite == 0 || x < out->min ? x : out->min;
-            out->max = n_finite == 0 || x > out->max ? x : out->max;
-            sum += x;
-            n_finite++;
+            t->min = t->n_finite == 0 || x < t->min ? x : t->min;
+            t->max = t->n_finite == 0 || x > t->max ? x : t->max;
+            t->sum += x;
+            t->n_finite++;
         }
     }
-    out->mean = n_finite > 0 ? sum / (double)n_finite : 0;
-    if (n == 1)
+}
+
+static void put_tally(const tally *t, eddy_trace_value *out)
+{
+    out->min = t->min;
+    out->max = t->max;
+    out->mean = t->n_finite > 0 ? t->sum / (double)t->n_finite : 0;
+    out->n_nan = t->n_nan;
+    out->n_infinite = t->n_infinite;
+}
+
+static void describe_numbers(const eddy_view *view, eddy_trace_value *out)
+{
+    tally t = {.n_finite = 0};
+
+    tally_numbers(view, &t);
+    put_tally(&t, out);
+    if (view->count * (int64_t)parts_of(view->dtype) == 1)
         out->min = out->max = out->mean = element(view->dtype, view->data, 0);
 }
 
@@ -168,6 +191,56 @@ static void describe_elements(const eddy__value *value, eddy_trace_value *out)
     describe_numbers(&view, out);
 }
 
+/* ---- lists ---- */
+
+/*
+ * Elements of a list that are looked at: one that grows by an item a trip is
+ * put out in every trip.
+ */
+#define MOST_ELEMENTS 4096
+
+/* Is it so short, and all of it tensors of numbers? */
+static bool is_summable(const eddy__list *list)
+{
+    int64_t n = list->count;
+
+    for (int64_t i = 0; i < list->count && n <= MOST_ELEMENTS; i++) {
+        const eddy__value *item = eddy__list_get(list, i);
+
+        if (item->kind == EDDY__NONE)
+            continue;
+        if (!eddy__value_has_elements(item) ||
+            eddy_dtype_size((eddy_dtype)item->dtype) == 0)
+            return false;
+        n += eddy__view(item).count;
+    }
+    return n <= MOST_ELEMENTS;
+}
+
+static void describe_list(const eddy__list *list, eddy_trace_value *out)
+{
+    uint64_t hash = hash_bytes(FNV_OFFSET, &list->count, sizeof list->count);
+    tally t = {.n_finite = 0};
+
+    out->count = list->count;
+    if (!is_summable(list))
+        return;
+    for (int64_t i = 0; i < list->count; i++) {
+        const eddy__value *item = eddy__list_get(list, i);
+        eddy_trace_value one = {.hash = 0};
+
+        if (item->kind != EDDY__NONE) {
+            const eddy_view view = eddy__view(item);
+
+            describe_elements(item, &one);
+            tally_numbers(&view, &t);
+        }
+        hash = hash_bytes(hash, &one.hash, sizeof one.hash);
+    }
+    put_tally(&t, out);
+    out->hash = finish_hash(hash);
+}
+
 void eddy__trace_summarise(const eddy__value *value, eddy_trace_value *out)
 {
     *out = (eddy_trace_value){.dtype = EDDY_INVALID};
@@ -177,7 +250,7 @@ void eddy__trace_summarise(const eddy__value *value, eddy_trace_value *out)
     if (eddy__value_has_elements(value))
         describe_elements(value, out);
     else if (eddy__value_is_list(value))
-        out->count = value->as.list->count;
+        describe_list(value->as.list, out);
 }
 
 static bool are_non_finite(const eddy__value *value)
@@ -193,9 +266,24 @@ static bool are_non_finite(const eddy__value *value)
     return false;
 }
 
+static bool has_non_finite(const eddy__list *list)
+{
+    if (!is_summable(list))
+        return false;
+    for (int64_t i = 0; i < list->count; i++) {
+        const eddy__value *item = eddy__list_get(list, i);
+
+        if (item->kind != EDDY__NONE && are_non_finite(item))
+            return true;
+    }
+    return false;
+}
+
 bool eddy__trace_is_non_finite(const eddy__value *value)
 {
     if (value->kind == EDDY__NONE)
         return false;
+    if (eddy__value_is_list(value))
+        return has_non_finite(value->as.list);
     return eddy__value_has_elements(value) && are_non_finite(value);
 }

@@ -33,13 +33,22 @@ static bool find_place(const eddy_trace *trace, const eddy_trace_record *r,
     return !node->is_constant && out->frame != EDDY_TRACE_NONE;
 }
 
+/* Has input `k` come?  What has failed puts nothing out. */
+static bool has_come(const eddy_trace *trace, uint32_t id, place at, uint32_t k)
+{
+    const size_t from =
+        eddy__trace_producer_at(trace, id, at.frame, at.iteration, k);
+
+    return from != EDDY_TRACE_NOT_FOUND &&
+           eddy_trace_record_at(trace, from)->state != EDDY_TRACE_FAILED;
+}
+
 /* Has an input before `k` come?  Then the node was seen with that one. */
 static bool has_come_before(const eddy_trace *trace, uint32_t id, place at,
                             uint32_t k)
 {
     while (k-- > 0)
-        if (eddy__trace_producer_at(trace, id, at.frame, at.iteration, k) !=
-            EDDY_TRACE_NOT_FOUND)
+        if (has_come(trace, id, at, k))
             return true;
     return false;
 }
@@ -51,8 +60,7 @@ static uint32_t find_missing(const eddy_trace *trace, uint32_t id, place at)
 
     for (uint32_t k = 0; k < node->n_inputs + node->n_controls; k++)
         if (!trace->nodes[node->inputs[k].node].is_dissolved &&
-            eddy__trace_producer_at(trace, id, at.frame, at.iteration, k) ==
-                EDDY_TRACE_NOT_FOUND)
+            !has_come(trace, id, at, k))
             return k;
     return EDDY_TRACE_NONE;
 }
@@ -74,7 +82,7 @@ static void list_waits(const eddy_trace *trace, uint32_t id, uint32_t k,
         const eddy_trace_record *r = eddy_trace_record_at(trace, records[i]);
         place at;
 
-        if (!find_place(trace, r, &at) ||
+        if (r->state == EDDY_TRACE_FAILED || !find_place(trace, r, &at) ||
             eddy_trace_find(trace, id, at.frame, at.iteration) !=
                 EDDY_TRACE_NOT_FOUND ||
             has_come_before(trace, id, at, k))
