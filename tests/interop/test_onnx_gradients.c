@@ -29,7 +29,7 @@ static const char *const cases[] = {
     "scan_in_loop", "scan_in_scan", "scan_map",    "scan_negaxis",
     "scan_rev_in",  "scan_rev_out", "scan_zip",    "seq_collect",
     "sinkhorn",     "swap2",        "zero_chain",  "zero_m",
-    "zero_neg_m",
+    "zero_neg_m",   "sampled_grid",
 };
 
 #define MOST 16
