@@ -225,8 +225,7 @@ static eddy_status run_zeros(eddy_kernel *k)
         return EDDY_OK;
     }
     EDDY_TRY(eddy__output_reusing(k, 0, 0, dtype, eddy__in_shape(k, 0), &data));
-    if (eddy__out(k, 0)->as.tensor->bytes > 0)
-        memset(data, 0, eddy__out(k, 0)->as.tensor->bytes);
+    eddy__zero_bytes(k, data, eddy__out(k, 0)->as.tensor->bytes);
     return EDDY_OK;
 }
 

@@ -125,13 +125,18 @@ static eddy_status check_k(eddy_kernel *k, const band *b)
     return EDDY_OK;
 }
 
+/* What an element counts, each of which is in another row. */
+#define ELEMENT_WORK 8
+
 /*
  * Copies the band's diagonals out of the matrices, or back in; steps are in
  * elements.
  */
-static void copy_band(const band *b, size_t size, unsigned char *to,
+static void copy_band(eddy_kernel *k, const band *b, unsigned char *to,
                       const unsigned char *from, bool is_out)
 {
+    eddy_kernel *const asker = eddy__asker(k, eddy__in_dtype(k, 0));
+    const size_t size = eddy__element_size(eddy__in_dtype(k, 0));
     int64_t lines = b->high - b->low + 1;
 
     for (int64_t i = 0; i < b->batch * lines; i++) {
@@ -140,6 +145,8 @@ static void copy_band(const band *b, size_t size, unsigned char *to,
                             most(-d, 0) * b->columns + most(d, 0);
         int64_t in_band = i * b->longest + diagonal_offset(b, d, n);
 
+        if (asker && eddy__spent(asker, ELEMENT_WORK * n))
+            return;
         for (int64_t j = 0; j < n; j++) {
             size_t matrix_at =
                 (size_t)(in_matrix + j * (b->columns + 1)) * size;
@@ -204,7 +211,7 @@ static eddy_status run_part(eddy_kernel *k)
     if (b.low != b.high)
         eddy__repeat(eddy__asker(k, dtype), out, eddy__in_elements(k, 2), size,
                      eddy__out(k, 0)->as.tensor->count);
-    copy_band(&b, size, out, eddy__in_elements(k, 0), true);
+    copy_band(k, &b, out, eddy__in_elements(k, 0), true);
     return eddy__elements_done(k, 0);
 }
 
@@ -322,7 +329,7 @@ static eddy_status run_diag(eddy_kernel *k)
     eddy__repeat(eddy__asker(k, dtype), out,
                  is_plain ? zero : eddy__in_elements(k, 4), size,
                  eddy__out(k, 0)->as.tensor->count);
-    copy_band(&b, size, out, eddy__in_elements(k, 0), false);
+    copy_band(k, &b, out, eddy__in_elements(k, 0), false);
     return eddy__elements_done(k, 0);
 }
 
@@ -394,8 +401,8 @@ static eddy_status run_set_diag(eddy_kernel *k)
     if (bytes == 0)
         return eddy__elements_done(k, 0);
     if (out != from)
-        memcpy(out, from, bytes);
-    copy_band(&b, size, out, eddy__in_elements(k, 1), false);
+        eddy__copy_bytes(eddy__asker(k, dtype), out, from, bytes);
+    copy_band(k, &b, out, eddy__in_elements(k, 1), false);
     return eddy__elements_done(k, 0);
 }
 
@@ -432,6 +439,7 @@ static eddy_status run_band_part(eddy_kernel *k)
     eddy_dtype dtype = eddy__in_dtype(k, 0);
     size_t size = eddy__element_size(dtype);
     const unsigned char *from;
+    eddy_kernel *asker;
     unsigned char *out;
     int64_t below = 0, above = 0;
     band b = {.batch = 0};
@@ -441,16 +449,19 @@ static eddy_status run_band_part(eddy_kernel *k)
     EDDY_TRY(read_kept(k, 2, "num_upper", b.columns, &above));
     EDDY_TRY(eddy__output_elements(k, 0, dtype, eddy__in_shape(k, 0), &out));
     from = eddy__in_elements(k, 0);
-    if (eddy__in_count(k, 0) > 0)
-        memset(out, 0, (size_t)eddy__in_count(k, 0) * size);
+    asker = eddy__asker(k, dtype);
+    eddy__zero_bytes(asker, out, (size_t)eddy__in_count(k, 0) * size);
     for (int64_t i = 0; b.columns > 0 && i < b.batch * b.rows; i++) {
         int64_t row = i % b.rows;
         int64_t first = most(row - below, 0);
         int64_t last = least(row + above + 1, b.columns);
         size_t at = (size_t)(i * b.columns + first) * size;
 
+        if (asker && eddy__spent(asker, ELEMENT_WORK))
+            break;
         if (first < last)
-            memcpy(out + at, from + at, (size_t)(last - first) * size);
+            eddy__copy_bytes(asker, out + at, from + at,
+                             (size_t)(last - first) * size);
     }
     return eddy__elements_done(k, 0);
 }

@@ -65,8 +65,8 @@ static eddy_status run_fake(eddy_kernel *k)
     EDDY_TRY(eddy__output_elements(k, 0, dtype, shape, &out));
     for (int32_t d = 0; d < shape->rank; d++)
         count *= shape->dims[d];
-    if (count > 0 && dtype != EDDY_STRING)
-        memset(out, 0, (size_t)count * eddy_dtype_size(dtype));
+    if (dtype != EDDY_STRING)
+        eddy__zero_bytes(k, out, (size_t)count * eddy_dtype_size(dtype));
     return eddy__elements_done(k, 0);
 }
 

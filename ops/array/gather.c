@@ -40,6 +40,9 @@ static int64_t find_bad(const eddy_view *indices, int64_t limit)
     return find_bad_int16(indices->data, indices->count, limit);
 }
 
+/* Indices that are checked between two questions whether to stop. */
+#define CHECKED ((int64_t)1 << 18)
+
 /* Bytes that are taken at a time, if they are more than one element's. */
 #define PART ((size_t)1 << 18)
 
@@ -92,6 +95,26 @@ static eddy_status bad_index(eddy_kernel *k, const eddy_view *indices,
                        "indices%s = %" PRId64 " is not in [0, %" PRId64 ")",
                        eddy__position(eddy__in_shape(k, 1), i).text,
                        eddy__index_at(indices, i), limit);
+}
+
+static eddy_status check_indices(eddy_kernel *k, const eddy_view *indices,
+                                 int64_t limit)
+{
+    const size_t size = eddy_dtype_size(indices->dtype);
+
+    for (int64_t at = 0; at < indices->count; at += CHECKED) {
+        const int64_t left = indices->count - at;
+        eddy_view part = *indices;
+        int64_t bad;
+
+        part.data = (const char *)indices->data + (size_t)at * size;
+        part.count = left < CHECKED ? left : CHECKED;
+        EDDY_TRY(eddy__go_on(k, part.count));
+        bad = find_bad(&part, limit);
+        if (bad >= 0)
+            return bad_index(k, indices, at + bad, limit);
+    }
+    return EDDY_OK;
 }
 
 /* Where the parts of a gather meet: dimensions of the parameters. */
@@ -186,7 +209,6 @@ static eddy_status gather_along(eddy_kernel *k, axes *a)
     eddy_dtype dtype = eddy__in_dtype(k, 0);
     unsigned char *out;
     eddy_shape shape;
-    int64_t bad;
     gather g;
 
     if (take_element(k))
@@ -198,9 +220,7 @@ static eddy_status gather_along(eddy_kernel *k, axes *a)
                            "supported",
                            EDDY_MAX_RANK);
     g = plan_gather(params, &indices, a, eddy__element_size(dtype));
-    bad = find_bad(&indices, g.limit);
-    if (bad >= 0)
-        return bad_index(k, &indices, bad, g.limit);
+    EDDY_TRY(check_indices(k, &indices, g.limit));
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
     if (g.n > 0 && g.outer > 0)
         take_all(eddy__asker(k, eddy__in_dtype(k, 0)), &indices, &g, out,

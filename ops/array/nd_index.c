@@ -94,9 +94,12 @@ static eddy_status bad_index(eddy_kernel *k, const eddy__nd_index *a, int64_t i)
 
 eddy_status eddy__nd_index_check(eddy_kernel *k, const eddy__nd_index *a)
 {
-    for (int64_t i = 0; !a->ignores && a->depth > 0 && i < a->n; i++)
+    for (int64_t i = 0; !a->ignores && a->depth > 0 && i < a->n; i++) {
         if (eddy__nd_index_find(a, i) < 0)
             return bad_index(k, a, i);
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
+    }
     return EDDY_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct margins {
     int32_t edge; /* how far from an edge a mirror stands */
     int64_t before[EDDY_MAX_RANK], behind[EDDY_MAX_RANK];
     eddy_shape shape;
+    eddy_kernel *kernel; /* which is asked whether to stop */
 } margins;
 
 static eddy_status read_paddings(eddy_kernel *k, margins *m)
@@ -263,17 +264,22 @@ static int64_t fold(const margins *m, int32_t d, int64_t i)
     return i < n ? i : 2 * n - 1 - i - m->edge;
 }
 
+/* Elements that are added between two questions whether to stop. */
+#define FOLDED ((int64_t)1 << 16)
+
 /* Adds a row of the input, of which the last dimension is folded. */
 static void fold_row(const margins *m, int32_t d, int64_t dim, eddy__adder add,
                      unsigned char *to, const unsigned char *from)
 {
     const int64_t before = m->before[d], n = m->shape.dims[d];
 
-    add(to, from + (size_t)before * m->size, n);
-    for (int64_t i = 0; i < before; i++)
+    for (int64_t i = 0; i < n && !eddy__spent(m->kernel, FOLDED); i += FOLDED)
+        add(to + (size_t)i * m->size, from + (size_t)(before + i) * m->size,
+            n - i < FOLDED ? n - i : FOLDED);
+    for (int64_t i = 0; i < before && !eddy__spent(m->kernel, 8); i++)
         add(to + (size_t)fold(m, d, i) * m->size, from + (size_t)i * m->size,
             1);
-    for (int64_t i = before + n; i < dim; i++)
+    for (int64_t i = before + n; i < dim && !eddy__spent(m->kernel, 8); i++)
         add(to + (size_t)fold(m, d, i) * m->size, from + (size_t)i * m->size,
             1);
 }
@@ -295,7 +301,7 @@ static void fold_all(const eddy_shape *of, const margins *m, eddy__adder add,
         from += (size_t)of->dims[last] * m->size;
         for (d = last - 1; d >= 0 && ++at[d] == of->dims[d]; d--)
             at[d] = 0;
-    } while (d >= 0);
+    } while (d >= 0 && !eddy__spent(m->kernel, 8));
 }
 
 static eddy_status run_fold(eddy_kernel *k)
@@ -303,7 +309,7 @@ static eddy_status run_fold(eddy_kernel *k)
     const int32_t *edge = eddy__state(k);
     const eddy_shape *of = eddy__in_shape(k, 0);
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
-    margins m = {.edge = *edge, .size = eddy_dtype_size(dtype)};
+    margins m = {.edge = *edge, .size = eddy_dtype_size(dtype), .kernel = k};
     unsigned char *out;
 
     EDDY_TRY(read_folds(k, &m));
@@ -314,7 +320,7 @@ static eddy_status run_fold(eddy_kernel *k)
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &m.shape, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
-    memset(out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
     fold_all(of, &m, eddy__adder_of(dtype), out, eddy__in_elements(k, 0));
     return EDDY_OK;
 }

@@ -96,21 +96,28 @@ static eddy_status count_rows(eddy_kernel *k, uint32_t i, int64_t *rows)
                 eddy__position(eddy__in_shape(k, i), j).text, index[j]);
         if (index[j] >= *rows)
             *rows = (int64_t)index[j] + 1;
+        if (eddy__spent_at(k, j))
+            return eddy__go_on(k, 0);
     }
     return EDDY_OK;
 }
 
-static void put_rows(const eddy_kernel *k, uint32_t n, size_t bytes,
+static void put_rows(eddy_kernel *k, uint32_t n, size_t bytes,
                      unsigned char *out)
 {
+    eddy_kernel *const asker = eddy__asker(k, eddy__in_dtype(k, n));
+
     for (uint32_t i = 0; i < n; i++) {
         const eddy_view view = eddy__in_view(k, i);
         const int32_t *index = view.data;
         const unsigned char *from = eddy__in_elements(k, n + i);
 
-        for (int64_t j = 0; j < view.count; j++)
-            memcpy(out + (size_t)index[j] * bytes, from + (size_t)j * bytes,
-                   bytes);
+        for (int64_t j = 0; j < view.count; j++) {
+            if (asker && eddy__spent(asker, 16))
+                return;
+            eddy__copy_bytes(asker, out + (size_t)index[j] * bytes,
+                             from + (size_t)j * bytes, bytes);
+        }
     }
 }
 
@@ -138,7 +145,7 @@ static eddy_status run_stitch(eddy_kernel *k)
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
     bytes = row_bytes(&shape, size);
     if (rows > 0 && bytes > 0) {
-        memset(out, 0, (size_t)rows * bytes);
+        eddy__zero_bytes(eddy__asker(k, dtype), out, (size_t)rows * bytes);
         put_rows(k, n, bytes, out);
     }
     return eddy__elements_done(k, 0);
@@ -199,6 +206,8 @@ static eddy_status sort_rows(eddy_kernel *k, const eddy_view *partitions,
                 "partitions%s = %" PRId32 " is not in [0, %" PRId64 ")",
                 eddy__position(eddy__in_shape(k, 1), i).text, of[i], n);
         starts[of[i]]++;
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
     }
     for (int64_t p = 0, before = 0; p <= n; p++) {
         const int64_t own = starts[p];
@@ -206,11 +215,11 @@ static eddy_status sort_rows(eddy_kernel *k, const eddy_view *partitions,
         starts[p] = before;
         before += own;
     }
-    for (int64_t i = 0; i < partitions->count; i++)
+    for (int64_t i = 0; i < partitions->count && !eddy__spent_at(k, i); i++)
         order[starts[of[i]]++] = i;
     memmove(starts + 1, starts, (size_t)n * sizeof *starts);
     starts[0] = 0;
-    return EDDY_OK;
+    return eddy__go_on(k, 0);
 }
 
 /* Output `p`: the `n` rows whose numbers `order` lists. */
@@ -219,6 +228,7 @@ static eddy_status put_part(eddy_kernel *k, uint32_t p, const int64_t *order,
 {
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
     const unsigned char *from = eddy__in_elements(k, 0);
+    eddy_kernel *const asker = eddy__asker(k, dtype);
     unsigned char *out;
     eddy_shape shape;
     size_t bytes;
@@ -228,8 +238,12 @@ static eddy_status put_part(eddy_kernel *k, uint32_t p, const int64_t *order,
         return rank_too_high(k);
     EDDY_TRY(eddy__output_elements(k, p, dtype, &shape, &out));
     bytes = row_bytes(&shape, eddy__element_size(dtype));
-    for (int64_t i = 0; bytes > 0 && i < n; i++)
-        memcpy(out + (size_t)i * bytes, from + (size_t)order[i] * bytes, bytes);
+    for (int64_t i = 0; bytes > 0 && i < n; i++) {
+        if (asker && eddy__spent(asker, 16))
+            break;
+        eddy__copy_bytes(asker, out + (size_t)i * bytes,
+                         from + (size_t)order[i] * bytes, bytes);
+    }
     return eddy__elements_done(k, p);
 }
 

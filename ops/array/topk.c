@@ -61,14 +61,19 @@ static comes_before order_of(eddy_dtype dtype)
     return orders[dtype];
 }
 
+/* What a step down a heap counts, which may be far from the last one. */
+#define STEP_WORK 16
+
 /*
  * Moves `item` down from `at` in a heap of `n` indices whose root comes last of
- * all, until it stands right.
+ * all, until it stands right.  Gives what that counts as work.
  */
-static void sink(comes_before before, const void *row, int64_t *heap, int64_t n,
-                 int64_t at, int64_t item)
+static int64_t sink(comes_before before, const void *row, int64_t *heap,
+                    int64_t n, int64_t at, int64_t item)
 {
-    for (;;) {
+    int64_t work = STEP_WORK;
+
+    for (;; work += STEP_WORK) {
         int64_t child = 2 * at + 1;
 
         if (child >= n)
@@ -81,32 +86,42 @@ static void sink(comes_before before, const void *row, int64_t *heap, int64_t n,
         at = child;
     }
     heap[at] = item;
+    return work;
 }
 
-/* Leaves in `heap` the first `k` of `n` elements, in order. */
+/*
+ * Leaves in `heap` the first `k` of `n` elements, in order; anything if the run
+ * is to stop.
+ */
 static void select_first(eddy_kernel *asker, comes_before before,
                          const void *row, int64_t n, int64_t *heap, int64_t k)
 {
-    for (int64_t i = 0; i < k; i++)
+    for (int64_t i = 0; i < k; i++) {
         heap[i] = i;
-    for (int64_t i = k / 2; i-- > 0 && !eddy__spent_at(asker, i);)
-        sink(before, row, heap, k, i, heap[i]);
-    for (int64_t i = k; i < n && !eddy__spent_at(asker, i); i++)
+        if (eddy__spent_at(asker, i))
+            return;
+    }
+    for (int64_t i = k / 2; i-- > 0;) {
+        if (eddy__spent(asker, sink(before, row, heap, k, i, heap[i])))
+            return;
+    }
+    for (int64_t i = k; i < n && !eddy__spent(asker, 2); i++)
         if (before(row, i, heap[0]))
-            sink(before, row, heap, k, 0, i);
-    for (int64_t i = k - 1; i > 0 && !eddy__spent_at(asker, i); i--) {
+            (void)eddy__spent(asker, sink(before, row, heap, k, 0, i));
+    for (int64_t i = k - 1; i > 0; i--) {
         int64_t last = heap[i];
 
         heap[i] = heap[0];
-        sink(before, row, heap, i, 0, last);
+        if (eddy__spent(asker, sink(before, row, heap, i, 0, last)))
+            return;
     }
 }
 
 /* Stores `k` of the indices found in the dtype of output 1. */
-static void store_indices(eddy_dtype dtype, unsigned char *to,
-                          const int64_t *indices, int64_t k)
+static void store_indices(eddy_kernel *asker, eddy_dtype dtype,
+                          unsigned char *to, const int64_t *indices, int64_t k)
 {
-    for (int64_t i = 0; i < k; i++) {
+    for (int64_t i = 0; i < k && !eddy__spent_at(asker, i); i++) {
         if (dtype == EDDY_INT32)
             ((int32_t *)(void *)to)[i] = (int32_t)indices[i];
         else if (dtype == EDDY_INT64)
@@ -133,10 +148,12 @@ static void run_rows(const request *r, const unsigned char *x,
     for (int64_t row = 0; row < r->rows && !eddy__spent(r->kernel, r->columns);
          row++) {
         select_first(r->kernel, r->before, x, r->columns, heap, r->k);
-        for (int64_t i = 0; i < r->k; i++)
+        if (eddy__gave_up(r->kernel))
+            return;
+        for (int64_t i = 0; i < r->k && !eddy__spent(r->kernel, 16); i++)
             memcpy(values + (size_t)i * r->size, x + (size_t)heap[i] * r->size,
                    r->size);
-        store_indices(r->index_dtype, indices, heap, r->k);
+        store_indices(r->kernel, r->index_dtype, indices, heap, r->k);
         x += (size_t)r->columns * r->size;
         values += (size_t)r->k * r->size;
         indices += (size_t)r->k * index_size;

@@ -17,23 +17,26 @@
 /* ---- Cholesky ---- */
 
 /* Copies the lower triangle, with zeros above it. */
-static void copy_lower(const eddy__matrices *m, const unsigned char *from,
-                       unsigned char *to)
+static eddy_status copy_lower(eddy_kernel *k, const eddy__matrices *m,
+                              const unsigned char *from, unsigned char *to)
 {
     const size_t row = (size_t)m->rows * m->size;
 
     for (size_t i = 0; i < (size_t)m->rows; i++) {
         const size_t kept = (i + 1) * m->size;
 
+        EDDY_TRY(eddy__go_on(k, (int64_t)row));
         memcpy(to + i * row, from + i * row, kept);
         memset(to + i * row + kept, 0, row - kept);
     }
+    return EDDY_OK;
 }
 
 /* Makes NaNs of the lower triangle, from row and column `first` on. */
-static void spoil(const eddy__matrices *m, void *matrix, int64_t first)
+static void spoil(eddy_kernel *k, const eddy__matrices *m, void *matrix,
+                  int64_t first)
 {
-    for (int64_t i = first; i < m->rows; i++)
+    for (int64_t i = first; i < m->rows && !eddy__spent(k, 8 * i); i++)
         for (int64_t j = first; j <= i; j++)
             eddy__number_put(m->work, matrix, i * m->rows + j, (double)NAN);
 }
@@ -57,7 +60,7 @@ static eddy_status factorise(eddy_kernel *k, const eddy__matrices *m,
     bool found;
 
     EDDY_TRY(eddy__lapack_cholesky(k, m->dtype, m->rows, matrix, &found));
-    spoil(m, matrix, found ? find_nan(m, matrix) : 0);
+    spoil(k, m, matrix, found ? find_nan(m, matrix) : 0);
     return EDDY_OK;
 }
 
@@ -88,7 +91,7 @@ static eddy_status run_cholesky(eddy_kernel *k)
     for (int64_t i = 0; i < m.count; i++) {
         const size_t at = (size_t)i * (size_t)m.rows * (size_t)m.rows * m.size;
 
-        copy_lower(&m, m.data + at, out + at);
+        EDDY_TRY(copy_lower(k, &m, m.data + at, out + at));
         make_diagonal_real(&m, out + at);
         EDDY_TRY(factorise(k, &m, out + at));
     }
@@ -104,31 +107,43 @@ static eddy_status infer_cholesky(eddy_infer *infer)
 /* ---- CholeskyGrad ---- */
 
 /* Zero above the diagonal, half of it on the diagonal. */
-static void halve_lower(const eddy__matrices *m, void *matrix)
+static eddy_status halve_lower(eddy_kernel *k, const eddy__matrices *m,
+                               void *matrix)
 {
     for (int64_t i = 0; i < m->rows; i++) {
         const int64_t row = i * m->rows;
 
+        EDDY_TRY(eddy__go_on(k, 8 * m->rows));
         eddy__number_put(m->work, matrix, row + i,
                          eddy__number_at(m->work, matrix, row + i) / 2);
         for (int64_t j = i + 1; j < m->rows; j++)
             eddy__number_put(m->work, matrix, row + j, 0);
     }
+    return EDDY_OK;
 }
 
-static void mean_with_transpose(const eddy__matrices *m, const void *from,
-                                void *to)
+/* Element `i`, `j` of the mean. */
+static void put_mean(const eddy__matrices *m, const void *from, int64_t i,
+                     int64_t j, void *to)
 {
     const int64_t n = m->rows;
 
-    for (int64_t i = 0; i < n * n; i++) {
-        const int64_t other = i % n * n + i / n;
+    eddy__number_put(m->work, to, i * n + j,
+                     (eddy__number_at(m->work, from, i * n + j) +
+                      eddy__number_at(m->work, from, j * n + i)) /
+                         2);
+}
 
-        eddy__number_put(m->work, to, i,
-                         (eddy__number_at(m->work, from, i) +
-                          eddy__number_at(m->work, from, other)) /
-                             2);
-    }
+/* Tile by tile, since one of the two is read down its columns. */
+static void mean_with_transpose(eddy_kernel *k, const eddy__matrices *m,
+                                const void *from, void *to)
+{
+    const int64_t n = m->rows;
+
+    for (int64_t at = 0; at < n; at += EDDY__TILE)
+        for (int64_t j = 0; j < n && !eddy__spent(k, 16 * EDDY__TILE); j++)
+            for (int64_t i = at; i < n && i < at + EDDY__TILE; i++)
+                put_mean(m, from, i, j, to);
 }
 
 /*
@@ -152,20 +167,19 @@ static eddy_status backpropagate(eddy_kernel *k, const eddy__matrices *l,
                              .out = scratch[2]};
     const eddy__lapack_triangle triangle = {
         .n = l->rows, .upper = true, .adjoint = true, .a = scratch[0]};
+    const eddy__move turned = {n, n, EDDY__TURN_TRANSPOSE};
 
-    copy_lower(l, factor, scratch[0]);
-    copy_lower(l, gradient, scratch[1]);
+    EDDY_TRY(copy_lower(k, l, factor, scratch[0]));
+    EDDY_TRY(copy_lower(k, l, gradient, scratch[1]));
     eddy__multiply_of(l->dtype)(&p);
-    halve_lower(l, scratch[2]);
-    eddy__matrix_store(l->dtype, scratch[2], n, n, EDDY__TURN_TRANSPOSE,
-                       scratch[1]);
+    EDDY_TRY(halve_lower(k, l, scratch[2]));
+    EDDY_TRY(eddy__matrix_store(k, l->dtype, &turned, scratch[2], scratch[1]));
     EDDY_TRY(
         eddy__lapack_triangular(k, l->dtype, &triangle, l->rows, scratch[1]));
-    eddy__matrix_store(l->dtype, scratch[1], n, n, EDDY__TURN_TRANSPOSE,
-                       scratch[2]);
+    EDDY_TRY(eddy__matrix_store(k, l->dtype, &turned, scratch[1], scratch[2]));
     EDDY_TRY(
         eddy__lapack_triangular(k, l->dtype, &triangle, l->rows, scratch[2]));
-    mean_with_transpose(l, scratch[2], out);
+    mean_with_transpose(k, l, scratch[2], out);
     return EDDY_OK;
 }
 

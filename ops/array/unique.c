@@ -192,11 +192,16 @@ static int64_t find(lookup *l, int64_t i)
     return l->n - 1;
 }
 
+/* What an element of an item counts, which may be far from the last one. */
+#define ITEM_WORK 32
+
 /* Numbers all elements. */
 static void number_all(eddy_kernel *k, lookup *l, int64_t count,
                        eddy_dtype dtype, unsigned char *out)
 {
-    for (int64_t i = 0; i < count && !eddy__spent(k, 32); i++) {
+    const int64_t work = ITEM_WORK * l->outer * l->inner;
+
+    for (int64_t i = 0; i < count && !eddy__spent(k, work); i++) {
         int64_t number = find(l, i);
 
         if (dtype == EDDY_INT32)
@@ -226,7 +231,7 @@ static eddy_tensor *create_table(eddy_kernel *k, lookup *l, int64_t count)
     l->slots = table->data;
     l->first = l->slots + slots;
     l->mask = (uint64_t)slots - 1;
-    memset(l->slots, 0, (size_t)slots * sizeof *l->slots);
+    eddy__zero_bytes(k, l->slots, (size_t)slots * sizeof *l->slots);
     return table;
 }
 
@@ -234,6 +239,8 @@ static eddy_tensor *create_table(eddy_kernel *k, lookup *l, int64_t count)
 static eddy_status put_different(eddy_kernel *k, const lookup *l, int32_t axis)
 {
     const size_t run = (size_t)l->inner * l->size;
+    /* Strings are all put or none: half an output would be the input's. */
+    const int64_t spent = l->dtype == EDDY_STRING ? 0 : ITEM_WORK + l->inner;
     eddy_shape shape = *eddy__in_shape(k, 0);
     unsigned char *out;
 
@@ -241,7 +248,8 @@ static eddy_status put_different(eddy_kernel *k, const lookup *l, int32_t axis)
     EDDY_TRY(eddy__output_elements(k, 0, l->dtype, &shape, &out));
     if (run > 0)
         for (int64_t o = 0; o < l->outer; o++)
-            for (int64_t i = 0; i < l->n; i++, out += run)
+            for (int64_t i = 0; i < l->n && !eddy__spent(k, spent);
+                 i++, out += run)
                 memcpy(out,
                        l->elements + (size_t)(o * l->dim + l->first[i]) * run,
                        run);
@@ -254,8 +262,8 @@ static void count_all(eddy_kernel *k, eddy_dtype dtype, const void *numbers,
 {
     const int64_t different = eddy__out(k, 2)->as.tensor->count;
 
-    memset(out, 0, (size_t)different * eddy_dtype_size(dtype));
-    for (int64_t i = 0; i < n; i++)
+    eddy__zero_bytes(k, out, (size_t)different * eddy_dtype_size(dtype));
+    for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++)
         if (dtype == EDDY_INT32)
             ((int32_t *)out)[((const int32_t *)numbers)[i]]++;
         else
@@ -274,7 +282,7 @@ static eddy_status put_counts(eddy_kernel *k, const lookup *l, eddy_dtype index,
     EDDY_TRY(eddy__output(k, 2, index, &shape, &out));
     if (l->n > 0)
         count_all(k, index, numbers, l->dim, out);
-    return EDDY_OK;
+    return eddy__go_on(k, 0);
 }
 
 /* Numbers the slices of input 0 along `axis`. */
@@ -306,7 +314,8 @@ static eddy_status number_slices(eddy_kernel *k, int32_t axis)
         return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
                            "no memory for a table of %" PRId64 " elements",
                            l.dim);
-    number_all(k, &l, l.dim, index, out);
+    if (!eddy__gave_up(k))
+        number_all(k, &l, l.dim, index, out);
     /* Numbers that are not there count nothing. */
     status = eddy__go_on(k, 0);
     if (status == EDDY_OK)
@@ -356,15 +365,16 @@ static eddy_status run_unique_v2(eddy_kernel *k)
 /* ---- ListDiff ---- */
 
 /* Keeps in `kept` which of `n` elements from `first` are among none before. */
-static int64_t keep_others(lookup *l, int64_t first, int64_t n, int64_t *kept)
+static int64_t keep_others(eddy_kernel *k, lookup *l, int64_t first, int64_t n,
+                           int64_t *kept)
 {
     int64_t others = 0;
     int64_t known;
 
-    for (int64_t i = 0; i < first; i++)
+    for (int64_t i = 0; i < first && !eddy__spent(k, ITEM_WORK); i++)
         (void)find(l, i);
     known = l->n;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !eddy__spent(k, ITEM_WORK); i++)
         if (find(l, first + i) >= known)
             kept[others++] = i;
     return others;
@@ -376,11 +386,12 @@ static eddy_status put_others(eddy_kernel *k, const lookup *l,
 {
     const eddy_dtype index = (eddy_dtype)k->node->out_dtypes[1];
     const eddy_shape shape = eddy__shape_vector(n);
+    const int64_t spent = l->dtype == EDDY_STRING ? 0 : ITEM_WORK;
     unsigned char *out, *at;
 
     EDDY_TRY(eddy__output_elements(k, 1, index, &shape, &at));
     EDDY_TRY(eddy__output_elements(k, 0, l->dtype, &shape, &out));
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !eddy__spent(k, spent); i++) {
         memcpy(out + (size_t)i * l->size, x + (size_t)kept[i] * l->size,
                l->size);
         if (index == EDDY_INT32)
@@ -403,11 +414,24 @@ static eddy_tensor *join_elements(eddy_kernel *k, int64_t x, int64_t y,
     if (!both)
         return NULL;
     if (y > 0)
-        memcpy(both->data, eddy__in_elements(k, 1), (size_t)y * size);
+        eddy__copy_bytes(k, both->data, eddy__in_elements(k, 1),
+                         (size_t)y * size);
     if (x > 0)
-        memcpy((unsigned char *)both->data + (size_t)y * size,
-               eddy__in_elements(k, 0), (size_t)x * size);
+        eddy__copy_bytes(k, (unsigned char *)both->data + (size_t)y * size,
+                         eddy__in_elements(k, 0), (size_t)x * size);
     return both;
+}
+
+static eddy_status find_others(eddy_kernel *k, lookup *l, int64_t x, int64_t y,
+                               int64_t *kept)
+{
+    int64_t n;
+
+    /* Neither elements nor the table may be there in part. */
+    EDDY_TRY(eddy__go_on(k, 0));
+    n = keep_others(k, l, y, x, kept);
+    EDDY_TRY(eddy__go_on(k, 0));
+    return put_others(k, l, eddy__in_elements(k, 0), kept, n);
 }
 
 static eddy_status diff(eddy_kernel *k, lookup *l, int64_t x, int64_t y)
@@ -419,8 +443,7 @@ static eddy_status diff(eddy_kernel *k, lookup *l, int64_t x, int64_t y)
     eddy_status status;
 
     if (table && kept)
-        status = put_others(k, l, eddy__in_elements(k, 0), kept->data,
-                            keep_others(l, y, x, kept->data));
+        status = find_others(k, l, x, y, kept->data);
     else
         status =
             eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,

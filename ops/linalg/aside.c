@@ -7,6 +7,7 @@
 
 #include "core/base/float_mode.h"
 #include "core/base/thread.h"
+#include "ops/math/elements.h"
 #include "ops/misc/scratch.h"
 
 #include <stdatomic.h>
@@ -77,8 +78,8 @@ static void run(void *arg)
     atomic_fetch_sub(&n_left, 1);
 }
 
-/* NULL without memory or locks. */
-static call *make_call(const eddy__part *parts, size_t n)
+/* NULL without memory or locks.  Copies may be cut off by a stop of the run. */
+static call *make_call(eddy_kernel *k, const eddy__part *parts, size_t n)
 {
     call *c = calloc(1, sizeof *c);
     bool fits = c != NULL;
@@ -98,7 +99,7 @@ static call *make_call(const eddy__part *parts, size_t n)
         c->arrays[i] = malloc(parts[i].bytes > 0 ? parts[i].bytes : 1);
         fits = c->arrays[i] != NULL;
         if (fits && parts[i].bytes > 0 && (parts[i].kind & EDDY__PART_INPUT))
-            memcpy(c->arrays[i], parts[i].data, parts[i].bytes);
+            eddy__copy_bytes(k, c->arrays[i], parts[i].data, parts[i].bytes);
     }
     if (fits)
         return c;
@@ -150,9 +151,9 @@ static eddy_status start_and_wait(eddy_kernel *k, call *c, void *arg,
     memcpy(arg, c->arg, size);
     for (size_t i = 0; i < n; i++)
         if (parts[i].bytes > 0 && (parts[i].kind & EDDY__PART_OUTPUT))
-            memcpy(parts[i].data, c->arrays[i], parts[i].bytes);
+            eddy__copy_bytes(k, parts[i].data, c->arrays[i], parts[i].bytes);
     free_call(c);
-    return EDDY_OK;
+    return eddy__go_on(k, 0);
 }
 
 eddy_status eddy__aside(eddy_kernel *k, eddy__aside_fn fn, void *arg,
@@ -167,8 +168,11 @@ eddy_status eddy__aside(eddy_kernel *k, eddy__aside_fn fn, void *arg,
         bytes += (int64_t)parts[i].bytes;
     /* The copies count as the run's memory while it waits for them. */
     EDDY_TRY(eddy__scratch(k, EDDY_UINT8, bytes, &counted));
-    c = make_call(parts, n);
-    if (c) {
+    c = make_call(k, parts, n);
+    if (c && eddy__gave_up(k)) {
+        free_call(c);
+        status = eddy__go_on(k, 0);
+    } else if (c) {
         c->mode = eddy__float_mode_get();
         c->fn = fn;
         memcpy(c->arg, arg, size);

@@ -39,8 +39,9 @@ typedef void (*eddy__aside_fn)(void *arg, void *const *arrays);
 
 /*
  * Makes the call, with `size` bytes of `arg` and `n` parts; when it is done it
- * has changed them as if it had been made here.  CANCELLED, and they are as
- * before, if the run is to stop first; RESOURCE_EXHAUSTED without memory.
+ * has changed them as if it had been made here.  CANCELLED if the run is to
+ * stop first, and then what outputs hold is nobody's; RESOURCE_EXHAUSTED
+ * without memory.
  */
 eddy_status eddy__aside(eddy_kernel *k, eddy__aside_fn fn, void *arg,
                         size_t size, const eddy__part *parts, size_t n);

@@ -4,6 +4,7 @@
 
 #include "ops/array/box.h"
 #include "ops/linalg/product.h"
+#include "ops/math/elements.h"
 #include "ops/math/numeric.h"
 #include "ops/misc/scratch.h"
 
@@ -472,7 +473,7 @@ eddy_status eddy__contract(eddy_kernel *k, eddy_dtype dtype,
     append_labels(&to.order, &to.dims, to.set);
     to.is_dense = is_dense(&to.dims, 0) && to.dims.rank == out->rank;
     if (to.dims.rank < out->rank)
-        memset(data, 0, (size_t)count * eddy_dtype_size(dtype));
+        eddy__zero_bytes(k, data, (size_t)count * eddy_dtype_size(dtype));
     if (n == 1)
         return contract_one(&j, &a, &to);
     b = diagonal_of(&operands[1]);

@@ -72,32 +72,30 @@ static eddy_status reserve(eddy_kernel *k, eddy_dtype work,
 }
 
 /* A batch of identities of any dtype; what has no element of 1 is 0. */
-static void fill_identities(const eddy__matrices *m, int64_t rows,
-                            int64_t columns, void *out)
+static void fill_identities(eddy_kernel *k, const eddy__matrices *m,
+                            int64_t rows, int64_t columns, void *out)
 {
-    const float one = 1;
-    unsigned char *to = out;
+    uint16_t *halves = out;
 
-    if (m->count * rows * columns > 0)
-        memset(to, 0, (size_t)(m->count * rows * columns) * m->size);
-    for (int64_t i = 0; i < m->count; i++)
+    eddy__zero_bytes(k, out, (size_t)(m->count * rows * columns) * m->size);
+    for (int64_t i = 0; i < m->count && !eddy__spent(k, rows); i++)
         for (int64_t j = 0; j < rows && j < columns; j++) {
             const int64_t at = i * rows * columns + j * columns + j;
 
             if (m->dtype == EDDY_FLOAT16)
-                eddy__matrix_store(EDDY_FLOAT16, &one, 1, 1, EDDY__TURN_NONE,
-                                   to + (size_t)at * m->size);
+                halves[at] = eddy__half_from_float(1);
             else
                 eddy__number_put(m->work, out, at, 1);
         }
 }
 
 #define DEFINE_IS_FINITE(name, type)                                           \
-    static bool is_finite_##name(const void *matrix, int64_t n)                \
+    static bool is_finite_##name(eddy_kernel *k, const void *matrix,           \
+                                 int64_t n)                                    \
     {                                                                          \
         const type *x = matrix;                                                \
                                                                                \
-        for (int64_t i = 0; i < n; i++)                                        \
+        for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++)               \
             if (!isfinite(x[i]))                                               \
                 return false;                                                  \
         return true;                                                           \
@@ -107,14 +105,15 @@ DEFINE_IS_FINITE(float, float)
 DEFINE_IS_FINITE(double, double)
 
 /* Are all `n` elements neither NaN nor infinite? */
-static bool is_finite(eddy_dtype work, const void *matrix, int64_t n)
+static bool is_finite(eddy_kernel *k, eddy_dtype work, const void *matrix,
+                      int64_t n)
 {
     const int64_t n_parts =
         work == EDDY_COMPLEX64 || work == EDDY_COMPLEX128 ? 2 * n : n;
 
     if (work == EDDY_FLOAT64 || work == EDDY_COMPLEX128)
-        return is_finite_double(matrix, n_parts);
-    return is_finite_float(matrix, n_parts);
+        return is_finite_double(k, matrix, n_parts);
+    return is_finite_float(k, matrix, n_parts);
 }
 
 /* Real numbers as elements of the output, which may be complex. */
@@ -130,16 +129,22 @@ static void put_reals(const eddy__matrices *m, const void *reals, int64_t n,
 /* ---- Qr ---- */
 
 /* The upper triangle of `rows` rows, from columns `stride` elements apart. */
-static void take_upper(const eddy__matrices *m, const unsigned char *from,
-                       size_t stride, size_t rows, unsigned char *to)
+static eddy_status take_upper(eddy_kernel *k, const eddy__matrices *m,
+                              const eddy__lapack_qr *qr, unsigned char *to)
 {
+    const size_t rows = (size_t)qr->columns;
+    const unsigned char *from = qr->a;
+    const size_t stride = (size_t)m->rows;
+
     for (size_t j = 0; j < (size_t)m->columns; j++) {
         const size_t kept = j + 1 < rows ? j + 1 : rows;
         unsigned char *column = to + j * rows * m->work_size;
 
+        EDDY_TRY(eddy__go_on(k, (int64_t)(rows * m->work_size)));
         memcpy(column, from + j * stride * m->work_size, kept * m->work_size);
         memset(column + kept * m->work_size, 0, (rows - kept) * m->work_size);
     }
+    return EDDY_OK;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): a kernel beside what it had. */
@@ -151,15 +156,18 @@ static eddy_status factor_all(eddy_kernel *k, const eddy__matrices *m,
     const int64_t rows = m->rows, n = m->columns, columns = qr->columns;
 
     for (int64_t i = 0; i < m->count; i++) {
-        eddy__matrix_load(m->dtype, m->data + (size_t)(i * rows * n) * m->size,
-                          rows, n, EDDY__TURN_TRANSPOSE, qr->a);
+        EDDY_TRY(eddy__matrix_load(
+            k, m->dtype, &(eddy__move){rows, n, EDDY__TURN_TRANSPOSE},
+            m->data + (size_t)(i * rows * n) * m->size, qr->a));
         EDDY_TRY(eddy__lapack_qr_find(k, m->work, qr, work));
-        take_upper(m, qr->a, (size_t)rows, (size_t)columns, upper);
-        eddy__matrix_store(m->dtype, upper, n, columns, EDDY__TURN_TRANSPOSE,
-                           r + (size_t)(i * columns * n) * m->size);
+        EDDY_TRY(take_upper(k, m, qr, upper));
+        EDDY_TRY(eddy__matrix_store(
+            k, m->dtype, &(eddy__move){n, columns, EDDY__TURN_TRANSPOSE}, upper,
+            r + (size_t)(i * columns * n) * m->size));
         EDDY_TRY(eddy__lapack_qr_form(k, m->work, qr, work));
-        eddy__matrix_store(m->dtype, qr->a, columns, rows, EDDY__TURN_TRANSPOSE,
-                           q + (size_t)(i * rows * columns) * m->size);
+        EDDY_TRY(eddy__matrix_store(
+            k, m->dtype, &(eddy__move){columns, rows, EDDY__TURN_TRANSPOSE},
+            qr->a, q + (size_t)(i * rows * columns) * m->size));
     }
     return EDDY_OK;
 }
@@ -204,7 +212,7 @@ static eddy_status run_qr(eddy_kernel *k)
         return EDDY_OK;
     if (m.rows > 0 && m.columns > 0)
         return factor(k, &m, columns, q, r);
-    fill_identities(&m, m.rows, columns, q);
+    fill_identities(k, &m, m.rows, columns, q);
     return EDDY_OK;
 }
 
@@ -241,20 +249,34 @@ static eddy_status prepare_qr(eddy_infer *infer)
 
 /* ---- SelfAdjointEigV2 ---- */
 
-/* Only the lower triangle counts, and the real part of the diagonal. */
-static void mirror_lower(const eddy__matrices *m, void *matrix)
+/* Row `i` of the lower triangle from column `j` on, up to a tile's end. */
+static void mirror_row(const eddy__matrices *m, void *matrix, int64_t i,
+                       int64_t j)
+{
+    const int64_t n = m->rows;
+    const int64_t end = j + EDDY__TILE < i ? j + EDDY__TILE : i;
+
+    for (; j < end; j++)
+        eddy__number_put(m->work, matrix, j * n + i,
+                         conj(eddy__number_at(m->work, matrix, i * n + j)));
+}
+
+/*
+ * Only the lower triangle counts, and the real part of the diagonal.  A few
+ * columns at a time, since those are rows above the diagonal.
+ */
+static eddy_status mirror_lower(eddy_kernel *k, const eddy__matrices *m,
+                                void *matrix)
 {
     const int64_t n = m->rows;
 
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = i * n + i;
-
-        for (int64_t j = 0; j < i; j++)
-            eddy__number_put(m->work, matrix, j * n + i,
-                             conj(eddy__number_at(m->work, matrix, i * n + j)));
-        eddy__number_put(m->work, matrix, at,
-                         creal(eddy__number_at(m->work, matrix, at)));
-    }
+    for (int64_t j = 0; j < n; j += EDDY__TILE)
+        for (int64_t i = j + 1; i < n && !eddy__spent(k, 16 * EDDY__TILE); i++)
+            mirror_row(m, matrix, i, j);
+    for (int64_t i = 0; i < n; i++)
+        eddy__number_put(m->work, matrix, i * n + i,
+                         creal(eddy__number_at(m->work, matrix, i * n + i)));
+    return eddy__go_on(k, 0);
 }
 
 /* `v` NULL: only the values are wanted. */
@@ -269,10 +291,11 @@ static eddy_status find_eigen(eddy_kernel *k, const eddy__matrices *m,
         const size_t at = (size_t)(i * n * n) * m->size;
         bool found;
 
-        eddy__matrix_load(m->dtype, m->data + at, n, n, EDDY__TURN_NONE,
-                          memory->a->data);
-        mirror_lower(m, memory->a->data);
-        found = is_finite(m->work, memory->a->data, n * n);
+        EDDY_TRY(eddy__matrix_load(k, m->dtype,
+                                   &(eddy__move){n, n, EDDY__TURN_NONE},
+                                   m->data + at, memory->a->data));
+        EDDY_TRY(mirror_lower(k, m, memory->a->data));
+        found = is_finite(k, m->work, memory->a->data, n * n);
         if (found)
             EDDY_TRY(eddy__lapack_eigen(k, m->work, v != NULL, m->rows,
                                         memory->a->data, memory->b->data, work,
@@ -285,8 +308,9 @@ static eddy_status find_eigen(eddy_kernel *k, const eddy__matrices *m,
         put_reals(m, memory->b->data, n, values + (size_t)(i * n) * m->size);
         /* Of the transpose, which is the conjugate, as columns. */
         if (v)
-            eddy__matrix_store(m->dtype, memory->a->data, n, n,
-                               EDDY__TURN_ADJOINT, v + at);
+            EDDY_TRY(eddy__matrix_store(k, m->dtype,
+                                        &(eddy__move){n, n, EDDY__TURN_ADJOINT},
+                                        memory->a->data, v + at));
     }
     return EDDY_OK;
 }
@@ -360,16 +384,17 @@ typedef struct svd_results {
     int64_t n_values, columns_u, columns_v;
 } svd_results;
 
-static void fill(const eddy__matrices *m, unsigned char *to, int64_t n,
-                 double value)
+static void fill(eddy_kernel *k, const eddy__matrices *m, unsigned char *to,
+                 int64_t n, double value)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !eddy__spent(k, 8); i++)
         eddy__number_put(m->work, to, i, value);
 }
 
 /* LAPACK's results for matrix `i`, or NaNs where it found none. */
-static void put_svd(const eddy__matrices *m, const svd_results *r,
-                    const eddy__lapack_svd *svd, int64_t i, bool found)
+static eddy_status put_svd(eddy_kernel *k, const eddy__matrices *m,
+                           const svd_results *r, const eddy__lapack_svd *svd,
+                           int64_t i, bool found)
 {
     const int64_t n_u = m->rows * r->columns_u, n_v = m->columns * r->columns_v;
     unsigned char *values = r->values + (size_t)(i * r->n_values) * m->size;
@@ -379,19 +404,22 @@ static void put_svd(const eddy__matrices *m, const svd_results *r,
     if (found)
         put_reals(m, svd->values, r->n_values, values);
     else
-        fill(m, values, r->n_values, (double)NAN);
+        fill(k, m, values, r->n_values, (double)NAN);
     if (!svd->vectors)
-        return;
+        return EDDY_OK;
     if (!found) {
-        fill(m, u, n_u, (double)NAN);
-        fill(m, v, n_v, (double)NAN);
-        return;
+        fill(k, m, u, n_u, (double)NAN);
+        fill(k, m, v, n_v, (double)NAN);
+        return EDDY_OK;
     }
-    eddy__matrix_store(m->dtype, svd->u, r->columns_u, m->rows,
-                       EDDY__TURN_TRANSPOSE, u);
+    EDDY_TRY(eddy__matrix_store(
+        k, m->dtype, &(eddy__move){r->columns_u, m->rows, EDDY__TURN_TRANSPOSE},
+        svd->u, u));
     /* The columns of the adjoint are the conjugate rows of v. */
-    eddy__matrix_store(m->dtype, svd->v_adjoint, m->columns, r->columns_v,
-                       EDDY__TURN_CONJUGATE, v);
+    return eddy__matrix_store(
+        k, m->dtype,
+        &(eddy__move){m->columns, r->columns_v, EDDY__TURN_CONJUGATE},
+        svd->v_adjoint, v);
 }
 
 static eddy_status run_singular(eddy_kernel *k, const eddy__matrices *m,
@@ -416,13 +444,17 @@ static eddy_status run_singular(eddy_kernel *k, const eddy__matrices *m,
     for (int64_t i = 0; i < m->count && status == EDDY_OK; i++) {
         bool found;
 
-        eddy__matrix_load(m->dtype, m->data + (size_t)(i * n) * m->size,
-                          m->rows, m->columns, EDDY__TURN_TRANSPOSE, svd->a);
-        found = is_finite(m->work, svd->a, n);
+        status = eddy__matrix_load(
+            k, m->dtype,
+            &(eddy__move){m->rows, m->columns, EDDY__TURN_TRANSPOSE},
+            m->data + (size_t)(i * n) * m->size, svd->a);
+        if (status != EDDY_OK)
+            break;
+        found = is_finite(k, m->work, svd->a, n);
         if (found)
             status = eddy__lapack_svd_run(k, m->work, svd, &work, &found);
         if (status == EDDY_OK)
-            put_svd(m, r, svd, i, found);
+            status = put_svd(k, m, r, svd, i, found);
     }
     release(k, &memory);
     return status;
@@ -469,8 +501,8 @@ static eddy_status run_svd(eddy_kernel *k)
         return run_singular(k, &m, &svd, &r);
     }
     if (m.count > 0 && s->vectors) {
-        fill_identities(&m, m.rows, r.columns_u, r.u);
-        fill_identities(&m, m.columns, r.columns_v, r.v);
+        fill_identities(k, &m, m.rows, r.columns_u, r.u);
+        fill_identities(k, &m, m.columns, r.columns_v, r.v);
     }
     return EDDY_OK;
 }

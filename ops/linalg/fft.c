@@ -134,7 +134,7 @@ static eddy_status make_room(eddy_kernel *k, transform *t,
 
     assert(t->form.rank <= MOST);
     for (int32_t d = 0; d < t->form.rank; d++) {
-        sizes[d] = eddy__fourier_describe(&t->lines[d], t->dims[d]);
+        sizes[d] = eddy__fourier_describe(k, &t->lines[d], t->dims[d]);
         fits = fits && sizes[d] >= 0 &&
                !__builtin_add_overflow(total, sizes[d], &total);
         longest = t->dims[d] > longest ? t->dims[d] : longest;
@@ -150,7 +150,6 @@ static eddy_status make_room(eddy_kernel *k, transform *t,
     t->line = at + t->count;
     at = t->line + longest;
     for (int32_t d = 0; d < t->form.rank; d++) {
-        EDDY_TRY(eddy__go_on(k, 8 * sizes[d]));
         eddy__fourier_fill(&t->lines[d], at);
         at += sizes[d];
     }
@@ -201,36 +200,38 @@ static int64_t row_of(const transform *t, const int64_t *dims, int64_t i)
 }
 
 /* Reads an item; what a half leaves out is put in by the last transform. */
-static void read_item(const transform *t, eddy_dtype dtype, const void *from,
+static void read_item(eddy_kernel *k, const transform *t, const void *from,
                       int64_t first)
 {
+    const eddy_dtype dtype = eddy__in_dtype(k, 0);
     const int32_t last = t->form.rank - 1;
     const int64_t width = t->dims[last];
     int64_t rows;
 
     assert(width > 0 && t->block); /* an empty transform is done before */
     rows = t->count / width;
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < rows && !eddy__spent(k, 4 * width); i++) {
         const int64_t at = first + row_of(t, t->in, i) * t->in[last];
 
-        for (int64_t j = 0; j < t->in_kept; j++)
+        for (int64_t j = 0; j < t->in_kept && !eddy__spent_at(k, j); j++)
             t->block[i * width + j] = load(dtype, from, at + j);
-        for (int64_t j = t->in_kept; j < width; j++)
+        for (int64_t j = t->in_kept; j < width && !eddy__spent_at(k, j); j++)
             t->block[i * width + j] = 0;
     }
 }
 
-static void write_item(const transform *t, eddy_dtype dtype, void *to,
+static void write_item(eddy_kernel *k, const transform *t, void *to,
                        int64_t first)
 {
+    const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
     const int64_t width = t->dims[t->form.rank - 1];
     const double scale = t->form.is_inverse ? t->scale : 1;
     int64_t rows;
 
     assert(width > 0 && t->block);
     rows = t->count / width;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < t->out_kept; j++)
+    for (int64_t i = 0; i < rows && !eddy__spent(k, 4 * width); i++)
+        for (int64_t j = 0; j < t->out_kept && !eddy__spent_at(k, j); j++)
             store(dtype, to, first + i * t->out_kept + j,
                   t->block[i * width + j] * scale);
 }
@@ -238,11 +239,11 @@ static void write_item(const transform *t, eddy_dtype dtype, void *to,
 /* ---- lines ---- */
 
 /* The numbers of a line beyond the half are the conjugates of those in it. */
-static void complete(const transform *t)
+static void complete(eddy_kernel *k, const transform *t)
 {
     const int64_t n = t->dims[t->form.rank - 1];
 
-    for (int64_t j = t->in_kept; j < n; j++)
+    for (int64_t j = t->in_kept; j < n && !eddy__spent_at(k, j); j++)
         t->line[j] = conj(t->line[n - j]);
 }
 
@@ -258,13 +259,13 @@ static eddy_status run_axis(eddy_kernel *k, const transform *t, int32_t axis)
     for (int64_t i = 0; i < t->count / n; i++) {
         eddy__complex128 *at = t->block + i / inner * inner * n + i % inner;
 
-        EDDY_TRY(eddy__go_on(k, eddy__fourier_work(&t->lines[axis])));
-        for (int64_t j = 0; j < n; j++)
+        EDDY_TRY(eddy__go_on(k, 8 * n));
+        for (int64_t j = 0; j < n && !eddy__spent_at(k, j); j++)
             t->line[j] = at[j * inner];
         if (completes)
-            complete(t);
+            complete(k, t);
         eddy__fourier_run(&t->lines[axis], t->line, t->form.is_inverse);
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t j = 0; j < n && !eddy__spent_at(k, j); j++)
             at[j * inner] = t->line[j];
     }
     return EDDY_OK;
@@ -282,15 +283,13 @@ static eddy_status run_block(eddy_kernel *k, const transform *t)
 
 static eddy_status run_all(eddy_kernel *k, const transform *t, void *out)
 {
-    const eddy_dtype from = eddy__in_dtype(k, 0);
-    const eddy_dtype to = (eddy_dtype)k->node->out_dtypes[0];
     const int64_t width = t->dims[t->form.rank - 1];
 
     for (int64_t i = 0; i < t->batch; i++) {
-        EDDY_TRY(eddy__go_on(k, 4 * t->count));
-        read_item(t, from, eddy__in_elements(k, 0), i * t->in_count);
+        EDDY_TRY(eddy__go_on(k, 0));
+        read_item(k, t, eddy__in_elements(k, 0), i * t->in_count);
         EDDY_TRY(run_block(k, t));
-        write_item(t, to, out, i * (t->count / width * t->out_kept));
+        write_item(k, t, out, i * (t->count / width * t->out_kept));
     }
     return EDDY_OK;
 }

@@ -5,6 +5,8 @@
  */
 #include "ops/linalg/fourier.h"
 
+#include "ops/math/elements.h"
+
 #define TAU 6.28318530717958647692
 
 /* Primes above it make a chirp cheaper than their stage. */
@@ -29,9 +31,9 @@ static eddy__complex128 root_of(int64_t k, int64_t n)
     return eddy__long_complex(c, -s);
 }
 
-static void fill_roots(eddy__complex128 *roots, int64_t n)
+static void fill_roots(eddy_kernel *kernel, eddy__complex128 *roots, int64_t n)
 {
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n && !eddy__spent_at(kernel, k); k++)
         roots[k] = root_of(k, n);
 }
 
@@ -49,9 +51,9 @@ static int64_t split(int64_t n, int64_t *factors, int32_t *out_n)
     return n;
 }
 
-int64_t eddy__fourier_describe(eddy__fourier *f, int64_t n)
+int64_t eddy__fourier_describe(eddy_kernel *k, eddy__fourier *f, int64_t n)
 {
-    *f = (eddy__fourier){.n = n};
+    *f = (eddy__fourier){.n = n, .kernel = k};
     if (n > (int64_t)1 << 56)
         return -1;
     if (split(n, f->factors, &f->n_factors) == 1)
@@ -70,7 +72,16 @@ typedef struct stage {
     int64_t n;       /* of the whole line */
     int64_t p, m, s; /* the factor, what is left of n, lines that are done */
     bool is_inverse;
+    eddy_kernel *kernel;
 } stage;
+
+/* A part of a stage: from `j` to `end` of m, from `q` to `last` of s. */
+typedef struct part {
+    int64_t j, end, q, last;
+} part;
+
+/* How much of a stage is done between two questions whether to stop. */
+#define PART ((int64_t)1 << 14)
 
 static eddy__complex128 times(eddy__complex128 a, eddy__complex128 b)
 {
@@ -89,12 +100,12 @@ static eddy__complex128 turn(const stage *g, eddy__complex128 x)
                          : eddy__long_complex(cimag(x), -creal(x));
 }
 
-static void run_two(const stage *g)
+static void run_two(const stage *g, const part *r)
 {
-    for (int64_t j = 0; j < g->m; j++) {
+    for (int64_t j = r->j; j < r->end; j++) {
         const eddy__complex128 w = root(g, j * g->s);
 
-        for (int64_t q = 0; q < g->s; q++) {
+        for (int64_t q = r->q; q < r->last; q++) {
             const eddy__complex128 *x = g->from + q + g->s * j;
             eddy__complex128 *y = g->to + q + g->s * 2 * j;
             const eddy__complex128 a = x[0], b = x[g->s * g->m];
@@ -105,14 +116,14 @@ static void run_two(const stage *g)
     }
 }
 
-static void run_four(const stage *g)
+static void run_four(const stage *g, const part *r)
 {
-    for (int64_t j = 0; j < g->m; j++) {
+    for (int64_t j = r->j; j < r->end; j++) {
         const eddy__complex128 w1 = root(g, j * g->s);
         const eddy__complex128 w2 = root(g, 2 * j * g->s);
         const eddy__complex128 w3 = root(g, 3 * j * g->s);
 
-        for (int64_t q = 0; q < g->s; q++) {
+        for (int64_t q = r->q; q < r->last; q++) {
             const eddy__complex128 *x = g->from + q + g->s * j;
             eddy__complex128 *y = g->to + q + g->s * 4 * j;
             const int64_t step = g->s * g->m;
@@ -129,14 +140,14 @@ static void run_four(const stage *g)
 }
 
 /* Any factor, by the sum itself. */
-static void run_any(const stage *g)
+static void run_any(const stage *g, const part *r)
 {
     eddy__complex128 a[MOST_FACTOR], w[MOST_FACTOR];
 
     for (int64_t u = 0; u < g->p; u++)
         w[u] = root(g, u * (g->n / g->p));
-    for (int64_t j = 0; j < g->m; j++)
-        for (int64_t q = 0; q < g->s; q++) {
+    for (int64_t j = r->j; j < r->end; j++)
+        for (int64_t q = r->q; q < r->last; q++) {
             for (int64_t u = 0; u < g->p; u++)
                 a[u] = g->from[q + g->s * (j + g->m * u)];
             for (int64_t v = 0; v < g->p; v++) {
@@ -147,6 +158,31 @@ static void run_any(const stage *g)
                 g->to[q + g->s * (g->p * j + v)] =
                     times(sum, root(g, j * v * g->s));
             }
+        }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void run_stage(const stage *g)
+{
+    const int64_t step = g->s < PART ? PART / g->s : 1;
+
+    for (int64_t j = 0; j < g->m; j += step)
+        for (int64_t q = 0; q < g->s; q += PART) {
+            const part r = {j, least(j + step, g->m), q, least(q + PART, g->s)};
+
+            if (eddy__spent(g->kernel,
+                            4 * g->p * (r.end - r.j) * (r.last - r.q)))
+                return;
+            if (g->p == 2)
+                run_two(g, &r);
+            else if (g->p == 4)
+                run_four(g, &r);
+            else
+                run_any(g, &r);
         }
 }
 
@@ -162,28 +198,23 @@ static void run_stages(const int64_t *factors, int32_t n_factors, stage g,
 
         g.p = factors[i];
         g.m /= g.p;
-        if (g.p == 2)
-            run_two(&g);
-        else if (g.p == 4)
-            run_four(&g);
-        else
-            run_any(&g);
+        run_stage(&g);
         g.s *= g.p;
         g.to = done == scratch ? line : scratch;
         g.from = done;
     }
     if (g.from != line)
-        memcpy(line, scratch, (size_t)g.n * sizeof *line);
+        eddy__copy_bytes(g.kernel, line, scratch, (size_t)g.n * sizeof *line);
 }
 
 /* ---- chirps ---- */
 
 /* Of number k e^(-pi i k^2 / n), which repeats after 2 n. */
-static void fill_chirp(eddy__complex128 *chirp, int64_t n)
+static void fill_chirp(eddy_kernel *kernel, eddy__complex128 *chirp, int64_t n)
 {
     int64_t at = 0; /* k^2 modulo 2 n */
 
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n && !eddy__spent_at(kernel, k); k++) {
         chirp[k] = root_of(at, 2 * n);
         at = (at + 2 * k + 1) % (2 * n);
     }
@@ -201,7 +232,8 @@ static void convolve(const eddy__fourier *f, eddy__complex128 *line,
     run_stages(f->chirp_factors, f->n_chirp_factors,
                (stage){.n = f->chirp_n,
                        .roots = f->chirp_roots,
-                       .is_inverse = is_inverse},
+                       .is_inverse = is_inverse,
+                       .kernel = f->kernel},
                line, f->scratch + f->chirp_n);
 }
 
@@ -211,21 +243,22 @@ static void run_chirp(const eddy__fourier *f, eddy__complex128 *line,
     eddy__complex128 *a = f->scratch;
     const double scale = 1 / (double)f->chirp_n;
 
-    for (int64_t k = 0; k < f->chirp_n; k++)
+    for (int64_t k = 0; k < f->chirp_n && !eddy__spent_at(f->kernel, k); k++)
         a[k] = k < f->n ? times(line[k], chirp_at(f, k, is_inverse)) : 0;
     convolve(f, a, false);
     /* The chirp is even, so the transform of its conjugate is the conjugate. */
-    for (int64_t k = 0; k < f->chirp_n; k++)
+    for (int64_t k = 0; k < f->chirp_n && !eddy__spent_at(f->kernel, k); k++)
         a[k] = times(a[k], is_inverse ? conj(f->filter[k]) : f->filter[k]);
     convolve(f, a, true);
-    for (int64_t k = 0; k < f->n; k++)
+    for (int64_t k = 0; k < f->n && !eddy__spent_at(f->kernel, k); k++)
         line[k] = times(a[k], chirp_at(f, k, is_inverse)) * scale;
 }
 
 static void fill_filter(const eddy__fourier *f)
 {
-    memset(f->filter, 0, (size_t)f->chirp_n * sizeof *f->filter);
-    for (int64_t k = 0; k < f->n; k++) {
+    eddy__zero_bytes(f->kernel, f->filter,
+                     (size_t)f->chirp_n * sizeof *f->filter);
+    for (int64_t k = 0; k < f->n && !eddy__spent_at(f->kernel, k); k++) {
         f->filter[k] = conj(f->roots[k]);
         if (k > 0)
             f->filter[f->chirp_n - k] = f->filter[k];
@@ -239,15 +272,15 @@ void eddy__fourier_fill(eddy__fourier *f, eddy__complex128 *room)
 {
     f->roots = room;
     if (f->chirp_n == 0) {
-        fill_roots(f->roots, f->n);
+        fill_roots(f->kernel, f->roots, f->n);
         f->scratch = room + f->n;
         return;
     }
-    fill_chirp(f->roots, f->n);
+    fill_chirp(f->kernel, f->roots, f->n);
     f->chirp_roots = room + f->n;
     f->filter = f->chirp_roots + f->chirp_n;
     f->scratch = f->filter + f->chirp_n;
-    fill_roots(f->chirp_roots, f->chirp_n);
+    fill_roots(f->kernel, f->chirp_roots, f->chirp_n);
     fill_filter(f);
 }
 
@@ -257,17 +290,10 @@ void eddy__fourier_run(const eddy__fourier *f, eddy__complex128 *line,
     if (f->chirp_n > 0)
         run_chirp(f, line, is_inverse);
     else
-        run_stages(
-            f->factors, f->n_factors,
-            (stage){.n = f->n, .roots = f->roots, .is_inverse = is_inverse},
-            line, f->scratch);
-}
-
-int64_t eddy__fourier_work(const eddy__fourier *f)
-{
-    int64_t stages = 4;
-
-    for (int32_t i = 0; i < f->n_factors; i++)
-        stages += 2 * f->factors[i];
-    return stages * f->n + 64 * f->chirp_n;
+        run_stages(f->factors, f->n_factors,
+                   (stage){.n = f->n,
+                           .roots = f->roots,
+                           .is_inverse = is_inverse,
+                           .kernel = f->kernel},
+                   line, f->scratch);
 }

@@ -24,15 +24,19 @@ typedef struct eddy__fourier {
     eddy__complex128 *chirp_roots; /* chirp_n */
     eddy__complex128 *filter;      /* chirp_n: the chirp's transform */
     eddy__complex128 *scratch;     /* one line, or two of chirp_n */
+    eddy_kernel *kernel;           /* which is asked whether to stop */
 } eddy__fourier;
 
 /*
  * Says what a transform of `n` >= 1 takes; the elements that it wants room for,
  * or -1 if their number overflows.
  */
-int64_t eddy__fourier_describe(eddy__fourier *f, int64_t n);
+int64_t eddy__fourier_describe(eddy_kernel *k, eddy__fourier *f, int64_t n);
 
-/* Fills the tables, which stand in `room`. */
+/*
+ * Fills the tables, which stand in `room`.  They and the line hold anything
+ * once the run is to stop.
+ */
 void eddy__fourier_fill(eddy__fourier *f, eddy__complex128 *room);
 
 /*
@@ -41,8 +45,5 @@ void eddy__fourier_fill(eddy__fourier *f, eddy__complex128 *room);
  */
 void eddy__fourier_run(const eddy__fourier *f, eddy__complex128 *line,
                        bool is_inverse);
-
-/* About the nanoseconds that a line takes. */
-int64_t eddy__fourier_work(const eddy__fourier *f);
 
 #endif

@@ -101,26 +101,73 @@ eddy_shape eddy__shape_append_two(eddy_shape batch, int64_t rows,
 #define CONJUGATE(D, x) conjf(x)
 #define CONJUGATE_LONG(D, x) conj(x)
 
+/* Elements of a row that is not turned, between two questions. */
+#define ROW_PART ((int64_t)1 << 14)
+
+/* A part of the matrix, and how far apart its elements are. */
+typedef struct part {
+    int64_t rows, columns;
+    int64_t from_row, to_row, to_column;
+    bool conjugate;
+} part;
+
+/*
+ * A matrix that is turned goes tile by tile: along its rows, each element would
+ * be written to another page.
+ */
+static part part_of(const eddy__move *m)
+{
+    const bool turned =
+        m->turn == EDDY__TURN_TRANSPOSE || m->turn == EDDY__TURN_ADJOINT;
+
+    return (part){
+        .rows = turned ? EDDY__TILE : 1,
+        .columns = turned ? EDDY__TILE : ROW_PART,
+        .from_row = m->columns,
+        .to_row = turned ? 1 : m->columns,
+        .to_column = turned ? m->rows : 1,
+        .conjugate =
+            m->turn == EDDY__TURN_CONJUGATE || m->turn == EDDY__TURN_ADJOINT,
+    };
+}
+
 #define MOVE(name, from_type, to_type, CONVERT, TURNED)                        \
-    static void move_##name(const from_type *from, int64_t rows,               \
-                            int64_t columns, eddy__turn turn, to_type *to)     \
+    static void move_part_##name(const part *p, const from_type *from,         \
+                                 to_type *to)                                  \
     {                                                                          \
-        const bool transpose =                                                 \
-            turn == EDDY__TURN_TRANSPOSE || turn == EDDY__TURN_ADJOINT;        \
-        const bool conjugate =                                                 \
-            turn == EDDY__TURN_CONJUGATE || turn == EDDY__TURN_ADJOINT;        \
-        const int64_t step = transpose ? rows : 1;                             \
+        for (int64_t i = 0; i < p->rows; i++) {                                \
+            const from_type *x = from + i * p->from_row;                       \
+            to_type *y = to + i * p->to_row;                                   \
                                                                                \
-        for (int64_t i = 0; i < rows; i++) {                                   \
-            to_type *at = to + (transpose ? i : i * columns);                  \
+            for (int64_t j = 0; j < p->columns; j++) {                         \
+                const to_type moved = CONVERT(D, x[j]);                        \
                                                                                \
-            for (int64_t j = 0; j < columns; j++) {                            \
-                const to_type x = CONVERT(D, from[i * columns + j]);           \
-                                                                               \
-                at[j * step] = conjugate ? TURNED(D, x) : x;                   \
+                y[j * p->to_column] = p->conjugate ? TURNED(D, moved) : moved; \
             }                                                                  \
         }                                                                      \
+    }                                                                          \
+                                                                               \
+    static eddy_status move_##name(eddy_kernel *k, const eddy__move *m,        \
+                                   const from_type *from, to_type *to)         \
+    {                                                                          \
+        const part whole = part_of(m);                                         \
+        part p = whole;                                                        \
+                                                                               \
+        for (int64_t i = 0; i < m->rows; i += whole.rows)                      \
+            for (int64_t j = 0; j < m->columns; j += whole.columns) {          \
+                p.rows = least(whole.rows, m->rows - i);                       \
+                p.columns = least(whole.columns, m->columns - j);              \
+                EDDY_TRY(eddy__go_on(k, 4 * p.rows * p.columns));              \
+                move_part_##name(&p, from + i * p.from_row + j,                \
+                                 to + i * p.to_row + j * p.to_column);         \
+            }                                                                  \
+        return EDDY_OK;                                                        \
     }
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 MOVE(F32, float, float, SAME, SAME)
 MOVE(F64, double, double, SAME, SAME)
@@ -129,28 +176,28 @@ MOVE(C128, eddy__complex128, eddy__complex128, SAME, CONJUGATE_LONG)
 MOVE(up, uint16_t, float, TO_FLOAT, SAME)
 MOVE(down, float, uint16_t, TO_HALF, SAME)
 
-void eddy__matrix_load(eddy_dtype dtype, const void *from, int64_t rows,
-                       int64_t columns, eddy__turn turn, void *to)
+eddy_status eddy__matrix_load(eddy_kernel *k, eddy_dtype dtype,
+                              const eddy__move *move, const void *from,
+                              void *to)
 {
     if (dtype == EDDY_FLOAT16)
-        move_up(from, rows, columns, turn, to);
-    else
-        eddy__matrix_store(dtype, from, rows, columns, turn, to);
+        return move_up(k, move, from, to);
+    return eddy__matrix_store(k, dtype, move, from, to);
 }
 
-void eddy__matrix_store(eddy_dtype dtype, const void *from, int64_t rows,
-                        int64_t columns, eddy__turn turn, void *to)
+eddy_status eddy__matrix_store(eddy_kernel *k, eddy_dtype dtype,
+                               const eddy__move *move, const void *from,
+                               void *to)
 {
     if (dtype == EDDY_FLOAT16)
-        move_down(from, rows, columns, turn, to);
-    else if (dtype == EDDY_FLOAT32)
-        move_F32(from, rows, columns, turn, to);
-    else if (dtype == EDDY_FLOAT64)
-        move_F64(from, rows, columns, turn, to);
-    else if (dtype == EDDY_COMPLEX128)
-        move_C128(from, rows, columns, turn, to);
-    else
-        move_C64(from, rows, columns, turn, to);
+        return move_down(k, move, from, to);
+    if (dtype == EDDY_FLOAT32)
+        return move_F32(k, move, from, to);
+    if (dtype == EDDY_FLOAT64)
+        return move_F64(k, move, from, to);
+    if (dtype == EDDY_COMPLEX128)
+        return move_C128(k, move, from, to);
+    return move_C64(k, move, from, to);
 }
 
 double _Complex eddy__number_at(eddy_dtype work, const void *array, int64_t i)

@@ -45,13 +45,25 @@ typedef enum eddy__turn {
     EDDY__TURN_ADJOINT, /* both */
 } eddy__turn;
 
-/* Moves a `rows` by `columns` matrix of `dtype` to the dtype of work. */
-void eddy__matrix_load(eddy_dtype dtype, const void *from, int64_t rows,
-                       int64_t columns, eddy__turn turn, void *to);
+/* The matrix that is moved, as it is before that. */
+typedef struct eddy__move {
+    int64_t rows, columns;
+    eddy__turn turn;
+} eddy__move;
 
-/* And back; `rows` and `columns` are those of `from`. */
-void eddy__matrix_store(eddy_dtype dtype, const void *from, int64_t rows,
-                        int64_t columns, eddy__turn turn, void *to);
+/* Elements of a tile: so many columns of a large matrix are asked between. */
+#define EDDY__TILE 32
+
+/*
+ * Moves a matrix of `dtype` to the dtype of work, and back.  CANCELLED if the
+ * run is to stop, and then only a part was moved.
+ */
+eddy_status eddy__matrix_load(eddy_kernel *k, eddy_dtype dtype,
+                              const eddy__move *move, const void *from,
+                              void *to);
+eddy_status eddy__matrix_store(eddy_kernel *k, eddy_dtype dtype,
+                               const eddy__move *move, const void *from,
+                               void *to);
 
 /* Element `i` of an array of a dtype of work, as complex, and back. */
 double _Complex eddy__number_at(eddy_dtype work, const void *array, int64_t i);

@@ -51,8 +51,9 @@ static eddy_status eliminate(eddy_kernel *k, const eddy__matrices *m, int64_t i,
 {
     const int64_t n = m->rows;
 
-    eddy__matrix_load(m->dtype, m->data + (size_t)(i * n * n) * m->size, n, n,
-                      turn, e->lu.a);
+    EDDY_TRY(eddy__matrix_load(k, m->dtype, &(eddy__move){n, n, turn},
+                               m->data + (size_t)(i * n * n) * m->size,
+                               e->lu.a));
     return eddy__lapack_lu_find(k, m->work, &e->lu);
 }
 
@@ -73,13 +74,16 @@ static eddy_status fail_singular(eddy_kernel *k, int64_t i)
 
 /* ---- MatrixInverse ---- */
 
-static void set_identity(const eddy__matrices *m, void *matrix)
+static eddy_status set_identity(eddy_kernel *k, const eddy__matrices *m,
+                                void *matrix)
 {
     const int64_t n = m->rows;
 
-    memset(matrix, 0, (size_t)(n * n) * m->work_size);
+    eddy__zero_bytes(k, matrix, (size_t)(n * n) * m->work_size);
+    EDDY_TRY(eddy__go_on(k, n));
     for (int64_t i = 0; i < n; i++)
         eddy__number_put(m->work, matrix, i * n + i, 1);
+    return EDDY_OK;
 }
 
 static eddy_status invert_all(eddy_kernel *k, const eddy__matrices *m,
@@ -95,11 +99,12 @@ static eddy_status invert_all(eddy_kernel *k, const eddy__matrices *m,
             e));
         if (!is_invertible(m, e))
             return fail_singular(k, i);
-        set_identity(m, e->right->data);
+        EDDY_TRY(set_identity(k, m, e->right->data));
         EDDY_TRY(eddy__lapack_lu_solve(k, m->work, &e->lu, false, m->rows,
                                        e->right->data));
-        eddy__matrix_store(m->dtype, e->right->data, n, n, EDDY__TURN_TRANSPOSE,
-                           out + (size_t)(i * n * n) * m->size);
+        EDDY_TRY(eddy__matrix_store(
+            k, m->dtype, &(eddy__move){n, n, EDDY__TURN_TRANSPOSE},
+            e->right->data, out + (size_t)(i * n * n) * m->size));
     }
     return EDDY_OK;
 }
@@ -175,12 +180,14 @@ static eddy_status solve_all(eddy_kernel *k, const eddy__matrices *m,
         EDDY_TRY(eliminate(k, m, i, EDDY__TURN_TRANSPOSE, e));
         if (!is_invertible(m, e))
             return fail_singular(k, i);
-        eddy__matrix_load(m->dtype, right->data + at, n, columns,
-                          EDDY__TURN_TRANSPOSE, e->right->data);
+        EDDY_TRY(eddy__matrix_load(
+            k, m->dtype, &(eddy__move){n, columns, EDDY__TURN_TRANSPOSE},
+            right->data + at, e->right->data));
         EDDY_TRY(eddy__lapack_lu_solve(k, m->work, &e->lu, is_adjoint,
                                        right->columns, e->right->data));
-        eddy__matrix_store(m->dtype, e->right->data, columns, n,
-                           EDDY__TURN_TRANSPOSE, out + at);
+        EDDY_TRY(eddy__matrix_store(
+            k, m->dtype, &(eddy__move){columns, n, EDDY__TURN_TRANSPOSE},
+            e->right->data, out + at));
     }
     return EDDY_OK;
 }

@@ -85,19 +85,18 @@ static eddy_status decompose(eddy_kernel *k, const eddy__matrices *m,
                              const eddy__lapack_lu *lu, const results *r)
 {
     const int64_t n = m->rows;
+    const eddy__move turned = {n, n, EDDY__TURN_TRANSPOSE};
 
     for (int64_t i = 0; i < m->count; i++) {
         const size_t at = (size_t)(i * n * n) * m->size;
 
-        eddy__matrix_load(m->dtype, m->data + at, n, n, EDDY__TURN_TRANSPOSE,
-                          lu->a);
+        EDDY_TRY(eddy__matrix_load(k, m->dtype, &turned, m->data + at, lu->a));
         EDDY_TRY(find(k, m->work, lu));
         if (!is_invertible(m->work, lu))
             return eddy__kfail(
                 k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                 "matrix %" PRId64 " of the batch is not invertible", i);
-        eddy__matrix_store(m->dtype, lu->a, n, n, EDDY__TURN_TRANSPOSE,
-                           r->lu + at);
+        EDDY_TRY(eddy__matrix_store(k, m->dtype, &turned, lu->a, r->lu + at));
         put_order(lu, i * n, r);
     }
     return EDDY_OK;

@@ -4,8 +4,6 @@
 #include "ops/math/elements.h"
 #include "ops/ops.h"
 
-#include <string.h>
-
 /* Inputs. */
 enum { A, B, SUM };
 
@@ -63,7 +61,8 @@ static eddy_status run_matmul(eddy_kernel *k)
     if (p.m == 0 || p.n == 0)
         return EDDY_OK;
     if (p.k == 0)
-        memset(p.out, 0, (size_t)(p.m * p.n) * eddy_dtype_size(dtype));
+        eddy__zero_bytes(k, p.out,
+                         (size_t)(p.m * p.n) * eddy_dtype_size(dtype));
     else
         s->multiply(&p);
     return EDDY_OK;
@@ -79,7 +78,8 @@ static eddy_status add_in_place(eddy_kernel *k, eddy__product *p,
 
     EDDY_TRY(eddy__output_reusing(k, 0, SUM, dtype, shape, &p->out));
     if (p->out != sum && p->m > 0 && p->n > 0)
-        memcpy(p->out, sum, (size_t)(p->m * p->n) * eddy_dtype_size(dtype));
+        eddy__copy_bytes(k, p->out, sum,
+                         (size_t)(p->m * p->n) * eddy_dtype_size(dtype));
     p->adds = true;
     if (p->m > 0 && p->n > 0 && p->k > 0)
         s->multiply(p);
@@ -132,7 +132,8 @@ static eddy_status add_repeated(eddy_kernel *k, eddy__product *p,
     if (p->m > 0 && p->n > 0 && p->k > 0)
         s->multiply(p);
     else
-        memset(p->out, 0, (size_t)(p->m * p->n) * eddy_dtype_size(dtype));
+        eddy__zero_bytes(k, p->out,
+                         (size_t)(p->m * p->n) * eddy_dtype_size(dtype));
     factor = repeat(p->out, shape);
     status = eddy__output(k, 0, dtype, all, &out);
     if (status == EDDY_OK && dtype == EDDY_FLOAT32)

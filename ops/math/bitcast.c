@@ -3,8 +3,6 @@
 #include "ops/math/elements.h"
 #include "ops/ops.h"
 
-#include <string.h>
-
 /*
  * Wide elements become a last dimension of narrow ones, and the other way
  * round; false if the last dimension is not what one wide element needs.
@@ -52,8 +50,8 @@ static eddy_status run_bitcast(eddy_kernel *k)
         EDDY_TRY(eddy__output_reusing(k, 0, 0, to, &shape, &out));
     else
         EDDY_TRY(eddy__output(k, 0, to, &shape, &out));
-    if (bytes > 0 && out != (const void *)in)
-        memcpy(out, in, bytes);
+    if (out != (const void *)in)
+        eddy__copy_bytes(k, out, in, bytes);
     return EDDY_OK;
 }
 

@@ -109,6 +109,9 @@ static eddy_status fail_memory(eddy_kernel *k)
                        "no memory for a string");
 }
 
+/* What a string of a tensor counts, beside its length. */
+#define TEXT_WORK 256
+
 eddy_status eddy__text_put(eddy_kernel *k, const eddy__text *text,
                            eddy_tensor *tensor, int64_t i)
 {
@@ -120,6 +123,7 @@ eddy_status eddy__text_put(eddy_kernel *k, const eddy__text *text,
 eddy_status eddy__set_text(eddy_kernel *k, eddy_tensor *tensor, int64_t i,
                            const char *data, size_t length)
 {
+    EDDY_TRY(eddy__go_on(k, TEXT_WORK + (int64_t)(length / 8)));
     if (eddy__tensor_set_string(tensor, i, data, length))
         return EDDY_OK;
     return fail_memory(k);

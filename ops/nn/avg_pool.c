@@ -8,8 +8,6 @@
 #include "ops/ops.h"
 #include "ops/template.h"
 
-#include <string.h>
-
 #define TILE 64 /* channels that are summed at a time */
 
 static int64_t places(const eddy__pool_window *w)
@@ -69,7 +67,7 @@ static eddy_status run_gradient(eddy_kernel *k)
     EDDY_TRY(eddy__output(k, 0, dtype, &images, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
-    memset(out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
     return eddy__pool_visit(k, &p, shares[dtype], eddy__in_elements(k, 1), NULL,
                             out);
 }

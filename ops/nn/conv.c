@@ -14,7 +14,6 @@
 #include "ops/ops.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* What a block of patches has about, in elements, and at least, in rows. */
 #define BLOCK_ELEMENTS (1 << 17)
@@ -343,7 +342,7 @@ static eddy_status spread(eddy_kernel *k, const conv *c, unsigned char *out)
         unsigned char *own = out + (size_t)(i * n) * eddy_dtype_size(dtype);
         unsigned char *to = is_computed ? own : image;
 
-        memset(to, 0, (size_t)n * c->loops->size);
+        eddy__zero_bytes(k, to, (size_t)n * c->loops->size);
         for (int64_t group = 0; code == EDDY_OK && group < c->groups; group++)
             code = spread_group(k, c, i, group, &s, to);
         if (!is_computed)
@@ -398,7 +397,7 @@ static eddy_status run_input_gradient(eddy_kernel *k)
         return EDDY_OK;
     patches = patches_of(&c, 0);
     if (eddy__in_count(k, GRADIENT) == 0) {
-        memset(out, 0, (size_t)count * eddy_dtype_size(dtype));
+        eddy__zero_bytes(k, out, (size_t)count * eddy_dtype_size(dtype));
     } else if (c.is_direct && eddy__patches_are_images(&patches)) {
         c.multiply(&(eddy__product){.kernel = k,
                                     .m = c.in.n * c.in.sides[0] * c.in.sides[1],
@@ -510,7 +509,7 @@ static eddy_status run_filter_gradient(eddy_kernel *k)
         return EDDY_OK;
     if (eddy__in_count(k, GRADIENT) > 0)
         return collect(k, &c, out);
-    memset(out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
     return EDDY_OK;
 }
 

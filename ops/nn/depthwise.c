@@ -139,7 +139,7 @@ static eddy_status sum_halves(eddy_kernel *k, depthwise *d, tap_fn visit,
         return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
                            "no memory for %" PRId64 " sums", n);
     sum = d->to = sums->data;
-    memset(d->to, 0, sums->bytes);
+    eddy__zero_bytes(k, d->to, sums->bytes);
     code = visit_all(k, d, visit);
     if (d->dtype == EDDY_FLOAT16)
         EDDY__FOR_EACH(i, n, out[i] = EDDY__STORE_F16(sum[i]));
@@ -162,7 +162,7 @@ static eddy_status sum_up(eddy_kernel *k, depthwise *d, tap_fn visit,
         return EDDY_OK;
     if (eddy__dtype_is_half(d->dtype))
         return sum_halves(k, d, visit, out, n);
-    memset(out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
     d->to = out;
     return visit_all(k, d, visit);
 }

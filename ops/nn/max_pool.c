@@ -16,7 +16,6 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <string.h>
 
 /* Inputs of the gradients. */
 enum { ORIGINAL, MAXIMA, GRADIENT, SIZES };
@@ -108,8 +107,7 @@ static eddy_status output_zeros(eddy_kernel *k, void **out)
 {
     EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, ORIGINAL),
                           eddy__in_shape(k, ORIGINAL), out));
-    if (eddy__out(k, 0)->as.tensor->bytes > 0)
-        memset(*out, 0, eddy__out(k, 0)->as.tensor->bytes);
+    eddy__zero_bytes(k, *out, eddy__out(k, 0)->as.tensor->bytes);
     return EDDY_OK;
 }
 

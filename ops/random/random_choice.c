@@ -15,6 +15,9 @@
 #include <math.h>
 #include <string.h>
 
+/* What is counted for an access far from the last one. */
+#define FAR_WORK 64
+
 static eddy_status prepare_seeds(eddy_infer *infer)
 {
     eddy__seeds seeds, *state;
@@ -42,22 +45,24 @@ enum { LOGITS, NUM_SAMPLES, SEED };
  * Sums up to each class, not scaled; logits that are not finite add nothing.
  * Gives the last.
  */
-typedef double (*adder)(const void *logits, int64_t n, double *sums);
+typedef double (*adder)(eddy_kernel *k, const void *logits, int64_t n,
+                        double *sums);
 
 #define DEFINE_ADDER(D, least)                                                 \
-    static double add_##D(const void *from, int64_t n, double *sums)           \
+    static double add_##D(eddy_kernel *k, const void *from, int64_t n,         \
+                          double *sums)                                        \
     {                                                                          \
         const eddy__stored_##D *logits = from;                                 \
         eddy__computed_##D most = (least);                                     \
         double total = 0;                                                      \
                                                                                \
-        for (int64_t i = 0; i < n; i++) {                                      \
+        for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {             \
             const eddy__computed_##D x = eddy__load_##D(logits[i]);            \
                                                                                \
             if (isfinite(x) && x > most)                                       \
                 most = x;                                                      \
         }                                                                      \
-        for (int64_t i = 0; i < n; i++) {                                      \
+        for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {             \
             const eddy__computed_##D x = eddy__load_##D(logits[i]);            \
                                                                                \
             if (isfinite(x))                                                   \
@@ -129,7 +134,7 @@ static eddy_status read_choice(eddy_kernel *k, choice *out)
 }
 
 /* Row by row from one stretch of the generator. */
-static void choose(const eddy_kernel *k, const choice *c, eddy__philox start,
+static void choose(eddy_kernel *k, const choice *c, eddy__philox start,
                    double *sums, void *out)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, LOGITS);
@@ -139,9 +144,12 @@ static void choose(const eddy_kernel *k, const choice *c, eddy__philox start,
 
     for (int64_t i = 0; i < c->n_rows; i++) {
         const double total =
-            adders[dtype](logits + (size_t)i * row, c->n_classes, sums);
+            adders[dtype](k, logits + (size_t)i * row, c->n_classes, sums);
 
-        for (int64_t j = 0; j < c->n_samples; j++) {
+        if (eddy__spent(k, 16 * c->n_classes))
+            return;
+        for (int64_t j = 0; j < c->n_samples && !eddy__spent(k, FAR_WORK);
+             j++) {
             const uint32_t high = eddy__philox_word(&words);
             const uint32_t low = eddy__philox_word(&words);
             const int64_t found = find_class(
@@ -220,12 +228,14 @@ static eddy_status infer_multinomial(eddy_infer *infer)
 /* ---- RandomShuffle ---- */
 
 /* Fisher and Yates: each place gets one of those that are left. */
-static void shuffle(int64_t *order, int64_t n, eddy__philox start)
+static eddy_status shuffle(eddy_kernel *k, int64_t *order, int64_t n,
+                           eddy__philox start)
 {
     eddy__philox_words words = eddy__philox_words_of(start);
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++)
         order[i] = i;
+    EDDY_TRY(eddy__go_on(k, 0));
     for (int64_t i = 0; i + 1 < n; i++) {
         const int64_t j =
             i + (int64_t)(eddy__philox_word(&words) % (uint32_t)(n - i));
@@ -233,20 +243,25 @@ static void shuffle(int64_t *order, int64_t n, eddy__philox start)
 
         order[i] = order[j];
         order[j] = kept;
+        if (eddy__spent(k, FAR_WORK))
+            return eddy__go_on(k, 0);
     }
+    return EDDY_OK;
 }
 
 static eddy_status shuffle_rows(eddy_kernel *k, const int64_t *order, int64_t n)
 {
     const size_t size = eddy__element_size(eddy__in_dtype(k, 0));
     const size_t row = (size_t)(eddy__in_count(k, 0) / n) * size;
+    eddy_kernel *const asker = eddy__asker(k, eddy__in_dtype(k, 0));
     const unsigned char *in = eddy__in_elements(k, 0);
     unsigned char *out;
 
     EDDY_TRY(eddy__output_elements(k, 0, eddy__in_dtype(k, 0),
                                    eddy__in_shape(k, 0), &out));
-    for (int64_t i = 0; i < n; i++)
-        memcpy(out + (size_t)i * row, in + (size_t)order[i] * row, row);
+    for (int64_t i = 0; i < n && !(asker && eddy__spent(asker, FAR_WORK)); i++)
+        eddy__copy_bytes(asker, out + (size_t)i * row,
+                         in + (size_t)order[i] * row, row);
     return eddy__elements_done(k, 0);
 }
 
@@ -268,8 +283,9 @@ static eddy_status run_shuffle(eddy_kernel *k)
     EDDY_TRY(eddy__generator_reserve(k, eddy__state(k), (uint64_t)(n + 2) / 4,
                                      &start));
     EDDY_TRY(eddy__scratch(k, EDDY_INT64, n, &order));
-    shuffle(order->data, n, start);
-    status = shuffle_rows(k, order->data, n);
+    status = shuffle(k, order->data, n, start);
+    if (status == EDDY_OK)
+        status = shuffle_rows(k, order->data, n);
     eddy__scratch_free(k, order);
     return status;
 }

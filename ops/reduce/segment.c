@@ -156,9 +156,12 @@ static eddy_status join_unsorted(eddy_kernel *k, eddy__combination join,
                            "num_segments must not be negative, but it is "
                            "%" PRId64,
                            s.n);
-    for (int64_t i = 0; i < s.ids.count; i++)
+    for (int64_t i = 0; i < s.ids.count; i++) {
         if (eddy__index_at(&s.ids, i) >= s.n)
             return bad_id(k, &s, i, "is out of range");
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
+    }
     return join_rows(k, &s, join, from_what);
 }
 
@@ -202,6 +205,8 @@ static eddy_status join_sorted(eddy_kernel *k, eddy__combination join,
         if (id < last)
             return bad_id(k, &s, i, "is below the one before it, in");
         last = id;
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
     }
     s.n = s.ids.count > 0 ? last + 1 : 0;
     return join_rows(k, &s, join, from_what);
@@ -263,6 +268,7 @@ static eddy_status run_mean(eddy_kernel *k)
     int64_t row, n;
 
     EDDY_TRY(join_sorted(k, EDDY__COMBINE_ADD, ZERO));
+    EDDY_TRY(eddy__go_on(k, 0));
     t = eddy__out(k, 0)->as.tensor;
     if (t->count == 0)
         return EDDY_OK;
@@ -270,8 +276,10 @@ static eddy_status run_mean(eddy_kernel *k)
     for (int64_t i = 0; i < ids.count; i += n) {
         const int64_t id = eddy__index_at(&ids, i);
 
-        for (n = 1; i + n < ids.count && eddy__index_at(&ids, i + n) == id;)
-            n++;
+        for (n = 1; i + n < ids.count && eddy__index_at(&ids, i + n) == id; n++)
+            if (eddy__spent_at(k, n))
+                return eddy__go_on(k, 0);
+        EDDY_TRY(eddy__go_on(k, row + n));
         divide((unsigned char *)t->data +
                    (size_t)id * (t->bytes / (size_t)t->shape.dims[0]),
                row, n);

@@ -19,6 +19,7 @@ typedef struct picked {
     eddy_view indices, ids;
     int64_t n_rows, n_out, width;
     joining how;
+    eddy_kernel *kernel; /* which is asked whether to stop */
 } picked;
 
 /* What a sum of `n` rows is divided by. */
@@ -43,7 +44,8 @@ typedef void (*add_fn)(const picked *p, const void *from, int64_t first,
         for (int64_t c = 0; c < p->width; c++) {                               \
             type sum = 0;                                                      \
                                                                                \
-            for (int64_t i = first; i < end; i++) {                            \
+            for (int64_t i = first; i < end && !eddy__spent_at(p->kernel, i);  \
+                 i++) {                                                        \
                 const type more = (type)eddy__load_##D(                        \
                     x[eddy__index_at(&p->indices, i) * p->width + c]);         \
                 sum += more;                                                   \
@@ -186,6 +188,8 @@ static eddy_status check_all(eddy_kernel *k, const picked *p)
         EDDY_TRY(check_id(k, p, i, p->n_out, last));
         EDDY_TRY(check_index(k, p, i, p->n_rows));
         last = eddy__index_at(&p->ids, i);
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
     }
     return EDDY_OK;
 }
@@ -195,7 +199,7 @@ static eddy_status check_all(eddy_kernel *k, const picked *p)
 static eddy_status run_picked(eddy_kernel *k, joining how)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
-    picked p = {.how = how};
+    picked p = {.how = how, .kernel = k};
     eddy_shape shape;
     unsigned char *out;
     int64_t end;
@@ -212,9 +216,10 @@ static eddy_status run_picked(eddy_kernel *k, joining how)
         const int64_t id = eddy__index_at(&p.ids, first);
 
         for (end = first + 1;
-             end < p.ids.count && eddy__index_at(&p.ids, end) == id;)
-            end++;
-        EDDY_TRY(eddy__go_on(k, (end - first) * (2 * p.width + 4)));
+             end < p.ids.count && eddy__index_at(&p.ids, end) == id; end++)
+            if (eddy__spent_at(k, end))
+                return eddy__go_on(k, 0);
+        EDDY_TRY(eddy__go_on(k, end - first + p.width));
         loops[dtype].sum(&p, eddy__in_elements(k, 0), first, end, out, id);
         if (how != SUM)
             loops[dtype].divide(&p, out, id, end - first);
@@ -246,11 +251,10 @@ static eddy_status count_rows(eddy_kernel *k, const picked *p,
 
     EDDY_TRY(eddy__new_tensor(k, EDDY_INT64, &shape, out_counts));
     counts = (*out_counts)->data;
-    for (int64_t i = 0; i < p->n_rows; i++)
-        counts[i] = 0;
-    for (int64_t i = 0; i < p->ids.count; i++)
+    eddy__zero_bytes(k, counts, (*out_counts)->bytes);
+    for (int64_t i = 0; i < p->ids.count && !eddy__spent_at(k, i); i++)
         counts[eddy__index_at(&p->ids, i)]++;
-    return EDDY_OK;
+    return eddy__go_on(k, 0);
 }
 
 static eddy_status put_all_back(eddy_kernel *k, const picked *p, void *out)
@@ -284,6 +288,8 @@ static eddy_status read_back(eddy_kernel *k, picked *p)
     for (int64_t i = 0; i < p->ids.count; i++) {
         EDDY_TRY(check_id(k, p, i, p->n_rows, 0));
         EDDY_TRY(check_index(k, p, i, p->n_out));
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
     }
     return EDDY_OK;
 }
@@ -291,7 +297,7 @@ static eddy_status read_back(eddy_kernel *k, picked *p)
 static eddy_status run_back(eddy_kernel *k, joining how)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
-    picked p = {.how = how};
+    picked p = {.how = how, .kernel = k};
     eddy_shape shape;
     unsigned char *out;
 
@@ -326,7 +332,7 @@ static void merge(const picked *p, const int64_t *from, int64_t first,
 {
     int64_t a = first, b = middle;
 
-    for (int64_t i = first; i < end; i++) {
+    for (int64_t i = first; i < end && !eddy__spent_at(p->kernel, i); i++) {
         const bool takes_a =
             a < middle &&
             (b == end || eddy__index_at(&p->indices, from[a]) <=
@@ -342,8 +348,11 @@ static eddy_status sort_places(eddy_kernel *k, const picked *p,
 {
     const int64_t n = p->indices.count;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         (*places)[i] = i;
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
+    }
     for (int64_t step = 1; step < n; step *= 2) {
         int64_t *sorted = *room;
 
@@ -351,8 +360,9 @@ static eddy_status sort_places(eddy_kernel *k, const picked *p,
             const int64_t middle = first + step < n ? first + step : n;
             const int64_t end = middle + step < n ? middle + step : n;
 
-            EDDY_TRY(eddy__go_on(k, 4 * (end - first)));
+            EDDY_TRY(eddy__go_on(k, 4));
             merge(p, *places, first, middle, end, sorted);
+            EDDY_TRY(eddy__go_on(k, 0));
         }
         *room = *places;
         *places = sorted;
@@ -376,8 +386,9 @@ static eddy_status put_unique(eddy_kernel *k, const picked *p,
     unsigned char *out;
     void *unique;
 
-    for (int64_t i = 0; i < p->indices.count; i++)
+    for (int64_t i = 0; i < p->indices.count && !eddy__spent_at(k, i); i++)
         vector.dims[0] += is_new(p, places, i);
+    EDDY_TRY(eddy__go_on(k, 0));
     shape.dims[0] = vector.dims[0];
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
     EDDY_TRY(eddy__output(k, 1, index, &vector, &unique));
@@ -427,7 +438,7 @@ static eddy_status put_sorted(eddy_kernel *k, const picked *p)
 
 static eddy_status run_back_unique(eddy_kernel *k, joining how)
 {
-    picked p = {.how = how};
+    picked p = {.how = how, .kernel = k};
 
     EDDY_TRY(read_back(k, &p));
     return put_sorted(k, &p);

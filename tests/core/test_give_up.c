@@ -157,6 +157,64 @@ START_TEST(a_kernel_asks_and_gives_up)
 }
 END_TEST
 
+/*
+ * Kernels that work in stages, and how many questions they must ask at the
+ * least: a stage that does not ask leaves them below that.  Of calls that are
+ * made aside, whose time counts, only what is done before and after is long.
+ */
+static const struct {
+    const char *text;
+    int least;
+} staged[] = {
+    {"x float32[2048,2048]=1.5\nn int64=3\ny MatrixBandPart x n n\n", 12},
+    {"x float32[2048]=1.5\ny MatrixDiag x\n", 3},
+    {"x float32[2048,2048]=1.5\nd float32[2048]=2.5\ny MatrixSetDiag x d\n",
+     12},
+    {"x float32[1048576]=1.5\nn int32[1]=1048576\ny RFFT x n\n", 86},
+    {"x float32[99991]=1.5\nn int32[1]=99991\ny RFFT x n\n", 48},
+    {"x float32[512,1024]=1.5\nn int32[2]=512,1024\ny RFFT2D x n\n", 35},
+    {"a int32=0\nb int32=262144\nc int32=1\nx Range a b c\n"
+     "y ListDiff x x\n",
+     22},
+    {"a int32=0\nb int32=524288\nc int32=1\nx Range a b c\ny Unique x\n", 36},
+    {"x float32[2097152]=1.5\nk int32=1048576\ny TopKV2 x k\n", 282},
+    {"x float32[1048576]=1.5\ny RandomShuffle x\n", 110},
+    {"x float32[1024,512]=1.5\nn int32=256\ny Multinomial x n\n", 18},
+    {"a int32=0\nb int32=1048576\nc int32=1\nx Range a b c\n"
+     "y DynamicStitch x x N=1\n",
+     41},
+    {"x float32[1048576]=1.5\ni int32[1048576]=1\n"
+     "y DynamicPartition x i num_partitions=2\n",
+     38},
+    {"x float32[1048576]=1.5\ni int32[1048576]=1\ny SegmentMean x i\n", 36},
+    {"x float32[16,4]=1.5\ni int32[524288]=1\n"
+     "y SparseSegmentMean x i i\n",
+     36},
+    {"x float32[16,4]=1.5\ni int32[524288]=1\nn int32=9\n"
+     "y SparseSegmentSumGradV2 x i i n\n",
+     141},
+    {"x float32[65536]=1.5\ny AsString x\n", 12},
+    {"x float32[2097152]=1.5\nm int32[1,2]=100,100\n"
+     "y MirrorPadGrad x m mode='REFLECT'\n",
+     6},
+    {"d float32[1024]=2.0\nm MatrixDiag d\ny MatrixInverse m\n", 15},
+    {"d float32[1024]=2.0\nm MatrixDiag d\ny CholeskyGrad m m\n", 15},
+    {"d float32[1024]=2.0\nm MatrixDiag d\ny SelfAdjointEigV2 m\n", 12},
+    {"d float32[512]=2.0\nm MatrixDiag d\nc Complex m m\ny Lu c\n", 141},
+};
+
+#define N_STAGED ((int)(sizeof staged / sizeof *staged))
+
+START_TEST(a_kernel_asks_in_all_its_stages)
+{
+    program_build(&p, staged[_i].text);
+    program_plan(&p, NULL, "y");
+    cancels_at = staged[_i].least;
+    program_want(&p, execute(), EDDY_CANCELLED, EDDY_E_CANCELLED);
+    ck_assert_int_ge(atomic_load(&n_asked), staged[_i].least);
+}
+END_TEST
+
 /* Also one that has done a part of its work, and nothing is lost by asking. */
 START_TEST(a_kernel_gives_up_half_way)
 {
@@ -268,6 +326,7 @@ TCase *give_up_tests(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, a_kernel_asks_and_gives_up, 0, N_PROGRAMS);
     tcase_add_test(tc, a_kernel_gives_up_half_way);
+    tcase_add_loop_test(tc, a_kernel_asks_in_all_its_stages, 0, N_STAGED);
     tcase_add_test(tc, a_large_matrix_is_decomposed_aside);
     if (!IS_BLIND_TO_BLAS)
         tcase_add_test(tc, calls_that_were_left_end);
