@@ -175,6 +175,14 @@ void eddy__emit_back_edge(eddy__gradient_emitter *e, eddy_output merge,
     eddy__emitter_connect(&e->core, merge.node, 1, next);
 }
 
+bool eddy__emit_is_reference(const eddy__gradient_emitter *e, eddy_output v)
+{
+    return eddy__output_exists(v) &&
+           eddy_graph_output_dtype(e->core.graph, v) == EDDY_STRING &&
+           eddy__node_gives_reference(eddy__graph_node(e->core.graph, v.node),
+                                      v.index);
+}
+
 /* `node_name` NULL: any that is free. */
 static eddy_output add_enter(eddy__gradient_emitter *e, eddy_output from,
                              const char *frame, const char *node_name,
@@ -184,7 +192,8 @@ static eddy_output add_enter(eddy__gradient_emitter *e, eddy_output from,
     const eddy_attr attrs[] = {eddy_attr_string("frame_name", &text),
                                eddy_attr_int("parallel_iterations", &parallel),
                                eddy_attr_bool("is_constant", &is_constant)};
-    const eddy_node_spec spec = {.op = "Enter",
+    const bool is_reference = is_constant && eddy__emit_is_reference(e, from);
+    const eddy_node_spec spec = {.op = is_reference ? "RefEnter" : "Enter",
                                  .name = node_name,
                                  .inputs = &from,
                                  .n_inputs = 1,

@@ -80,6 +80,12 @@ void eddy__emit_control(eddy__gradient_emitter *e, eddy_node node,
 void eddy__emit_back_edge(eddy__gradient_emitter *e, eddy_output merge,
                           eddy_output next);
 
+/*
+ * Is it a reference to names, as the handle of an old stack or TensorArray?
+ * Those stay references in loops and branches; what others refer to is read.
+ */
+bool eddy__emit_is_reference(const eddy__gradient_emitter *e, eddy_output v);
+
 /* An Enter into `frame`; the first one has the frame's name. */
 eddy_output eddy__emit_enter(eddy__gradient_emitter *e, eddy_output from,
                              const char *frame, int64_t parallel,

@@ -15,25 +15,36 @@ static bool is_op(const eddy__node *node, const char *op)
     return strcmp(node->op_name, op) == 0;
 }
 
+/* Is it that op by a handle, by two strings or by a reference? */
+static bool is_array_op(const eddy__node *node, const char *op)
+{
+    const size_t length = strlen(op);
+    const char *form = node->op_name + length;
+
+    return strncmp(node->op_name, op, length) == 0 &&
+           (*form == '\0' || strcmp(form, "V2") == 0 ||
+            strcmp(form, "V3") == 0);
+}
+
 static bool is_gradient_array(const eddy__node *node)
 {
-    return is_op(node, "TensorArrayGradV3") ||
+    return is_array_op(node, "TensorArrayGrad") ||
            is_op(node, "TensorArrayGradWithShape");
 }
 
 bool eddy__forward_allocates(const eddy__node *node)
 {
     return is_op(node, "StackV2") || is_op(node, "Stack") ||
-           is_op(node, "TensorArrayV3") || is_gradient_array(node);
+           is_array_op(node, "TensorArray") || is_gradient_array(node);
 }
 
 /* Does the node put a value in? */
 static bool is_writer(const eddy__node *node)
 {
     return is_op(node, "StackPushV2") || is_op(node, "StackPush") ||
-           is_op(node, "TensorArrayWriteV3") ||
-           is_op(node, "TensorArrayScatterV3") ||
-           is_op(node, "TensorArraySplitV3");
+           is_array_op(node, "TensorArrayWrite") ||
+           is_array_op(node, "TensorArrayScatter") ||
+           is_array_op(node, "TensorArraySplit");
 }
 
 /* ---- what allocates what a handle stands for ---- */
@@ -134,8 +145,9 @@ bool eddy__forward_is_handle(const eddy__forward *f, eddy_output v)
     /* The reference of an old stack is one to its name. */
     return dtype == EDDY_RESOURCE ||
            (dtype == EDDY_STRING &&
-            eddy__node_gives_reference(
-                eddy__graph_node(f->e.core.graph, v.node), v.index));
+            (eddy__node_gives_reference(
+                 eddy__graph_node(f->e.core.graph, v.node), v.index) ||
+             find_allocation(f, v) != EDDY_NO_NODE));
 }
 
 static bool may_carry(const eddy__forward *f, eddy_output from)

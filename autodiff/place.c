@@ -100,7 +100,9 @@ static eddy_output take_side(eddy__places *p, eddy_output value,
 
     if (eddy_graph_output_dtype(p->e->core.graph, branch->predicate) ==
         EDDY_BOOL)
-        out = eddy__emit(p->e, "Switch", inputs, 2);
+        out = eddy__emit(
+            p->e, eddy__emit_is_reference(p->e, value) ? "RefSwitch" : "Switch",
+            inputs, 2);
     else
         out = eddy__emit_spec(p->e, &(eddy_node_spec){.op = "_SwitchN",
                                                       .inputs = inputs,

@@ -90,6 +90,22 @@ PICKED(mean, "Mean")
 PICKED(root, "SqrtN")
 
 /*
+ * The rows of the result to which rows went: the indices themselves or, where
+ * only rows whose index occurs are put out, their places among those.
+ */
+static eddy_output places_of(eddy_gradient *g)
+{
+    const eddy_output line = INTS(1, -1);
+
+    if (eddy_gradient_outputs(g) == 1)
+        return X(1);
+    return OP(
+        "Reshape",
+        OP("LowerBound", OP("Reshape", Y(1), line), OP("Reshape", X(1), line)),
+        INTS(-1));
+}
+
+/*
  * Back: each picked row of what is given, by the root of its segment's count or
  * the count, to the row of its segment.  The ids may be in any order here.
  */
@@ -99,8 +115,8 @@ static eddy_status back(eddy_gradient *g, const char *by_count)
 
     if (!WANTS(0))
         return EDDY_OK;
-    sum = OP("UnsortedSegmentSum", OP("GatherV2", DY(0), X(1), INT(0)), X(2),
-             rows_of(g));
+    sum = OP("UnsortedSegmentSum", OP("GatherV2", DY(0), places_of(g), INT(0)),
+             X(2), rows_of(g));
     if (by_count) {
         ones = OP("Fill", OP("Shape", X(2)), NUMBER(0, 1.0));
         n = OP("Maximum", OP("UnsortedSegmentSum", ones, X(2), rows_of(g)),

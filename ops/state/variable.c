@@ -160,12 +160,21 @@ static eddy_status run_read(eddy_kernel *k)
     return EDDY_OK;
 }
 
-/* The reference as it is, of a variable that has a value. */
+/*
+ * The reference as it is, of a variable that has a value.  That of an old stack
+ * or TensorArray is to its names, which it has from the start.
+ */
 static eddy_status run_alias(eddy_kernel *k)
 {
+    const eddy__value *in = eddy__in(k, 0);
     eddy__variable *variable;
     bool is_initialized;
 
+    if (eddy__value_is_resource(in) &&
+        in->as.resource->type != &eddy__variable_type) {
+        eddy__output_forward(k, 0, 0);
+        return EDDY_OK;
+    }
     EDDY_TRY(eddy__in_variable(k, 0, &variable));
     eddy__mutex_lock(&variable->mu);
     is_initialized = variable->value.kind != EDDY__NONE;

@@ -183,18 +183,33 @@ START_TEST(a_side_without_a_tangent_has_zeros)
 }
 END_TEST
 
-/* a[i] = v, v = 2 v; the sum of the squares of what was written. */
-#define ARRAY                                                                  \
-    "x float64=3\ntwo float64=2\nsize int32=3\n"                               \
-    "ta TensorArrayV3 size dtype=float64\n" LOOP(                              \
-        "h Enter@w! ta\nt/e Enter@w! two\n"                                    \
-        "f/e Enter@w ta:1\nf/m Merge f/e f/n\nf/s Switch f/m c\n"              \
-        "wr TensorArrayWriteV3 h i/s:1 v/s:1 f/s:1\nf/n NextIteration wr\n"    \
-        "f/x Exit f/s\nv/b Mul v/s:1 t/e\n") "all int32[3]=0,1,2\ng "          \
-                                             "TensorArrayGatherV3 ta all f/x " \
-                                             "dtype=float64\n"                 \
-                                             "q Mul g g\nz int32=0\ny Sum q "  \
-                                             "z\n"
+/*
+ * a[i] = v, v = 2 v; the sum of the squares of what was written.  `form` is
+ * what the ops' names end in, `flow` what comes before the first write.
+ */
+#define ARRAY_OF(form, enter, flow)                                            \
+    "x float64=3\ntwo float64=2\nsize int32=3\nnone float32=0\n"               \
+    "ta TensorArray" form                                                      \
+    " size dtype=float64\n" LOOP("h " enter "@w! ta\nt/e Enter@w! two\n"       \
+                                 "f/e Enter@w " flow                           \
+                                 "\nf/m Merge f/e f/n\nf/s Switch f/m c\n"     \
+                                 "wr TensorArrayWrite" form                    \
+                                 " h i/s:1 v/s:1 f/s:1\n"                      \
+                                 "f/n NextIteration wr\nf/x Exit f/s\nv/b "    \
+                                 "Mul v/s:1 t/e\n") "all int32[3]=0,1,2\ng "   \
+                                                    "TensorArrayGather" form   \
+                                                    " ta all f/x "             \
+                                                    "dtype=float64\nq Mul g "  \
+                                                    "g\nz int32=0\ny Sum q "   \
+                                                    "z\n"
+
+#define ARRAY ARRAY_OF("V3", "Enter", "ta:1")
+
+static const char *const arrays[] = {
+    ARRAY,
+    ARRAY_OF("V2", "Enter", "none"),
+    ARRAY_OF("", "RefEnter", "none"),
+};
 
 START_TEST(arrays_have_a_second_one_for_tangents)
 {
@@ -202,13 +217,17 @@ START_TEST(arrays_have_a_second_one_for_tangents)
 
     program_init(&p, 0);
     /* 21 x^2 */
-    program_build(&p, ARRAY);
+    program_build(&p, arrays[_i]);
     x = named("x");
     y = named("y");
+    want(y, 189);
     want(tangent(y, x), 42 * 3);
     want(tangent(tangent(y, x), x), 42);
     want(tangent(gradient(y, x), x), 42);
     want(gradient(tangent(y, x), x), 42);
+    /* Of a reference no more than names is kept, and a tape keeps values. */
+    if (_i < 2)
+        want(gradient(gradient(y, x), x), 42);
     program_deinit(&p);
 }
 END_TEST
@@ -455,7 +474,7 @@ TCase *forward_tests(void)
     tcase_add_test(tcase, what_invariants_make_is_dead_when_the_body_is);
     tcase_add_test(tcase, a_branch_in_a_loop);
     tcase_add_loop_test(tcase, a_side_without_a_tangent_has_zeros, 0, 2);
-    tcase_add_test(tcase, arrays_have_a_second_one_for_tangents);
+    tcase_add_loop_test(tcase, arrays_have_a_second_one_for_tangents, 0, 3);
     tcase_add_test(tcase, arrays_of_gradients_wait_for_the_forward_array);
     tcase_add_test(tcase, lists_have_a_second_one_for_tangents);
     tcase_add_test(tcase, a_hessian_times_a_vector);

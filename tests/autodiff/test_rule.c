@@ -210,6 +210,42 @@ static const char *const programs[] = {
     "n int32=2\nl int64[2]=1,1\nh TensorArrayV3 n dtype=float64\nq Mul x x\n"
     "a TensorArraySplitV3 h q l h:1\n"
     "r TensorArrayConcatV3 h a dtype=float64\ny Mul r x\n",
+    "n int32=2\ni int32=0\nf float32=0\nh TensorArrayV2 n dtype=float64\n"
+    "q Mul x x\na TensorArrayWriteV2 h i q f\n"
+    "r TensorArrayReadV2 h i a dtype=float64\ny Mul r x\n",
+    "n int32=2\ni int32=1\nf float32=0\nh TensorArrayV2 n dtype=float64 "
+    "clear_after_read=false\nq Mul x x\n"
+    "a TensorArrayWriteV2 h i q f\nj int32[2]=1,1\n"
+    "r TensorArrayGatherV2 h j a dtype=float64\ny Mul r x\n",
+    "n int32=2\nj int32[2]=1,0\nf float32=0\n"
+    "h TensorArrayV2 n dtype=float64\nq Mul x x\n"
+    "a TensorArrayScatterV2 h j q f\ni int32=1\n"
+    "r TensorArrayReadV2 h i a dtype=float64\ny Mul r x\n",
+    "n int32=2\nl int64[2]=1,1\nf float32=0\n"
+    "h TensorArrayV2 n dtype=float64\nq Mul x x\n"
+    "a TensorArraySplitV2 h q l f\n"
+    "r TensorArrayConcatV2 h a dtype=float64\ny Mul r x\n",
+    "n int32=2\ni int32=0\nf float32=0\nh TensorArray n dtype=float64\n"
+    "q Mul x x\na TensorArrayWrite h i q f\n"
+    "r TensorArrayRead h i a dtype=float64\ny Mul r x\n",
+    "n int32=2\ni int32=1\nf float32=0\nh TensorArray n dtype=float64 "
+    "clear_after_read=false\nq Mul x x\n"
+    "a TensorArrayWrite h i q f\nj int32[2]=1,1\n"
+    "r TensorArrayGather h j a dtype=float64\ny Mul r x\n",
+    "n int32=2\nj int32[2]=1,0\nf float32=0\n"
+    "h TensorArray n dtype=float64\nq Mul x x\n"
+    "a TensorArrayScatter h j q f\ni int32=1\n"
+    "r TensorArrayRead h i a dtype=float64\ny Mul r x\n",
+    "n int32=2\nl int64[2]=1,1\nf float32=0\n"
+    "h TensorArray n dtype=float64\nq Mul x x\n"
+    "a TensorArraySplit h q l f\n"
+    "r TensorArrayConcat h a dtype=float64\ny Mul r x\n",
+    "j int32[3]=5,1,5\ns int32[3]=0,1,1\nn int32=7\n"
+    "q Mul x x\na SparseSegmentSumGradV2 q j s n\ny Mul a a\n",
+    "j int32[3]=5,1,5\ns int32[3]=0,1,1\nn int32=7\n"
+    "q Mul x x\na SparseSegmentMeanGradV2 q j s n\ny Mul a a\n",
+    "j int32[3]=5,1,5\ns int32[3]=0,1,1\nn int32=7\n"
+    "q Mul x x\na SparseSegmentSqrtNGradV2 q j s n\ny Mul a a\n",
     "a int32[2]=0,1\nb Sum x a\n"
     "l float64=0\nm float64=30\nr Range l m b\nt Mul r r\n"
     "n int32=4\nu LinSpace b m n\nf Mul u u\nk int32[3]=2,0,1\n"
