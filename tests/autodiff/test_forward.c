@@ -189,19 +189,16 @@ END_TEST
  */
 #define ARRAY_OF(form, enter, flow)                                            \
     "x float64=3\ntwo float64=2\nsize int32=3\nnone float32=0\n"               \
-    "ta TensorArray" form                                                      \
-    " size dtype=float64\n" LOOP("h " enter "@w! ta\nt/e Enter@w! two\n"       \
-                                 "f/e Enter@w " flow                           \
-                                 "\nf/m Merge f/e f/n\nf/s Switch f/m c\n"     \
-                                 "wr TensorArrayWrite" form                    \
-                                 " h i/s:1 v/s:1 f/s:1\n"                      \
-                                 "f/n NextIteration wr\nf/x Exit f/s\nv/b "    \
-                                 "Mul v/s:1 t/e\n") "all int32[3]=0,1,2\ng "   \
-                                                    "TensorArrayGather" form   \
-                                                    " ta all f/x "             \
-                                                    "dtype=float64\nq Mul g "  \
-                                                    "g\nz int32=0\ny Sum q "   \
-                                                    "z\n"
+    "ta TensorArray" form " size dtype=float64\n" LOOP(                        \
+        "h " enter "@w! ta\nt/e Enter@w! two\n"                                \
+        "f/e Enter@w " flow "\nf/m Merge f/e f/n\nf/s Switch f/m c\n"          \
+        "wr TensorArrayWrite" form " h i/s:1 v/s:1 f/s:1\n"                    \
+        "f/n NextIteration wr\nf/x Exit f/s\nv/b "                             \
+        "Mul v/s:1 t/e\n") "all int32[3]=0,1,2\ng "                            \
+                           "TensorArrayGather" form " ta all f/x "             \
+                           "dtype=float64\nq Mul g "                           \
+                           "g\nz int32=0\ny Sum q "                            \
+                           "z\n"
 
 #define ARRAY ARRAY_OF("V3", "Enter", "ta:1")
 
