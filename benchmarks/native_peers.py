@@ -5,7 +5,8 @@
     EDDY=build/eddy python3 benchmarks/native_peers.py [REPEATS]
 
 Prints nanoseconds an iteration, the least of REPEATS, of one thread. What is
-not installed is left out.
+not installed is left out: JAX, and TensorFlow, which writes the graphs that are
+not in benchmarks/graphs.
 """
 
 import json
@@ -33,6 +34,10 @@ static int32_t n_counter = 100000, n_side = 300, n_cond = 30000, n_grad = 10000;
 static int32_t one = 1, two = 2;
 static float a = 0.999f, b = 0.5f, y0 = 1.0f;
 static float tape[10000];
+static int32_t n_many = 10000, n_text = 200, n_outer = 300, n_inner = 10;
+static float hundred[100], zs[3000], ys[300], start = 1.0f, two_f = 2.0f, x0 = 2.0f;
+static float cx = -0.5f, cy = 0.25f, half = 0.5f, four = 4.0f;
+static int32_t costs[201 * 201];
 
 static void counter(void)
 {
@@ -82,6 +87,101 @@ static void grad_loop(void)
     KEEP_FLOAT(y); KEEP_FLOAT(dx);
 }
 
+static void mandelbrot(void)
+{
+    int32_t n = n_counter, i = 0;
+    float x = 0, y = 0, p = cx, q = cy, d = two_f, most = four;
+    KEEP_FLOAT(d);
+    while (i < n && x * x + y * y < most) {
+        float t = x * x - y * y + p;
+        y = d * x * y + q;
+        x = t;
+        KEEP(i);
+        i += one;
+    }
+    KEEP_FLOAT(x); KEEP_FLOAT(y);
+}
+
+static void newton(void)
+{
+    int32_t n = n_counter, i = 0;
+    float x = start, v = x0, h = half;
+    KEEP_FLOAT(h);
+    while (i < n) { KEEP(i); x = h * (x + v / x); i += one; }
+    KEEP_FLOAT(x);
+}
+
+#define ADD8 x += q; x += q; x += q; x += q; x += q; x += q; x += q; x += q;
+static void adds8(void)
+{
+    int32_t n = n_many, i = 0;
+    float x = 0, q = b;
+    while (i < n) { KEEP(i); ADD8 i += one; }
+    KEEP_FLOAT(x);
+}
+
+static void adds32(void)
+{
+    int32_t n = n_many, i = 0;
+    float x = 0, q = b;
+    while (i < n) { KEEP(i); ADD8 ADD8 ADD8 ADD8 i += one; }
+    KEEP_FLOAT(x);
+}
+
+static void variables100(void)
+{
+    int32_t n = n_many, i = 0;
+    float v[100], p = a, q = b;
+    for (int k = 0; k < 100; k++) v[k] = hundred[k];
+    while (i < n) {
+        KEEP(i);
+        for (int k = 0; k < 100; k++) v[k] = v[k] * p + q;
+        i += one;
+    }
+    for (int k = 0; k < 100; k++) hundred[k] = v[k] * 1e-30f;
+}
+
+static void edit_distance(void)
+{
+    int32_t n = n_text, w = n + 1;
+    for (int32_t j = 0; j <= n; j++) costs[j] = j;
+    for (int32_t i = 1; i <= n; i++) {
+        costs[i * w] = i;
+        for (int32_t j = 1; j <= n; j++) {
+            int32_t same = i * 7 % 5 == j * 3 % 5 ? 0 : 1, k = i * w + j;
+            int32_t c = costs[k - w - 1] + same, u = costs[k - w] + 1, l = costs[k - 1] + 1;
+            c = u < c ? u : c;
+            costs[k] = l < c ? l : c;
+            KEEP(j);
+        }
+    }
+}
+
+static void newton_grad(void)
+{
+    float y = start, x = x0, dy = 1, dx = 0, h = half;
+    int32_t n = n_outer, m = n_inner;
+    KEEP_FLOAT(h);
+    for (int32_t i = 0; i < n; i++) {
+        float z = y + start, s = y + x;
+        ys[i] = s;
+        for (int32_t j = 0; j < m; j++) { KEEP(j); zs[i * 10 + j] = z; z = h * (z + s / z); }
+        y = z;
+    }
+    for (int32_t i = n; i-- > 0;) {
+        float dz = dy, ds = 0;
+        for (int32_t j = m; j-- > 0;) {
+            float z = zs[i * 10 + j], g = h * dz;
+            KEEP(j);
+            ds += g / z;
+            dz = g - g * (ys[i] / z) / z;
+        }
+        dx += ds;
+        dy = dz + ds;
+    }
+    KEEP_FLOAT(y); KEEP_FLOAT(dx);
+}
+
 static double now(void)
 {
     struct timespec t;
@@ -94,7 +194,10 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); double n; } all[] = {
         {"counter", counter, 1e5}, {"counter_acc", counter_acc, 1e5},
         {"nested2", nested2, 9e4}, {"cond_in_loop", cond_in_loop, 3e4},
-        {"grad_loop", grad_loop, 2e4}};
+        {"grad_loop", grad_loop, 2e4}, {"mandelbrot", mandelbrot, 1e5},
+        {"newton", newton, 1e5}, {"adds8", adds8, 1e4}, {"adds32", adds32, 1e4},
+        {"variables100", variables100, 1e4}, {"edit_distance", edit_distance, 4e4},
+        {"newton_grad", newton_grad, 6e3}};
     int repeats = argc > 1 ? atoi(argv[1]) : 50;
     for (unsigned k = 0; k < sizeof all / sizeof all[0]; k++) {
         double least = 1e30;
@@ -122,14 +225,105 @@ def measure_c(repeats):
     return {k: float(v) for k, v in (line.split() for line in text.split("\n") if line)}
 
 
-def measure_eddy(repeats, executor):
+# By TensorFlow, which writes this file into a folder; fetches are r0, r1, ...
+WRITE_TEXT = """
+import os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+tf.disable_control_flow_v2()
+N = 100000
+
+def loop(n, body, *state):
+    return tf.while_loop(lambda i, *s: i < n, lambda i, *s: [i + 1] + list(body(i, *s)),
+                         [tf.constant(0)] + [tf.constant(s) for s in state])[1:]
+
+def mandelbrot():
+    return tf.while_loop(
+        lambda i, x, y: tf.logical_and(i < N, x * x + y * y < 4.0),
+        lambda i, x, y: [i + 1, x * x - y * y + -0.5, 2.0 * x * y + 0.25],
+        [tf.constant(0), tf.constant(0.0), tf.constant(0.0)])
+
+def newton():
+    return loop(N, lambda i, x: [0.5 * (x + 2.0 / x)], 1.0)
+
+def adds(k):
+    def body(i, x):
+        for _ in range(k):
+            x = x + 0.5
+        return [x]
+    return loop(10000, body, 0.0)
+
+def adds8():
+    return adds(8)
+
+def adds32():
+    return adds(32)
+
+def variables100():
+    return loop(10000, lambda i, *v: [x * 0.999 + 0.5 for x in v],
+                *[float(k) for k in range(100)])
+
+def edit_distance():
+    n, w = 200, 201
+    ta = tf.TensorArray(tf.int32, w * w, clear_after_read=False)
+    _, ta = tf.while_loop(lambda j, t: j <= n, lambda j, t: [j + 1, t.write(j, j)],
+                          [tf.constant(0), ta])
+    def row(i, t):
+        t = t.write(i * w, i)
+        def cell(j, t):
+            same = tf.where(tf.equal(i * 7 % 5, j * 3 % 5), 0, 1)
+            k = i * w + j
+            c = tf.minimum(t.read(k - w - 1) + same, t.read(k - w) + 1)
+            return [j + 1, t.write(k, tf.minimum(c, t.read(k - 1) + 1))]
+        return [i + 1, tf.while_loop(lambda j, t: j <= n, cell, [tf.constant(1), t])[1]]
+    _, ta = tf.while_loop(lambda i, t: i <= n, row, [tf.constant(1), ta])
+    return [ta.read(w * w - 1)]
+
+def newton_grad():
+    x = tf.constant(2.0)
+    def outer(i, y):
+        s = y + x
+        return [i + 1, tf.while_loop(
+            lambda j, z: j < 10, lambda j, z: [j + 1, 0.5 * (z + s / z)],
+            [tf.constant(0), y + 1.0])[1]]
+    y = tf.while_loop(lambda i, y: i < 300, outer, [tf.constant(0), tf.constant(1.0)])[1]
+    return [y, tf.gradients(y, x)[0]]
+
+for make in (mandelbrot, newton, adds8, adds32, variables100, edit_distance, newton_grad):
+    with tf.Graph().as_default() as graph:
+        results = make()
+        for k, r in enumerate(results):
+            tf.identity(r, name="r%d" % k)
+        with open(sys.argv[1] + "/" + make.__name__ + ".pb", "wb") as out:
+            out.write(graph.as_graph_def().SerializeToString())
+"""
+N_FETCHES = {"mandelbrot": 3, "newton": 1, "adds8": 1, "adds32": 1,
+             "variables100": 100, "edit_distance": 1, "newton_grad": 2}
+
+
+def write_graphs(folder):
+    """Names that have graphs now."""
+    done = subprocess.run([sys.executable, "-c", WRITE_TEXT, folder],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stderr.strip().split("\n")[-1], file=sys.stderr)
+    return [n for n in N_FETCHES if os.path.exists(f"{folder}/{n}.pb")]
+
+
+def measure_eddy(repeats, executor, folder):
     with open(GRAPHS + "/benchmarks.json") as rows:
         rows = json.load(rows)
     found = {}
     for name in NAMES:
-        command = [EDDY, "bench", f"{GRAPHS}/{name}.pb", "--json",
+        path = f"{folder if name in N_FETCHES else GRAPHS}/{name}.pb"
+        fetches = ([f"r{k}" for k in range(N_FETCHES[name])] if name in N_FETCHES
+                   else rows[name]["fetches"])
+        if not os.path.exists(path):
+            continue
+        command = [EDDY, "bench", path, "--json",
                    "--executor", executor, "--repeat", str(repeats)]
-        for fetch in rows[name]["fetches"]:
+        for fetch in fetches:
             command += ["--fetch", fetch]
         figures = json.loads(subprocess.run(
             command, check=True, capture_output=True, text=True).stdout)
@@ -176,10 +370,70 @@ def measure_jax(repeats):
                             length=10000)[0]
         return jax.value_and_grad(last)(a)
 
+    def mandelbrot(n, one, d, a, b):
+        return lax.while_loop(
+            lambda s: (s[0] < n) & (s[1] * s[1] + s[2] * s[2] < 4),
+            lambda s: (s[0] + one, s[1] * s[1] - s[2] * s[2] - b, 2 * s[1] * s[2] + b / 2),
+            (jnp.int32(0), jnp.float32(0), jnp.float32(0)))
+
+    def newton(n, one, d, a, b):
+        return lax.while_loop(lambda s: s[0] < n,
+                              lambda s: (s[0] + one, b * (s[1] + 2 / s[1])),
+                              (jnp.int32(0), jnp.float32(1)))
+
+    def adds(k, n, one, b):
+        def body(s):
+            x = s[1]
+            for _ in range(k):
+                x = x + b
+            return s[0] + one, x
+        return lax.while_loop(lambda s: s[0] < 10000, body,
+                              (jnp.int32(0), jnp.float32(0)))
+
+    def adds8(n, one, d, a, b):
+        return adds(8, n, one, b)
+
+    def adds32(n, one, d, a, b):
+        return adds(32, n, one, b)
+
+    def variables100(n, one, d, a, b):
+        return lax.while_loop(
+            lambda s: s[0] < 10000,
+            lambda s: (s[0] + one,) + tuple(x * a + b for x in s[1:]),
+            (jnp.int32(0),) + tuple(jnp.float32(k) for k in range(100)))
+
+    def edit_distance(n, one, d, a, b):
+        w = 201
+
+        def cell(s):
+            i, j, t = s
+            same = jnp.where(i * 7 % 5 == j * 3 % 5, 0, one)
+            k = i * w + j
+            c = jnp.minimum(t[k - w - 1] + same, t[k - w] + 1)
+            return i, j + 1, t.at[k].set(jnp.minimum(c, t[k - 1] + 1))
+
+        def row(s):
+            i, t = s
+            t = t.at[i * w].set(i)
+            return i + 1, lax.while_loop(lambda s: s[1] < w, cell,
+                                         (i, jnp.int32(1), t))[2]
+        t = jnp.zeros(w * w, jnp.int32).at[:w].set(jnp.arange(w))
+        return lax.while_loop(lambda s: s[0] < w, row, (jnp.int32(1), t))[1][-1]
+
+    def newton_grad(n, one, d, a, b):
+        def last(x):
+            def outer(y, _):
+                s = y + x
+                return lax.scan(lambda z, _: (b * (z + s / z), None), y + 1,
+                                None, length=10)[0], None
+            return lax.scan(outer, jnp.float32(1), None, length=300)[0]
+        return jax.value_and_grad(last)(2 * one.astype(jnp.float32))
+
     found = {}
     arguments = (jnp.int32(100000), jnp.int32(1), jnp.int32(2), jnp.float32(0.999),
                  jnp.float32(0.5))
-    for f in (counter, counter_acc, nested2, cond_in_loop, grad_loop):
+    for f in (counter, counter_acc, nested2, cond_in_loop, grad_loop, mandelbrot,
+              newton, adds8, adds32, variables100, edit_distance, newton_grad):
         begun = time.perf_counter()
         compiled = jax.jit(f).lower(*arguments).compile()
         found[f.__name__ + " compile"] = (time.perf_counter() - begun) * 1e6
@@ -193,20 +447,24 @@ def measure_jax(repeats):
 
 
 TURNS = {"counter": 1e5, "counter_acc": 1e5, "nested2": 9e4,
-         "cond_in_loop": 3e4, "grad_loop": 2e4}
+         "cond_in_loop": 3e4, "grad_loop": 2e4, "mandelbrot": 1e5, "newton": 1e5,
+         "adds8": 1e4, "adds32": 1e4, "variables100": 1e4,
+         "edit_distance": 4e4, "newton_grad": 6e3}
 NAMES = list(TURNS)
 
 
 def main():
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    linear = measure_eddy(repeats, "linear")
-    native = measure_eddy(repeats, "auto")
+    with tempfile.TemporaryDirectory() as folder:
+        write_graphs(folder)
+        linear = measure_eddy(repeats, "linear", folder)
+        native = measure_eddy(repeats, "auto", folder)
     c = measure_c(repeats)
     jax = measure_jax(repeats)
     print("| loop | linear | machine code | C, -O2 | XLA | of C | of XLA "
           "| compile us | XLA's |")
     print("|" + "---|" * 9)
-    for name in NAMES:
+    for name in (name for name in NAMES if name in native):
         x, xc = jax.get(name), jax.get(name + " compile")
         print(f"| {name} | {linear[name]:.2f} | {native[name]:.2f} "
               f"| {c[name]:.2f} | {'-' if x is None else f'{x:.2f}'} "

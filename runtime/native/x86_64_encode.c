@@ -65,6 +65,19 @@ static inline void put_rex(eddy__x86 *x, bool wide, uint32_t reg, uint32_t base,
         put8(x, rex);
 }
 
+/* What a place adds to the prefix of its instruction. */
+static inline void put_rex_of(eddy__x86 *x, bool wide, uint32_t reg,
+                              eddy__x86_place place, bool always)
+{
+    const uint32_t rex =
+        0x40u | (wide ? 8u : 0u) | (reg >> 3 << 2) |
+        (uint32_t)(place.has_index ? place.index >> 3 << 1 : 0) |
+        place.reg >> 3;
+
+    if (always || rex != 0x40)
+        put8(x, rex);
+}
+
 /* `base` and a distance; rsp and r12 are not for it. */
 static inline void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base,
                               int32_t at)
@@ -78,9 +91,20 @@ static inline void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base,
         put32(x, (uint32_t)at);
 }
 
+/* With an index the distance is one of a byte. */
+static inline void put_item(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
+{
+    put8(x, 0x44u | (reg & 7) << 3);
+    put8(x, (uint32_t)place.scale_log << 6 | (place.index & 7u) << 3 |
+                (place.reg & 7u));
+    put8(x, (uint32_t)place.at & 0xff);
+}
+
 static inline void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
 {
-    if (place.is_memory)
+    if (place.has_index)
+        put_item(x, reg, place);
+    else if (place.is_memory)
         put_memory(x, reg, place.reg, place.at);
     else
         put8(x, 0xc0u | (reg & 7) << 3 | (place.reg & 7u));
@@ -91,7 +115,7 @@ static inline void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
 /* Registers of one byte from the fifth on are those of a REX alone. */
 static bool needs_rex(eddy__x86_op op, uint32_t reg, eddy__x86_place place)
 {
-    if (op == EDDY__X86_STORE8)
+    if (op == EDDY__X86_STORE8 || op == EDDY__X86_OR_TO8)
         return reg >= 4 || (!place.is_memory && place.reg >= 4);
     return (op == EDDY__X86_MOVZX8 || op == EDDY__X86_MOVSX8) &&
            !place.is_memory && place.reg >= 4;
@@ -106,7 +130,7 @@ static void emit_encoding(eddy__x86 *x, eddy__x86_op op, bool wide,
         return;
     if (e->prefix)
         put8(x, e->prefix);
-    put_rex(x, wide, reg, place.reg, needs_rex(op, reg, place));
+    put_rex_of(x, wide, reg, place, needs_rex(op, reg, place));
     if (e->escape)
         put8(x, 0x0f);
     put8(x, e->opcode);
@@ -134,7 +158,7 @@ void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
 
     if (!begin(x))
         return;
-    put_rex(x, wide, 0, place.reg, false);
+    put_rex_of(x, wide, 0, place, false);
     put8(x, is_near ? 0x83 : 0x81);
     put_place(x, digit, place);
     if (is_near)
@@ -209,7 +233,7 @@ void eddy__x86_emit_relation(eddy__x86 *x, bool wide, uint32_t reg,
     if (!begin(x))
         return;
     put8(x, wide ? 0xf2 : 0xf3);
-    put_rex(x, false, reg, place.reg, false);
+    put_rex_of(x, false, reg, place, false);
     put8(x, 0x0f);
     put8(x, 0xc2);
     put_place(x, reg, place);
@@ -239,14 +263,25 @@ bool eddy__x86_can_round(void)
 #endif
 }
 
-void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
+static void emit_shift_by(eddy__x86 *x, bool wide, uint32_t digit, uint32_t reg,
+                          uint8_t n)
 {
     if (!begin(x))
         return;
     put_rex(x, wide, 0, reg, false);
     put8(x, 0xc1);
-    put8(x, 0xe0u | (reg & 7));
+    put8(x, 0xc0u | digit << 3 | (reg & 7));
     put8(x, n);
+}
+
+void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
+{
+    emit_shift_by(x, wide, 4, reg, n);
+}
+
+void eddy__x86_emit_shr(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
+{
+    emit_shift_by(x, wide, 5, reg, n);
 }
 
 /* ---- where to go on ---- */

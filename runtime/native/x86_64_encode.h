@@ -61,10 +61,13 @@ typedef struct eddy__x86 {
     bool failed;
 } eddy__x86;
 
-/* A register, or memory at a distance from one, which is not rsp or r12. */
+/*
+ * A register, or memory at a distance from one, which is not rsp or r12, and
+ * maybe from another one times 2^scale_log, which is not rsp.
+ */
 typedef struct eddy__x86_place {
-    bool is_memory;
-    uint8_t reg;
+    bool is_memory, has_index;
+    uint8_t reg, index, scale_log;
     int32_t at;
 } eddy__x86_place;
 
@@ -81,6 +84,16 @@ static inline eddy__x86_place eddy__x86_memory(int32_t at)
 static inline eddy__x86_place eddy__x86_memory_by(uint32_t base, int32_t at)
 {
     return (eddy__x86_place){.is_memory = true, .reg = (uint8_t)base, .at = at};
+}
+
+static inline eddy__x86_place eddy__x86_item(uint32_t base, uint32_t index,
+                                             uint32_t scale_log)
+{
+    return (eddy__x86_place){.is_memory = true,
+                             .has_index = true,
+                             .reg = (uint8_t)base,
+                             .index = (uint8_t)index,
+                             .scale_log = (uint8_t)scale_log};
 }
 
 /* `wide`: eight bytes instead of four. */
@@ -124,8 +137,9 @@ typedef enum eddy__x86_rounding {
 void eddy__x86_emit_round(eddy__x86 *x, bool wide, uint32_t reg, uint32_t from,
                           eddy__x86_rounding rounding);
 bool eddy__x86_can_round(void);
-/* shl of an integer register by a number */
+/* shl and shr of an integer register by a number */
 void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n);
+void eddy__x86_emit_shr(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n);
 /* The number of a condition, EDDY__IF_...; returns where the distance is. */
 size_t eddy__x86_emit_jump_if(eddy__x86 *x, uint32_t condition);
 size_t eddy__x86_emit_jump(eddy__x86 *x);

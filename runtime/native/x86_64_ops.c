@@ -478,13 +478,63 @@ static bool emit_power_of_two(maker *m, job *j)
     return true;
 }
 
+/* Divisors that are given with the graph say no more of the code than this. */
+#define MOST_DIVISOR 1024
+
+/*
+ * By a small number that is known: times 2^k / d + 1, by 2^k.  With y < 2^31
+ * (or 2^31 itself, which only what is rounded towards 0 can have) and 2^k at
+ * least 2^31 d that is the quotient, rounded down, of y, which is made from x
+ * by turning its bits, or its sign, as the quotient is turned back.
+ */
+static bool emit_by_product(maker *m, job *j)
+{
+    const type *t = j->t;
+    const bool is_rest = (j->detail & REST) != 0;
+    const bool by_sign = t->is_signed && !(j->detail & FLOORED);
+    const eddy__x86_place rax = eddy__x86_reg(EDDY__RAX);
+    const eddy__x86_place rdx = eddy__x86_reg(EDDY__RDX);
+    uint32_t k = 31;
+
+    if (!j->is_known || j->known < 3 || j->known > MOST_DIVISOR ||
+        t->size > 4 || (t->size == 4 && !t->is_signed))
+        return false;
+    while ((INT64_C(1) << (k - 31)) < j->known)
+        k++;
+    get_int(m, t, EDDY__RAX, j->a);
+    if (t->is_signed) {
+        eddy__x86_emit_sign_extend(&m->x, false);
+        eddy__x86_emit(&m->x, EDDY__X86_XOR, false, EDDY__RAX, rdx);
+    }
+    if (by_sign)
+        eddy__x86_emit(&m->x, EDDY__X86_SUB, false, EDDY__RAX, rdx);
+    eddy__x86_emit_mov_number(
+        &m->x, EDDY__RCX,
+        (uint32_t)((UINT64_C(1) << k) / (uint64_t)j->known + 1));
+    eddy__x86_emit(&m->x, EDDY__X86_IMUL, true, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RCX));
+    eddy__x86_emit_shr(&m->x, true, EDDY__RAX, (uint8_t)k);
+    if (t->is_signed)
+        eddy__x86_emit(&m->x, EDDY__X86_XOR, false, EDDY__RAX, rdx);
+    if (by_sign)
+        eddy__x86_emit(&m->x, EDDY__X86_SUB, false, EDDY__RAX, rdx);
+    if (is_rest) {
+        eddy__x86_emit_mov_number(&m->x, EDDY__RDX, (uint32_t)j->known);
+        eddy__x86_emit(&m->x, EDDY__X86_IMUL, false, EDDY__RDX, rax);
+        get_int(m, t, EDDY__RAX, j->a);
+        eddy__x86_emit(&m->x, EDDY__X86_SUB, false, EDDY__RAX, rdx);
+    }
+    put_int(m, t, j->to, EDDY__RAX);
+    return true;
+}
+
 /* `detail`: the above. */
 static void emit_int_quotient(maker *m, job *j)
 {
     const bool wide = is_wide(j->t);
     size_t done = 0;
 
-    if (emit_power_of_two(m, j))
+    if (emit_power_of_two(m, j) || emit_by_product(m, j))
         return;
     get_int(m, j->t, EDDY__RCX, j->b);
     if (!j->is_known || j->known == 0) {
@@ -1189,7 +1239,7 @@ static int32_t item_of(uint32_t op, bool *out_is_push)
 
 /* Bits of a register, in a home or not, to or from memory. */
 static void copy_item(maker *m, uint32_t offset, bool is_push,
-                      eddy__x86_place item, int32_t size)
+                      eddy__x86_place item, int32_t size, uint32_t spare)
 {
     const eddy__native_range *r = &m->homes.ranges[number_of(offset)];
     const eddy__x86_place own = place_of(m, offset);
@@ -1200,8 +1250,8 @@ static void copy_item(maker *m, uint32_t offset, bool is_push,
     const type *t = r->class < EDDY__CLASS_INT ? bits : type_of(r->dtype);
 
     if (own.is_memory) {
-        extend(m, bits, EDDY__RDX, is_push ? own : item);
-        store_int(m, bits, is_push ? item : own, EDDY__RDX);
+        extend(m, bits, spare, is_push ? own : item);
+        store_int(m, bits, is_push ? item : own, spare);
     } else if (is_push && t->is_float) {
         put_float(m, t, item, own.reg);
     } else if (is_push) {
@@ -1231,12 +1281,12 @@ static size_t emit_tape(maker *m, const eddy__linear_code *c)
                                                : offsetof(eddy__tape, first)));
     slow = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
     if (is_push)
-        copy_item(m, c->b, true, item, size);
+        copy_item(m, c->b, true, item, size, EDDY__RDX);
     eddy__x86_emit_number(&m->x, is_push ? EDDY__X86_ADD : EDDY__X86_SUB, true,
                           eddy__x86_reg(EDDY__RCX), size);
     eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__RCX, next);
     if (!is_push)
-        copy_item(m, c->to, false, item, size);
+        copy_item(m, c->to, false, item, size, EDDY__RDX);
     return slow;
 }
 
@@ -1259,40 +1309,38 @@ static uint32_t cell_size_log(uint32_t op)
 }
 
 /*
- * The state of the item whose index is in rdx, of the cells in rax, is asked
- * whether the item may be read or written, and changed.  Jumps to `slow` if it
- * may not.
+ * Jumps to `slow` unless the item whose index is in rdx, of the cells in rax,
+ * may be read or written, and changes its state.
  */
-static void emit_state(maker *m, bool is_read, size_t slow)
+static void emit_state(maker *m, const eddy__linear_code *c, bool is_read,
+                       size_t slow)
 {
-    const eddy__x86_place at = eddy__x86_memory_by(EDDY__RCX, 0);
-    const eddy__x86_place rdx = eddy__x86_reg(EDDY__RDX);
+    const eddy__x86_place at = eddy__x86_item(EDDY__RCX, EDDY__RDX, 0);
+    const eddy__x86_place rax = eddy__x86_reg(EDDY__RAX);
 
     eddy__x86_emit(
         &m->x, EDDY__X86_MOV, true, EDDY__RCX,
         eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, states)));
-    eddy__x86_emit(&m->x, EDDY__X86_ADD, true, EDDY__RCX, rdx);
-    eddy__x86_emit(&m->x, EDDY__X86_MOVZX8, false, EDDY__RDX, at);
+    eddy__x86_emit(&m->x, EDDY__X86_MOVZX8, false, EDDY__RAX, at);
+    eddy__x86_emit_number(&m->x, EDDY__X86_AND, false, rax,
+                          EDDY__ITEM_FILLED |
+                              (is_read ? EDDY__ITEM_CLEARED : EDDY__ITEM_READ));
+    if (is_read)
+        eddy__x86_emit_number(&m->x, EDDY__X86_CMP, false, rax,
+                              EDDY__ITEM_FILLED);
+    eddy__x86_aim(&m->x, eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_EQUAL),
+                  slow);
     if (is_read) {
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
+                       memory_of(number_of(c->a)));
         eddy__x86_emit(
             &m->x, EDDY__X86_MOVZX8, false, EDDY__RAX,
             eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, after_read)));
-        eddy__x86_emit(&m->x, EDDY__X86_OR, false, EDDY__RAX, rdx);
-        eddy__x86_emit_number(&m->x, EDDY__X86_AND, false, rdx,
-                              EDDY__ITEM_FILLED | EDDY__ITEM_CLEARED);
-        eddy__x86_emit_number(&m->x, EDDY__X86_CMP, false, rdx,
-                              EDDY__ITEM_FILLED);
     } else {
-        eddy__x86_emit(&m->x, EDDY__X86_MOV, false, EDDY__RAX, rdx);
-        eddy__x86_emit_number(&m->x, EDDY__X86_OR, false,
-                              eddy__x86_reg(EDDY__RAX),
-                              EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
-        eddy__x86_emit_number(&m->x, EDDY__X86_AND, false, rdx,
-                              EDDY__ITEM_FILLED | EDDY__ITEM_READ);
+        eddy__x86_emit_mov_number(&m->x, EDDY__RAX,
+                                  EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
     }
-    eddy__x86_aim(&m->x, eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_EQUAL),
-                  slow);
-    eddy__x86_emit(&m->x, EDDY__X86_STORE8, false, EDDY__RAX, at);
+    eddy__x86_emit(&m->x, EDDY__X86_OR_TO8, false, EDDY__RAX, at);
 }
 
 /* READ and WRITE, of an index that is taken as unsigned. */
@@ -1311,18 +1359,14 @@ static size_t emit_cell(maker *m, const eddy__linear_code *c)
     hop = m->x.n;
     slow = eddy__x86_emit_jump(&m->x);
     eddy__x86_aim(&m->x, is_there, m->x.n);
-    emit_state(m, is_read, hop);
+    emit_state(m, c, is_read, hop);
     eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX, cells);
     eddy__x86_emit(
         &m->x, EDDY__X86_MOV, true, EDDY__RCX,
         eddy__x86_memory_by(EDDY__RCX, offsetof(eddy__cells, items)));
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, false, EDDY__RDX, place_of(m, c->b));
-    if (size_log > 0)
-        eddy__x86_emit_shl(&m->x, true, EDDY__RDX, (uint8_t)size_log);
-    eddy__x86_emit(&m->x, EDDY__X86_ADD, true, EDDY__RCX,
-                   eddy__x86_reg(EDDY__RDX));
-    copy_item(m, c->to, !is_read, eddy__x86_memory_by(EDDY__RCX, 0),
-              1 << size_log);
+    copy_item(m, c->to, !is_read,
+              eddy__x86_item(EDDY__RCX, EDDY__RDX, size_log), 1 << size_log,
+              EDDY__RAX);
     return slow;
 }
 

@@ -31,6 +31,8 @@ typedef struct writer {
     size_t n_registers, registers_room;
     uint32_t *touched; /* values that were given registers */
     size_t n_touched, touched_room;
+    uint32_t *constants; /* raw registers with a value from the start */
+    size_t n_constants, constants_room;
     uint32_t *guards; /* of the build, by number in the region */
     size_t n_guards, guards_room;
     uint32_t guard; /* under which code is now */
@@ -58,6 +60,16 @@ static eddy_status new_register(writer *r, bool is_raw, uint8_t dtype,
     return EDDY_OK;
 }
 
+/* The register of value `v` is to be forgotten at the end. */
+static eddy_status note_touched(writer *r, uint32_t v)
+{
+    if (!eddy__grow(r->w->scratch.allocator, (void **)&r->touched,
+                    &r->touched_room, r->n_touched + 1, sizeof *r->touched))
+        return eddy__fail_memory(r->w->err);
+    r->touched[r->n_touched++] = v;
+    return EDDY_OK;
+}
+
 /* The register of a value, by number. */
 static eddy_status find_register(writer *r, uint32_t v, uint32_t *out_register)
 {
@@ -65,10 +77,7 @@ static eddy_status find_register(writer *r, uint32_t v, uint32_t *out_register)
     eddy__held *value = &w->values[w->values[v].alias];
 
     if (value->reg == EDDY__NO) {
-        if (!eddy__grow(w->scratch.allocator, (void **)&r->touched,
-                        &r->touched_room, r->n_touched + 1, sizeof *r->touched))
-            return eddy__fail_memory(w->err);
-        r->touched[r->n_touched++] = w->values[v].alias;
+        EDDY_TRY(note_touched(r, w->values[v].alias));
         EDDY_TRY(new_register(r, value->is_raw, value->dtype, &value->reg));
     }
     *out_register = value->reg;
@@ -89,14 +98,52 @@ static eddy_status offset(writer *r, uint32_t v, uint32_t *out_offset)
     return EDDY_OK;
 }
 
-/* A value that is there before the region begins: a constant. */
+/* How many constants are looked at for an equal one. */
+#define MOST_COMPARED 64
+
+/* A raw register that nobody writes and that has this value; EDDY__NO: none. */
+static uint32_t find_constant(const writer *r, const eddy__value *value)
+{
+    const size_t n = r->n_constants;
+
+    for (size_t i = n; i > 0 && n - i < MOST_COMPARED; i--) {
+        const eddy__value *other = &r->start[r->constants[i - 1]];
+
+        if (other->dtype == value->dtype && other->as.bits == value->as.bits)
+            return r->constants[i - 1];
+    }
+    return EDDY__NO;
+}
+
+static eddy_status note_constant(writer *r, uint32_t number)
+{
+    if (!eddy__grow(r->w->scratch.allocator, (void **)&r->constants,
+                    &r->constants_room, r->n_constants + 1,
+                    sizeof *r->constants))
+        return eddy__fail_memory(r->w->err);
+    r->constants[r->n_constants++] = number;
+    return EDDY_OK;
+}
+
+/*
+ * A value that is there before the region begins: a constant.  Raw ones that
+ * are equal have one register.
+ */
 static eddy_status preset(writer *r, uint32_t v, const eddy__value *value)
 {
+    eddy__held *held = &r->w->values[r->w->values[v].alias];
+    const bool may_share = held->is_raw && held->reg == EDDY__NO;
+    const uint32_t other = may_share ? find_constant(r, value) : EDDY__NO;
     uint32_t number = 0;
 
+    if (other != EDDY__NO) {
+        EDDY_TRY(note_touched(r, r->w->values[v].alias));
+        held->reg = other;
+        return EDDY_OK;
+    }
     EDDY_TRY(find_register(r, v, &number));
     r->start[number] = *value;
-    return EDDY_OK;
+    return may_share ? note_constant(r, number) : EDDY_OK;
 }
 
 /* ---- code ---- */
@@ -1053,6 +1100,7 @@ static void free_writer(writer *r)
         r->w->values[r->touched[i]].reg = EDDY__NO;
     eddy__free(a, r->start, r->registers_room, sizeof *r->start);
     eddy__free(a, r->touched, r->touched_room, sizeof *r->touched);
+    eddy__free(a, r->constants, r->constants_room, sizeof *r->constants);
     eddy__free(a, r->guards, r->guards_room, sizeof *r->guards);
     eddy__free(a, r->text.code, r->text.room, sizeof *r->text.code);
     eddy__free(a, r->text.guard_of, r->text.guards_room,

@@ -245,7 +245,6 @@ static void branch(generator *g, name *vars, int depth)
 
 static void loop(generator *g, name *vars, int depth)
 {
-    const uint32_t around = g->switched;
     const unsigned id = g->n_loops++;
     const uint32_t early = below(g, 3), captured = below(g, VARIABLES);
     name inner[VARIABLES], cond, outer, trips, zero;
@@ -285,9 +284,7 @@ static void loop(generator *g, name *vars, int depth)
         snprintf(inner[v], NAME, "l%u/b%u", id, v);
     }
     snprintf(g->pivot, NAME, "l%u/b", id);
-    g->switched = (1 << VARIABLES) - 1;
     block(g, inner, depth - 1, 1 + below(g, 4));
-    g->switched = around;
     put(g, "l%u/one int32=1 ^%s\n", id, g->pivot);
     put(g, "l%u/add AddV2 l%u/b l%u/one\nl%u/next NextIteration l%u/add\n", id,
         id, id, id, id);

@@ -30,7 +30,7 @@ static const char *const names64[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 
 /* What has been written, and what it should be, a line each. */
 static eddy__x86 x;
-static char wanted[1 << 15][64];
+static char wanted[1 << 16][64];
 static size_t n_wanted;
 
 #define WANT(...)                                                              \
@@ -58,7 +58,11 @@ static const char *place_name(int bits, bool is_float, eddy__x86_place place)
                        : bits == 128 ? "XMMWORD PTR "
                                      : "QWORD PTR ";
 
-    if (place.is_memory)
+    if (place.has_index)
+        snprintf(text, sizeof text, "%s[%s+%s*%u+0x0]", size,
+                 names64[place.reg], names64[place.index],
+                 1u << place.scale_log);
+    else if (place.is_memory)
         snprintf(text, sizeof text, "%s[%s%s0x%x]", size, names64[place.reg],
                  place.at < 0 ? "-" : "+", (unsigned)abs(place.at));
     else if (is_float)
@@ -68,16 +72,19 @@ static const char *place_name(int bits, bool is_float, eddy__x86_place place)
     return text;
 }
 
-/* Every register, rbp near and far, and another one to point. */
-#define N_PLACES 21
+/* Every register, rbp near and far, another one to point, and with an index. */
+#define N_PLACES 24
 
 static eddy__x86_place place_number(uint32_t i)
 {
     static const int32_t near[] = {0x10, -0x80, 0x12345, -0x12345};
 
-    return i < 16   ? eddy__x86_reg(i)
-           : i < 20 ? eddy__x86_memory(near[i - 16])
-                    : eddy__x86_memory_by(EDDY__RCX, 8);
+    return i < 16    ? eddy__x86_reg(i)
+           : i < 20  ? eddy__x86_memory(near[i - 16])
+           : i == 20 ? eddy__x86_memory_by(EDDY__RCX, 8)
+           : i == 21 ? eddy__x86_item(EDDY__RCX, EDDY__RDX, 3)
+           : i == 22 ? eddy__x86_item(EDDY__RBP, 13, 0)
+                     : eddy__x86_item(9, EDDY__RAX, 1);
 }
 
 /* Widths of the second operand, where it is not that of the first. */
@@ -87,6 +94,7 @@ static int place_bits(eddy__x86_op op, int bits)
     case EDDY__X86_MOVZX8:
     case EDDY__X86_MOVSX8:
     case EDDY__X86_STORE8:
+    case EDDY__X86_OR_TO8:
         return 8;
     case EDDY__X86_MOVZX16:
     case EDDY__X86_MOVSX16:
@@ -104,12 +112,14 @@ static int place_bits(eddy__x86_op op, int bits)
 static bool is_turned(eddy__x86_op op)
 {
     return op == EDDY__X86_TEST || op == EDDY__X86_STORE8 ||
-           op == EDDY__X86_STORE16 || op == EDDY__X86_STORE;
+           op == EDDY__X86_OR_TO8 || op == EDDY__X86_STORE16 ||
+           op == EDDY__X86_STORE;
 }
 
 static void try_both(eddy__x86_op op, bool wide)
 {
-    const bool is_narrow = op == EDDY__X86_STORE8 || op == EDDY__X86_STORE16;
+    const bool is_narrow = op == EDDY__X86_STORE8 || op == EDDY__X86_OR_TO8 ||
+                           op == EDDY__X86_STORE16;
     const int bits = wide ? 64 : 32;
 
     for (uint32_t p = 0; p < N_PLACES; p++)
@@ -226,6 +236,8 @@ static void try_rest(uint32_t reg)
         WANT("psrl%s xmm%u,0x36", wide ? "q" : "d", reg);
         eddy__x86_emit_shl(&x, wide, reg, 32);
         WANT("shl %s,0x20", reg_name(wide ? 64 : 32, reg));
+        eddy__x86_emit_shr(&x, wide, reg, 33);
+        WANT("shr %s,0x21", reg_name(wide ? 64 : 32, reg));
         for (uint32_t r = EDDY__X86_TO_EVEN; r <= EDDY__X86_TO_ZERO; r++) {
             eddy__x86_emit_round(&x, wide, reg, 15 - reg,
                                  (eddy__x86_rounding)r);
