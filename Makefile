@@ -175,6 +175,7 @@ EXAMPLE_OBJ := $(call objects,$(EXAMPLE_SRC))
 CAMPAIGN_OBJ := $(call objects,$(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(CAMPAIGN_AID))
 OPS_TABLE := $(BUILD)/scripts/ops_table
 ONNX_TABLE := $(BUILD)/scripts/onnx_table
+ONNX_GRADIENTS := $(BUILD)/scripts/onnx_gradients
 ONEDNN_OBJ := $(call objects,$(ONEDNN_SRC))
 BLAS_OBJ := $(call objects,$(BLAS_SRC))
 # Given before the archive, it is taken in place of blas_linked.c.
@@ -183,7 +184,7 @@ STATIC_OBJ := $(filter-out $(BLAS_LAZY),$(LIB_OBJ)) \
 	$(call objects,$(BLAS_LINKED)) $(BLAS_OBJ)
 OBJ := $(LIB_OBJ) $(STATIC_OBJ) $(ONEDNN_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
 	$(CAMPAIGN_OBJ) \
-	$(OPS_TABLE).o $(ONNX_TABLE).o
+	$(OPS_TABLE).o $(ONNX_TABLE).o $(ONNX_GRADIENTS).o
 
 STATIC := $(OUT)/libeddy.a
 SONAME := libeddy.so.$(SOVERSION)
@@ -332,7 +333,7 @@ $(CAMPAIGNS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 		$(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
 
-$(OPS_TABLE) $(ONNX_TABLE): %: %.o $(STATIC)
+$(OPS_TABLE) $(ONNX_TABLE) $(ONNX_GRADIENTS): %: %.o $(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
 
 # --- running --------------------------------------------------------------
@@ -406,8 +407,8 @@ run-fault: $(OUT)/fault
 run-stress: $(OUT)/stress
 	@setarch $$(uname -m) -R $< $(STRESS_FLAGS) $(CAMPAIGN_GRAPHS)
 
-test-onnx: $(COMMAND)
-	@EDDY='$(COMMAND)' FOLDER='$(BUILD)/onnx_node_tests' scripts/test_onnx.sh
+test-onnx: $(COMMAND) $(ONNX_GRADIENTS)
+	@EDDY='$(COMMAND)' GRADIENTS='$(ONNX_GRADIENTS)' FOLDER='$(BUILD)/onnx_node_tests' scripts/test_onnx.sh
 
 run-fuzz: $(FUZZERS)
 	@FUZZERS='$(FUZZERS)' scripts/fuzz.sh

@@ -4,7 +4,9 @@
 # each whose operators and dtypes eddy has must give the recorded values.  Says
 # what was passed over and why; the last line is the sum.
 #
-# Then what `eddy convert` writes of TensorFlow's recorded graphs, in ONNX
+# Then the gradients of all of these against central differences, and of the
+# cases below CASES, other models in that layout, if that is set; and what
+# `eddy convert` writes of TensorFlow's recorded graphs, in ONNX
 # Runtime, if that is there.
 #
 # PYTHON is an interpreter that has the package; without it nothing is tested.
@@ -101,6 +103,13 @@ END {
     printf "%d passed, %d failed, %d passed over\n", passed, bad, over
     exit bad > 0 || !is_done || passed == 0
 }' "$folder/report.txt" || exit 1
+
+if [ -n "${GRADIENTS:-}" ]; then
+    echo "gradients:"
+    find "$folder" ${CASES:+"$CASES"} -name model.onnx -path '*test_*' \
+        -o -name model.onnx -path '*/own/*' | sed 's,/model.onnx$,,' | sort |
+        tr '\n' '\0' | xargs -0 "$GRADIENTS" || exit 1
+fi
 
 if ! "$PYTHON" -c 'import onnxruntime' 2>/dev/null; then
     echo "test-onnx: written models passed over, no package onnxruntime"

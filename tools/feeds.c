@@ -77,15 +77,21 @@ static eddy_status read_value(eddy_context *ctx, const char *value,
     return eddy__literal_read(ctx, value, dtype, out_value, err);
 }
 
+typedef struct feeding {
+    eddy__request *request;
+    const eddy__named *named;
+    const eddy__options *options;
+    size_t n_more; /* feeds that are still to come */
+} feeding;
+
 /*
  * What a file of ONNX's holds, fed tensor by tensor to input `i`, a sequence or
- * an optional value; `n_more` feeds are still to come.
+ * an optional value.
  */
-static eddy_status hold(eddy__request *request, const eddy__named *named,
-                        const eddy_onnx_port *port, size_t i, const char *value,
-                        const eddy__options *options, size_t n_more,
-                        eddy_error *err)
+static eddy_status hold(const feeding *f, const eddy_onnx_port *port, size_t i,
+                        const char *value, eddy_error *err)
 {
+    eddy__request *request = f->request;
     eddy_onnx_data data;
     eddy_status status;
 
@@ -93,38 +99,38 @@ static eddy_status hold(eddy__request *request, const eddy__named *named,
         return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                            "a sequence or an optional value is fed from a "
                            "file, @FILE.pb");
-    status = eddy_onnx_data_load(named->ctx, value + 1, port->kind,
-                                 options->max_bytes, &data, err);
+    status = eddy_onnx_data_load(f->named->ctx, value + 1, port->kind,
+                                 f->options->max_bytes, &data, err);
     if (status != EDDY_OK)
         return status;
-    status = eddy__request_make_room(request, data.n + n_more, err);
+    status = eddy__request_make_room(request, data.n + f->n_more, err);
     if (status == EDDY_OK)
-        status =
-            eddy_onnx_model_set_items(named->model, i, data.is_present, data.n,
-                                      &request->feeds[request->n_feeds], err);
+        status = eddy_onnx_model_set_items(
+            f->named->model, i, data.is_present, data.n,
+            &request->feeds[request->n_feeds], err);
     for (size_t k = 0; k < data.n && status == EDDY_OK; k++)
         request->values[request->n_feeds++] = eddy_tensor_retain(data.items[k]);
     eddy_onnx_data_free(&data);
     return status;
 }
 
-/* What `name` stands for, with its value; `n_more` feeds are still to come. */
-static eddy_status feed(eddy__request *request, const eddy__named *named,
-                        const char *name, const char *value,
-                        const eddy__options *options, size_t n_more,
+/* What `name` stands for, with its value. */
+static eddy_status feed(const feeding *f, const char *name, const char *value,
                         eddy_error *err)
 {
+    const eddy__named *named = f->named;
+    eddy__request *request = f->request;
     const size_t at = request->n_feeds;
     size_t i = 0;
     const eddy_onnx_port *port = eddy__find_held(named->model, name, &i);
     eddy_status status;
 
     if (port != NULL)
-        return hold(request, named, port, i, value, options, n_more, err);
+        return hold(f, port, i, value, err);
     status = eddy__find_output(named, name, &request->feeds[at], err);
     if (status == EDDY_OK)
         status = read_value(
-            named->ctx, value, options->max_bytes,
+            named->ctx, value, f->options->max_bytes,
             eddy_graph_output_dtype(named->graph, request->feeds[at]),
             &request->values[at], err);
     if (status == EDDY_OK)
@@ -136,6 +142,7 @@ static eddy_status feed(eddy__request *request, const eddy__named *named,
 static eddy__exit add_feed(eddy__request *request, const eddy__named *named,
                            const eddy__options *options, size_t i)
 {
+    const feeding f = {request, named, options, options->feeds.n - i};
     const char *text = options->feeds.items[i];
     const char *equals = strchr(text, '=');
     eddy_error err = {.code = EDDY_OK};
@@ -160,8 +167,7 @@ static eddy__exit add_feed(eddy__request *request, const eddy__named *named,
         eddy__complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
-    if (feed(request, named, name, equals + 1, options, options->feeds.n - i,
-             &err) != EDDY_OK)
+    if (feed(&f, name, equals + 1, &err) != EDDY_OK)
         result = complain("--feed", name, &err);
     free(name);
     return result;

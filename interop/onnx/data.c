@@ -316,17 +316,18 @@ static bool next_shape(const eddy_tensor *dims, int32_t rank, int64_t *dim,
     return eddy__shape_count(out_shape, 1, out_n);
 }
 
-/* `n` elements from `first` on, which are there. */
+/* A tensor of that shape from element `first` on; they are there. */
 static eddy_status take_elements(eddy_context *ctx, const eddy_tensor *from,
-                                 int64_t first, int64_t n,
-                                 const eddy_shape *shape,
+                                 int64_t first, const eddy_shape *shape,
                                  eddy_tensor **out_tensor, eddy_error *err)
 {
     const size_t size =
         from->count > 0 ? eddy_tensor_bytes(from) / (size_t)from->count : 0;
     eddy_string *strings;
     eddy_status status;
+    int64_t n = 0;
 
+    EDDY_REFUSE_IF(!eddy__shape_count(shape, 1, &n), err, "a shape overflows");
     if (from->dtype != EDDY_STRING) {
         EDDY_TRY(eddy_tensor_create(ctx, from->dtype, shape, out_tensor, err));
         if (n > 0)
@@ -363,7 +364,7 @@ static eddy_status take_items(eddy_tensor *const parts[EDDY_ONNX_PARTS],
                            n > parts[0]->count - at,
                        err, "the shape of item %zu does not fit", i);
         EDDY_TRY(
-            take_elements(ctx, parts[0], at, n, &shape, &data->items[i], err));
+            take_elements(ctx, parts[0], at, &shape, &data->items[i], err));
         at += n;
     }
     EDDY_REFUSE_IF(at != parts[0]->count || dim != parts[1]->count, err,

@@ -21,12 +21,12 @@ static eddy_status open_pack(eddy_kernel *k, pack *p)
 {
     const eddy__list *list = eddy__in_list(k, 0);
 
-    if (!eddy__value_is_list(eddy__in(k, 0)))
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                           "input 0 is no list and no optional value");
     *p = (pack){.list = list,
                 .dtype = (eddy_dtype)k->node->out_dtypes[0],
                 .has_value = true};
+    if (!eddy__value_is_list(eddy__in(k, 0)))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                           "input 0 is no list and no optional value");
     if (list->dtype == EDDY__OPTIONAL) {
         p->has_value = list->count > 0;
         if (list->count > 1)
@@ -103,7 +103,7 @@ static eddy_status put_items(eddy_kernel *k, const pack *p)
 
 static eddy_status run_pack(eddy_kernel *k)
 {
-    pack p = {.list = NULL};
+    pack p = {.list = eddy__in_list(k, 0)};
 
     EDDY_TRY(open_pack(k, &p));
     EDDY_TRY(count_items(k, &p));

@@ -133,11 +133,18 @@ static eddy_output over_image(eddy__onnx_op *op, eddy_output x, bool is_row,
     return OP("Reshape", x, eddy__onnx_sizes(op, shape, has_channels ? 6 : 5));
 }
 
+/* What the corners around all samples are read from. */
+typedef struct corners {
+    eddy_output pixels; /* [batch * elements, channels] */
+    eddy_output first;  /* of each region: [regions, 1, 1, 1, 1] */
+    const side *y, *x;
+} corners;
+
 /* The elements at some rows and columns, times the weights of both. */
-static eddy_output corner(eddy__onnx_op *op, eddy_output pixels,
-                          eddy_output first, const side *y, const side *x,
-                          bool is_below, bool is_right)
+static eddy_output corner(eddy__onnx_op *op, const corners *c, bool is_below,
+                          bool is_right)
 {
+    const side *y = c->y, *x = c->x;
     eddy_output at = over_image(op, is_below ? y->high : y->low, true, false);
     const eddy_output column =
         over_image(op, is_right ? x->high : x->low, false, false);
@@ -146,13 +153,13 @@ static eddy_output corner(eddy__onnx_op *op, eddy_output pixels,
            over_image(op, is_right ? x->far : x->near, false, true));
 
     at = OP("AddV2", OP("Mul", at, SIZED(x->in)), column);
-    return OP("Mul", OP("GatherV2", pixels, OP("AddV2", at, first), INT32(0)),
-              weights);
+    at = OP("AddV2", at, c->first);
+    return OP("Mul", OP("GatherV2", c->pixels, at, INT32(0)), weights);
 }
 
 /* Over the samples of each bin: [regions, bins, bins, channels]. */
 static eddy_output pool_samples(eddy__onnx_op *op, const regions *r,
-                                const eddy_output corners[4], const side *y,
+                                const eddy_output values[4], const side *y,
                                 const side *x)
 {
     const eddy_output valid =
@@ -162,8 +169,8 @@ static eddy_output pool_samples(eddy__onnx_op *op, const regions *r,
     const char *type = r->takes_max ? "Maximum" : "AddV2";
     eddy_output all, count;
 
-    all = OP(type, OP(type, corners[0], corners[1]),
-             OP(type, corners[2], corners[3]));
+    all = OP(type, OP(type, values[0], values[1]),
+             OP(type, values[2], values[3]));
     count = OP("Mul", y->count, x->count);
     if (r->takes_max) {
         all = OP("SelectV2", valid, all, NUMBER(r->dtype, -HUGE_VAL));
@@ -207,7 +214,8 @@ static void emit_roi_align(eddy__onnx_op *op)
     const int64_t rows = eddy__onnx_int(op, "output_height", 1);
     const int64_t columns = eddy__onnx_int(op, "output_width", 1);
     regions r = {.dtype = DTYPE(image)};
-    eddy_output pixels, first, corners[4], y_out;
+    eddy_output values[4], all;
+    corners c;
     side y, x;
 
     if (!read_regions(op, &r))
@@ -220,14 +228,16 @@ static void emit_roi_align(eddy__onnx_op *op)
     r.rois = CAST(IN(1), r.dtype);
     y = take_side(op, &r, DIM(image, 2), rows, 1);
     x = take_side(op, &r, DIM(image, 3), columns, 0);
-    pixels = OP("Reshape", eddy__onnx_transpose(op, image, channels_last, 4),
-                SIZES(TIMES(DIM(image, 0), TIMES(y.in, x.in)), DIM(image, 1)));
-    first = OP("Mul", CAST(IN(2), EDDY_INT64), SIZED(TIMES(y.in, x.in)));
-    first = OP("Reshape", first, INT64S(-1, 1, 1, 1, 1));
+    c = (corners){.y = &y, .x = &x};
+    c.pixels =
+        OP("Reshape", eddy__onnx_transpose(op, image, channels_last, 4),
+           SIZES(TIMES(DIM(image, 0), TIMES(y.in, x.in)), DIM(image, 1)));
+    c.first = OP("Mul", CAST(IN(2), EDDY_INT64), SIZED(TIMES(y.in, x.in)));
+    c.first = OP("Reshape", c.first, INT64S(-1, 1, 1, 1, 1));
     for (int i = 0; i < 4; i++)
-        corners[i] = corner(op, pixels, first, &y, &x, i >= 2, i % 2 == 1);
-    y_out = pool_samples(op, &r, corners, &y, &x);
-    GIVE(0, eddy__onnx_transpose(op, y_out, channels_first, 4));
+        values[i] = corner(op, &c, i >= 2, i % 2 == 1);
+    all = pool_samples(op, &r, values, &y, &x);
+    GIVE(0, eddy__onnx_transpose(op, all, channels_first, 4));
 }
 
 /* ---- NonMaxSuppression ---- */

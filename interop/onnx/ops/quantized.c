@@ -71,22 +71,22 @@ static eddy_output by_block(eddy__onnx_op *op, eddy_output scale, int64_t axis,
 {
     const int32_t rank = eddy__onnx_want_rank(op, scale, "scales of blocks");
     eddy__onnx_size wide[EDDY_MAX_RANK + 1], whole[EDDY_MAX_RANK];
-    int64_t times[EDDY_MAX_RANK + 1];
+    size_t at = 0, blocks = 0;
 
     if (!eddy__onnx_ok(op))
         return EDDY__NO_OUTPUT;
-    for (int32_t i = 0, at = 0; i < rank; i++) {
+    for (int32_t i = 0; i < rank; i++) {
         whole[i] = DIM(scale, i);
-        times[at] = 1;
         wide[at++] = whole[i];
         if (i != axis)
             continue;
         whole[i] = TIMES(whole[i], FIXED(block));
-        times[at] = block;
+        blocks = at;
         wide[at++] = FIXED(1);
     }
-    scale = OP("Reshape", scale, eddy__onnx_sizes(op, wide, (size_t)rank + 1));
-    scale = OP("Tile", scale, eddy__onnx_int64s(op, times, (size_t)rank + 1));
+    scale = OP("Reshape", scale, eddy__onnx_sizes(op, wide, at));
+    wide[blocks] = FIXED(block);
+    scale = OP("BroadcastTo", scale, eddy__onnx_sizes(op, wide, at));
     return OP("Reshape", scale, eddy__onnx_sizes(op, whole, (size_t)rank));
 }
 
