@@ -294,10 +294,13 @@ $(OUT)/libeddy-onednn.so.$(SOVERSION): $(ONEDNN_OBJ)
 	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ \
 	    $(ONEDNN_LIBS) -Wl,--no-as-needed -lc -o $@
 
+LINK_BLAS = $(LINK) -shared -Wl,-soname,libeddy-openblas.so.$(SOVERSION) \
+	-Wl,-z,defs $(BLAS_OBJ) $(shell $(PKG_CONFIG) --libs openblas) \
+	-Wl,--no-as-needed -lc
+
 $(OUT)/libeddy-openblas.so.$(SOVERSION): $(BLAS_OBJ)
 	@mkdir -p $(@D)
-	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ \
-	    $(shell $(PKG_CONFIG) --libs openblas) -Wl,--no-as-needed -lc -o $@
+	$(call say,LINK) $(LINK_BLAS) -o $@
 
 # What is no product finds the providers of its build by this.
 HERE = -Wl,-rpath,$(CURDIR)/$(OUT)
@@ -515,17 +518,21 @@ uninstall:
 WHEEL := build/wheel
 PYTHON_SRC := $(wildcard python/*.py python/glue.* python/eddy/*)
 
-# A file that is as new as the wheel, whose own name has the version in it.
+# A file that is as new as the wheel, whose own name has the version in it.  The
+# wheel's provider of OpenBLAS finds the OpenBLAS that is beside it there.
 $(WHEEL)/made: $(SHARED) $(PROVIDERS) $(HEADERS) $(PYTHON_SRC)
-	@rm -rf $(WHEEL) build/python && mkdir -p $(WHEEL)
+	@rm -rf $(WHEEL) build/python && mkdir -p $(WHEEL)/lib
+	@$(LINK_BLAS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' \
+	    -o $(WHEEL)/lib/libeddy-openblas.so.$(SOVERSION)
 	@$(PYTHON) -c 'import cffi, setuptools, wheel' || \
 	    { echo 'eddy: run: scripts/deps.sh python' >&2; exit 1; }
 	$(call say,WHEEL,$(WHEEL)) cd python && CC='$(CC)' \
-	    EDDY_LIBRARY='$(CURDIR)/$(OUT)' $(PYTHON) setup.py -q \
+	    EDDY_LIBRARY='$(CURDIR)/$(OUT)' \
+	    EDDY_INSTEAD='$(CURDIR)/$(WHEEL)/lib' $(PYTHON) setup.py -q \
 	    egg_info -e $(CURDIR)/$(WHEEL) build -b $(CURDIR)/build/python \
 	    bdist_wheel -d $(CURDIR)/$(WHEEL) 2>$(CURDIR)/$(WHEEL)/log || \
 	    { cat $(CURDIR)/$(WHEEL)/log; exit 1; }
-	@rm -rf $(WHEEL)/*.egg-info $(WHEEL)/site
+	@rm -rf $(WHEEL)/*.egg-info $(WHEEL)/site $(WHEEL)/lib
 	@$(PYTHON) -m zipfile -e $(WHEEL)/*.whl $(WHEEL)/site
 	@touch $@
 

@@ -48,7 +48,8 @@ ffibuilder.set_source(
     py_limited_api=True,
     extra_compile_args=["-std=c11", "-O2", "-w"],
     extra_link_args=[] if os.environ.get("EDDY_SYSTEM")
-    else ["-Wl,-rpath,$ORIGIN"],
+    # DT_RPATH holds for what the libraries beside the module load in turn.
+    else ["-Wl,--disable-new-dtags,-rpath,$ORIGIN", "-s"],
 )
 
 if __name__ == "__main__":

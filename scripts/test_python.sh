@@ -19,6 +19,11 @@ failed=$(($(count failed | grep . || echo 0) + $(count error | grep . ||
     echo 0)))
 [ -n "$passed" ] || failed=$((failed + 1))
 
+# Where readelf is, so is a C library that wheels are named after.
+if command -v readelf >/dev/null 2>&1; then
+    $PYTHON scripts/check_wheel.py build/wheel/*.whl || failed=$((failed + 1))
+fi
+
 # What the wheel was built with is beside it, not in it.
 environment=build/wheel/environment
 rm -rf "$environment"
