@@ -3,6 +3,8 @@
  * The C half of the Python module.  cffi lets go of Python's lock around every
  * call, so whatever here touches an object of Python's takes it first.
  */
+#include "eddy/drawing.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -519,4 +521,13 @@ void eddy_py_dlpack_drop(void *capsule)
         old = PyCapsule_GetPointer(capsule, "dltensor");
         old->deleter(old);
     }
+}
+
+/* ---- drawings ---- */
+
+eddy_status eddy_py_draw(const eddy_graph *graph, const eddy_analysis *analysis,
+                         eddy_write_cb write, void *user, eddy_error *err)
+{
+    return eddy_drawing_write(graph, analysis, EDDY_DRAWING_SVG, write, user,
+                              err);
 }

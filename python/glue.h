@@ -105,3 +105,7 @@ void *eddy_py_dlpack(eddy_py_box *box, int versioned);
 
 /* The destructor of a capsule that holds one which nobody has taken. */
 void eddy_py_dlpack_drop(void *capsule);
+
+/* A graph as a drawing, all frames open: eddy/drawing.h, which eddy.h lacks. */
+eddy_status eddy_py_draw(const eddy_graph *graph, const eddy_analysis *analysis,
+                         eddy_write_cb write, void *user, eddy_error *err);

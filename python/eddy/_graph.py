@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from ._base import (CLASSES, NAMES, Context, check, default_context,
+from ._base import (CLASSES, NAMES, Context, Error, check, default_context,
                     dtype_number, ffi, from_shape, lib, new_error, no_memory,
                     text_of, to_exception, to_shape)
 from ._tensor import Tensor, box_tensor, to_array, to_box
@@ -658,19 +658,19 @@ class Graph:
         from ._structure import write_dot
         return write_dot(self._lowered_if_needed())
 
+    def to_svg(self):
+        """The graph as a drawing: frames as boxes, at most 5,000 nodes."""
+        from ._structure import write_svg
+        return write_svg(self._lowered_if_needed())
+
     def _repr_mimebundle_(self, include=None, exclude=None):
-        """In a notebook: a drawing, if Graphviz is there and it is no jungle."""
-        # Half of what the module takes to import, were they at its head.
-        import shutil
-        import subprocess
+        """In a notebook: a drawing, unless it would be a jungle."""
         bundle = {"text/plain": repr(self)}
-        dot = shutil.which("dot")
-        if dot and 0 < len(self) <= 500:
-            drawn = subprocess.run([dot, "-Tsvg"], input=self.to_dot().encode(),
-                                   stdout=subprocess.PIPE, check=False,
-                                   stderr=subprocess.DEVNULL, timeout=20)
-            if drawn.returncode == 0:
-                bundle["image/svg+xml"] = drawn.stdout.decode()
+        if 0 < len(self) <= 500:
+            try:
+                bundle["image/svg+xml"] = self.to_svg()
+            except Error:  # One that is being built may not be whole yet.
+                pass
         return bundle
 
     def __repr__(self):

@@ -134,10 +134,18 @@ def eddy_py_write(user, text, length):
     return True
 
 
-def write_dot(graph):
+def _written_by(write, graph):
     pieces, err = [], new_error()
     handle = ffi.new_handle(pieces)
     structure = graph.structure
-    check(lib.eddy_dot_write(graph._ptr, structure._ptr, lib.eddy_py_write,
-                             handle, err), err)
+    check(write(graph._ptr, structure._ptr, lib.eddy_py_write, handle, err),
+          err)
     return b"".join(pieces).decode("utf-8", "replace")
+
+
+def write_dot(graph):
+    return _written_by(lib.eddy_dot_write, graph)
+
+
+def write_svg(graph):
+    return _written_by(lib.eddy_py_draw, graph)

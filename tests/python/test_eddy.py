@@ -2,6 +2,7 @@
 """The package as one uses it: graphs, plans, control flow, gradients, ops."""
 import pathlib
 import threading
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -315,9 +316,11 @@ def test_a_graph_draws_itself():
     g, _ = counter()
     bundle = g._repr_mimebundle_()
     assert "text/plain" in bundle
-    if "image/svg+xml" in bundle:
-        assert "<svg" in bundle["image/svg+xml"]
-    assert "while_context" in g.to_dot()
+    assert bundle["image/svg+xml"] == g.to_svg()
+    assert ElementTree.fromstring(g.to_svg()).tag.endswith("svg")
+    for name in ("NextIteration", "while_context"):
+        assert name in g.to_svg() and name in g.to_dot()
+    assert "image/svg+xml" not in eddy.Graph()._repr_mimebundle_()
 
 
 def test_limits_end_a_run():
