@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs Debian's packages (make deb) and the wheel (make wheel) in a fresh
-# Debian of the same release and uses them as a stranger would: examples built
-# by pkg-config and by CMake, recorded cases through the command and through
-# Python, the wheel in an empty environment.
+# Installs the wheel (make wheel) and Debian's packages (make deb) in a fresh
+# Debian of the same release and uses them as a stranger would: the wheel where
+# nothing is but Python, then examples built by pkg-config and by CMake, and
+# recorded cases through the command and through Python.
 #
 #   scripts/check_packages.sh [ROOT]   ROOT is used, and kept, if it is there
 #
@@ -37,18 +37,47 @@ say()
 ls $packages/libeddy0_*.deb build/wheel/*.whl >/dev/null 2>&1 ||
     fail "make deb and make wheel come first"
 
-# Warnings are shown; what is an error is one here.  The root of a build may be
-# root's.
-if command -v lintian >/dev/null 2>&1; then
-    lintian --allow-root --fail-on error $packages/*.deb ||
-        fail "lintian found errors"
-    say "lintian has no errors"
-elif [ "${CI:-}" = true ]; then
-    fail "lintian is not installed (scripts/deps.sh deb)"
-fi
-
 # What strangers do, in the system that they have; run by sh with the folder of
 # what they brought along, which is all that is not installed.
+cat >"$scratch/look.py" <<'END'
+import eddy
+g = eddy.Graph()
+x = g.placeholder("float64", [], name="x")
+_, y = eddy.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * x),
+                       [g.constant(0), g.constant(1.0, "float64")])
+assert g.plan(fetches=[y, *g.gradients(y, x)])(x=2.0) == [32, 80]
+root = g.ops.Cholesky(g.constant([[4.0, 0.0], [0.0, 9.0]]))
+assert g.plan(fetches=root)().tolist() == [[2, 0], [0, 3]]
+print("packages: import eddy", eddy.__version__, "from", eddy.__file__)
+END
+
+# With Python alone: what the wheel brings along is what is loaded.
+cat >"$scratch/empty.sh" <<'END'
+set -eu
+cd "$1"
+mkdir -p made
+python3 -m venv made/environment
+PIP_CERT=/etc/ssl/certs/ca-certificates.crt made/environment/bin/pip install \
+    -q --disable-pip-version-check --no-compile wheel/*.whl pytest
+LD_DEBUG=libs LD_DEBUG_OUTPUT=made/loaded made/environment/bin/python look.py
+for carried in made/environment/lib/python3*/site-packages/eddy/*.so*; do
+    name=${carried##*/}
+    if sed -n 's/.*calling init: //p' made/loaded.* | grep "/$name\$" |
+        grep -v "/site-packages/eddy/$name\$"; then
+        echo "packages: the wheel carries $name, but loads another" >&2
+        exit 1
+    fi
+done
+grep -q 'calling init: .*/site-packages/eddy/libopenblas' made/loaded.*
+echo "packages: what the wheel carries is what it loads"
+made/environment/bin/python -m pytest -q -p no:cacheprovider -k test_case \
+    tests/python/test_recorded.py >pytest.log 2>&1 || {
+    tail -n 30 pytest.log >&2
+    exit 1
+}
+tail -n 1 pytest.log
+END
+
 cat >"$scratch/stranger.sh" <<'END'
 set -eu
 cd "$1"
@@ -90,49 +119,49 @@ eddy verify $CASES >verify.log || {
 }
 tail -n 1 verify.log
 
-# Debian's package of the module, and then the wheel where nothing is.
-cat >look.py <<'LOOK'
-import sys
-import eddy
-g = eddy.Graph()
-x = g.placeholder("float64", [], name="x")
-_, y = eddy.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * x),
-                       [g.constant(0), g.constant(1.0, "float64")])
-assert g.plan(fetches=[y, *g.gradients(y, x)])(x=2.0) == [32, 80]
-print("packages: import eddy", eddy.__version__, "from", eddy.__file__)
-LOOK
 python3 look.py
-python3 -m venv made/environment
-PIP_CERT=/etc/ssl/certs/ca-certificates.crt made/environment/bin/pip install \
-    -q --disable-pip-version-check wheel/*.whl pytest
-made/environment/bin/python look.py
-made/environment/bin/python -m pytest -q -p no:cacheprovider -k test_case \
-    tests/python/test_recorded.py >pytest.log 2>&1 || {
-    tail -n 30 pytest.log >&2
-    exit 1
-}
-tail -n 1 pytest.log
 END
 
-in_fresh_system()
+# Warnings are shown; what is an error is one here.  The root of a build may be
+# root's.
+check_by_lintian()
 {
-    [ "$(id -u)" -eq 0 ] && command -v mmdebstrap >/dev/null 2>&1 || return 1
-    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-    if [ ! -d "$root" ]; then
-        mmdebstrap --quiet --variant=apt \
-            --aptopt='Acquire::Languages "none"' \
-            --dpkgopt='force-unsafe-io' \
-            --dpkgopt='path-exclude=/usr/share/man/*' \
-            --dpkgopt='path-exclude=/usr/share/locale/*' \
-            --include=gcc,libc6-dev,make,pkg-config,cmake,python3-venv \
-            "$release" "$root" "$MIRROR" || return 1
-        say "a fresh Debian ($release) is in place"
+    if ! command -v lintian >/dev/null 2>&1; then
+        [ "${CI:-}" = true ] &&
+            fail "lintian is not installed (scripts/deps.sh deb)"
+        return 0
     fi
+    lintian --allow-root --fail-on error $packages/*.deb ||
+        fail "lintian found errors"
+    say "lintian has no errors"
+}
+
+# What a system needs for the second half; the first wants Python alone.
+tools='gcc libc6-dev make pkg-config cmake'
+
+make_root()
+{
+    if [ -d "$root" ]; then
+        chroot "$root" apt-get -q update >/dev/null
+        return
+    fi
+    mmdebstrap --quiet --variant=apt \
+        --aptopt='Acquire::Languages "none"' \
+        --dpkgopt='force-unsafe-io' \
+        --dpkgopt='path-exclude=/usr/share/man/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --include=python3-venv --skip=cleanup/apt/lists \
+        "$release" "$root" "$MIRROR" &&
+        say "a fresh Debian ($release) is in place"
+}
+
+fill_home()
+{
     home=$root/stranger
     rm -rf "$home"
     mkdir -p "$home/tests" "$home/wheel"
     cp build/wheel/*.whl "$home/wheel"
-    cp -R "$packages" "$scratch/stranger.sh" "$home"
+    cp -R "$packages" "$scratch"/*.sh "$scratch/look.py" "$home"
     cp -R tests/python "$home/tests"
     for folder in $cases; do
         mkdir -p "$home/$(dirname "$folder")"
@@ -143,19 +172,48 @@ in_fresh_system()
     mkdir -p "$root/etc/ssl/certs"
     cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs" 2>/dev/null ||
         true
+}
+
+# The words of $tools are packages.
+apt_in_root()
+{
+    # shellcheck disable=SC2086
     chroot "$root" env DEBIAN_FRONTEND=noninteractive sh -c \
-        'apt-get -q update &&
-        apt-get -q -y install --reinstall --no-install-recommends \
-            /stranger/deb/*.deb' \
-        >"$scratch/apt.log" 2>&1 || {
+        'apt-get -q -y install --reinstall --no-install-recommends "$@" \
+            /stranger/deb/*.deb' apt "$@" $tools >"$scratch/apt.log" 2>&1
+}
+
+as_stranger()
+{
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+        LANG=C.UTF-8 EXAMPLES="$examples" CASES="$cases" \
+        OPENBLAS_NUM_THREADS=1 sh "/stranger/$1.sh" /stranger ||
+        fail "something failed in the fresh system"
+}
+
+# The packages are read while the system is made, and what will be installed is
+# fetched while the wheel is tried.
+in_fresh_system()
+{
+    [ "$(id -u)" -eq 0 ] && command -v mmdebstrap >/dev/null 2>&1 || return 1
+    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    check_by_lintian &
+    reading=$!
+    make_root || {
+        wait $reading
+        return 1
+    }
+    fill_home
+    apt_in_root --download-only &
+    fetching=$!
+    as_stranger empty
+    wait $reading || fail "the packages are not as Debian wants them"
+    wait $fetching && apt_in_root || {
         tail -n 20 "$scratch/apt.log" >&2
         fail "apt does not install the packages"
     }
     say "the packages are installed"
-    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-        LANG=C.UTF-8 EXAMPLES="$examples" CASES="$cases" \
-        OPENBLAS_NUM_THREADS=1 sh /stranger/stranger.sh /stranger ||
-        fail "something failed in the fresh system"
+    as_stranger stranger
 }
 
 # Without a system of their own: the packages' files, and this system's rest.
