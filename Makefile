@@ -17,7 +17,7 @@
 #   make lint          layers, format, headers alone, clang-tidy
 #   make docs          writes docs/ops.md and docs/onnx_ops.md from the tables
 #   make docs-html     the headers as pages, in build/html
-#   make drawings      draws docs/control_flow/*.svg, if Graphviz is there
+#   make drawings      draws docs/control_flow/*.svg
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
 #   make wheel         the Python package, as build/wheel/*.whl

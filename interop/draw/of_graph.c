@@ -10,7 +10,7 @@
 #include "core/context.h"
 #include "core/graph/graph.h"
 #include "frames/analysis/analysis.h"
-#include "interop/draw/layout.h"
+#include "interop/draw/route.h"
 #include "interop/trace/out.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ static bool describe(eddy__arena *arena, const eddy_graph *graph,
 typedef struct canvas {
     eddy__out *out;
     const eddy__drawing *d;
-    double *left, *top; /* a frame: its corner in the picture */
+    eddy__routes *routes;
 } canvas;
 
 static void write_xml(eddy__out *out, const char *text)
@@ -133,48 +133,49 @@ static void draw_frame(const canvas *c, uint32_t f)
     eddy__out_print(c->out,
                     "<rect class=\"frame\" x=\"%.0f\" y=\"%.0f\" "
                     "width=\"%.0f\" height=\"%.0f\" rx=\"7\"/>\n",
-                    c->left[f], c->top[f], box->width, box->height);
+                    c->routes->left[f], c->routes->top[f], box->width,
+                    box->height);
     if (f == 0)
         return;
     eddy__out_print(c->out, "<text class=\"title\" x=\"%.0f\" y=\"%.0f\">",
-                    c->left[f] + 8, c->top[f] + 16);
+                    c->routes->left[f] + 8, c->routes->top[f] + 16);
     write_xml(c->out, c->d->frames[f].name);
     eddy__out_print(c->out, " (parallel %u)</text>\n",
                     c->d->frames[f].parallel_iterations);
 }
 
+static const char *class_of(const canvas *c, const eddy_trace_input *edge)
+{
+    if (c->d->nodes[edge->node].kind == EDDY_TRACE_NEXT_ITERATION)
+        return "back";
+    return edge->output == EDDY_TRACE_NONE ? "control" : "edge";
+}
+
+/* Upright where it has to be, and else in a curve that stays between layers. */
 static void draw_edge(const canvas *c, uint32_t to, uint32_t k)
 {
-    const eddy_trace_input *edge = &c->d->nodes[to].inputs[k];
-    const uint32_t from = edge->node;
-    const uint32_t a = c->d->home[from], b = c->d->home[to];
-    const double half = EDDY__DRAW_NODE_HEIGHT / 2.0;
-    const double x1 = c->left[a] + c->d->x[from],
-                 y1 = c->top[a] + c->d->y[from];
-    const double x2 = c->left[b] + c->d->x[to], y2 = c->top[b] + c->d->y[to];
-    const double side = (x1 > x2 ? x1 : x2) + EDDY__DRAW_NODE_WIDTH / 2.0 + 18;
-    const double way = y2 < y1 ? -1 : 1;
+    const eddy__drawn_point *at = c->routes->points;
 
-    if (c->d->nodes[from].kind == EDDY_TRACE_NEXT_ITERATION) {
-        eddy__out_print(c->out,
-                        "<path class=\"back\" d=\"M%.0f %.0fH%.0fV%.0fH%.0f\""
-                        "/>\n",
-                        x1 + EDDY__DRAW_NODE_WIDTH / 2.0, y1, side, y2,
-                        x2 + EDDY__DRAW_NODE_WIDTH / 2.0);
-        return;
+    eddy__routes_find(c->routes, to, k);
+    eddy__out_print(c->out, "<path class=\"%s\" d=\"M%.0f %.0f",
+                    class_of(c, &c->d->nodes[to].inputs[k]), at->x, at->y);
+    for (size_t i = 1; i < c->routes->n_points; i++) {
+        const double x = at[i - 1].x, middle = (at[i - 1].y + at[i].y) / 2;
+
+        if (at[i].x > x - 0.5 && at[i].x < x + 0.5)
+            eddy__out_print(c->out, "V%.0f", at[i].y);
+        else
+            eddy__out_print(c->out, "C%.0f %.0f %.0f %.0f %.0f %.0f", x, middle,
+                            at[i].x, middle, at[i].x, at[i].y);
     }
-    eddy__out_print(c->out,
-                    "<path class=\"%s\" d=\"M%.0f %.0fC%.0f %.0f %.0f %.0f "
-                    "%.0f %.0f\"/>\n",
-                    edge->output == EDDY_TRACE_NONE ? "control" : "edge", x1,
-                    y1 + way * half, x1, y1 + way * (half + 22), x2,
-                    y2 - way * (half + 22), x2, y2 - way * half);
+    eddy__out_text(c->out, "\"/>\n");
 }
 
 static void draw_node(const canvas *c, uint32_t id)
 {
     const uint32_t f = c->d->home[id];
-    const double x = c->left[f] + c->d->x[id], y = c->top[f] + c->d->y[id];
+    const double x = c->routes->left[f] + c->d->x[id],
+                 y = c->routes->top[f] + c->d->y[id];
 
     eddy__out_text(c->out, "<g class=\"node\"><title>");
     write_xml(c->out, c->d->nodes[id].name);
@@ -190,16 +191,6 @@ static void draw_node(const canvas *c, uint32_t id)
     eddy__out_text(c->out, "</text></g>\n");
 }
 
-static void place_frames(const canvas *c)
-{
-    for (uint32_t f = 1; f < c->d->n_frames; f++) {
-        const uint32_t parent = c->d->frames[f].parent;
-
-        c->left[f] = c->left[parent] + c->d->boxes[f].x;
-        c->top[f] = c->top[parent] + c->d->boxes[f].y;
-    }
-}
-
 static void draw_all(const canvas *c)
 {
     const eddy__drawn_frame *root = c->d->boxes;
@@ -213,6 +204,7 @@ static void draw_all(const canvas *c)
         root->width, root->height, root->width, root->height);
     eddy__out_text(
         c->out,
+        "svg { background: #fff; }\n"
         "text { font: 11px system-ui, sans-serif; fill: #222; }\n"
         ".node text { text-anchor: middle; } .title { font-weight: 600; }\n"
         ".frame { fill: #1f66b0; fill-opacity: .05; stroke: #c3c8ce; }\n"
@@ -220,7 +212,6 @@ static void draw_all(const canvas *c)
         "path { fill: none; stroke: #5b646e; opacity: .7; }\n"
         ".control { stroke-dasharray: 2 3; } .back { stroke-dasharray: 7 3; }\n"
         "</style>\n");
-    place_frames(c);
     for (uint32_t f = 0; f < c->d->n_frames; f++)
         draw_frame(c, f);
     for (uint32_t i = 0; i < c->d->n_nodes; i++)
@@ -234,17 +225,17 @@ static void draw_all(const canvas *c)
 
 /* ---- */
 
-static eddy_status write_svg(eddy__arena *arena, const eddy__drawing *d,
-                             eddy__out *out, eddy_error *err)
+static eddy_status write_svg(const eddy__drawing *d, eddy__out *out,
+                             eddy_error *err)
 {
-    canvas c = {.out = out, .d = d};
+    eddy__routes routes;
+    const canvas c = {.out = out, .d = d, .routes = &routes};
+    const eddy_status status = eddy__routes_init(&routes, d, err);
 
-    c.left = eddy__arena_allocate_zeroed(arena, d->n_frames, sizeof *c.left);
-    c.top = eddy__arena_allocate_zeroed(arena, d->n_frames, sizeof *c.top);
-    if (!c.left || !c.top)
-        return eddy__fail_memory(err);
-    draw_all(&c);
-    return EDDY_OK;
+    if (status == EDDY_OK)
+        draw_all(&c);
+    eddy__routes_deinit(&routes);
+    return status;
 }
 
 eddy_status eddy_drawing_write(const eddy_graph *graph,
@@ -270,7 +261,7 @@ eddy_status eddy_drawing_write(const eddy_graph *graph,
     if (status == EDDY_OK && is_page)
         eddy__page_write_drawing(&out, &d);
     else if (status == EDDY_OK)
-        status = write_svg(&arena, &d, &out, err);
+        status = write_svg(&d, &out, err);
     if (status == EDDY_OK)
         status = eddy__out_end(&out, err);
     eddy__drawing_deinit(&d);

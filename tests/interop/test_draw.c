@@ -178,6 +178,162 @@ START_TEST(a_page_needs_nothing_from_outside)
 }
 END_TEST
 
+/* ---- the ways of edges ---- */
+
+typedef struct rectangle {
+    double left, top, right, bottom;
+} rectangle;
+
+/* `n` numbers after a letter; sscanf would look for the end of the text. */
+static const char *read_numbers(const char *at, double *out, size_t n)
+{
+    char *end;
+
+    for (at++; n > 0; n--, at = end) {
+        *out++ = strtod(at, &end);
+        ck_assert_ptr_ne(end, at);
+    }
+    return at;
+}
+
+/* The nodes of a picture, in its order. */
+static size_t read_nodes(const char *svg, rectangle *nodes, size_t room)
+{
+    size_t n = 0;
+
+    while ((svg = strstr(svg, "<g class=\"node\">")) != NULL) {
+        rectangle *node = &nodes[n];
+        double size[2];
+
+        ck_assert_uint_lt(n, room);
+        svg = strstr(svg, "<rect x=");
+        ck_assert_ptr_nonnull(svg);
+        svg = read_numbers(svg + strlen("<rect x="), &node->left, 1);
+        svg = read_numbers(svg + strlen("\" y="), &node->top, 1);
+        svg = read_numbers(svg + strlen("\" width="), &size[0], 1);
+        svg = read_numbers(svg + strlen("\" height="), &size[1], 1);
+        node->right = node->left + size[0];
+        node->bottom = node->top + size[1];
+        n++;
+    }
+    return n;
+}
+
+/* Coordinates are printed without a fraction, so a pixel is nothing. */
+static bool is_inside(const rectangle *r, double x, double y)
+{
+    return x > r->left + 1 && x < r->right - 1 && y > r->top + 1 &&
+           y < r->bottom - 1;
+}
+
+static bool touches(const rectangle *r, double x, double y)
+{
+    return x >= r->left - 1 && x <= r->right + 1 && y >= r->top - 1 &&
+           y <= r->bottom + 1;
+}
+
+/* A way begins and ends at nodes, and none is on it. */
+typedef struct way {
+    const rectangle *nodes;
+    size_t n_nodes;
+    double x, y;
+} way;
+
+static void want_end(const way *w)
+{
+    for (size_t i = 0; i < w->n_nodes; i++)
+        if (touches(&w->nodes[i], w->x, w->y))
+            return;
+    ck_abort_msg("an edge has an end at %g,%g, where nothing is", w->x, w->y);
+}
+
+/* The cubic from where the way is, in small steps. */
+static void follow(way *w, const double to[6])
+{
+    for (int k = 1; k <= 24; k++) {
+        const double t = k / 24.0, s = 1 - t;
+        const double x = s * s * s * w->x + 3 * s * s * t * to[0] +
+                         3 * s * t * t * to[2] + t * t * t * to[4];
+        const double y = s * s * s * w->y + 3 * s * s * t * to[1] +
+                         3 * s * t * t * to[3] + t * t * t * to[5];
+
+        for (size_t i = 0; i < w->n_nodes; i++)
+            ck_assert_msg(!is_inside(&w->nodes[i], x, y),
+                          "an edge crosses the node at %g,%g", w->nodes[i].left,
+                          w->nodes[i].top);
+    }
+    w->x = to[4];
+    w->y = to[5];
+}
+
+/* One path: M, and then V and C. */
+static void want_way(const char *path, way *w)
+{
+    double to[6];
+
+    ck_assert_int_eq(*path, 'M');
+    path = read_numbers(path, to, 2);
+    w->x = to[0];
+    w->y = to[1];
+    want_end(w);
+    while (*path != '"') {
+        const bool is_upright = *path == 'V';
+
+        path = read_numbers(path, to, is_upright ? 1 : 6);
+        if (is_upright) {
+            const double y = to[0];
+
+            to[0] = to[2] = to[4] = w->x;
+            to[1] = w->y;
+            to[3] = to[5] = y;
+        }
+        follow(w, to);
+    }
+    want_end(w);
+}
+
+static size_t want_ways(const char *svg)
+{
+    static rectangle nodes[5000];
+    way w = {.nodes = nodes, .n_nodes = read_nodes(svg, nodes, 5000)};
+    size_t n = 0;
+
+    ck_assert_uint_gt(w.n_nodes, 0);
+    while ((svg = strstr(svg, " d=\"M")) != NULL) {
+        svg += 4;
+        want_way(svg, &w);
+        n++;
+    }
+    return n;
+}
+
+static const char *const drawn[] = {"gradients/nested3", "gradients/leapfrog",
+                                    "gradients/cond_in_while",
+                                    "gradients/o3_power"};
+
+/* _i is one of the recorded graphs. */
+START_TEST(no_edge_crosses_a_node)
+{
+    text svg = {NULL, 0, 0};
+    eddy_graph *graph;
+    eddy_analysis *analysis;
+    char path[128];
+    size_t n_edges = 0;
+
+    (void)snprintf(path, sizeof path, "tests/conformance/tf/%s/graph.pb",
+                   drawn[_i]);
+    program_want_ok(&p, eddy_graphdef_load(p.ctx, path, NULL, &graph, &p.err));
+    program_want_ok(&p, eddy_analysis_create(graph, &analysis, &p.err));
+    program_want_ok(&p, eddy_drawing_write(graph, analysis, EDDY_DRAWING_SVG,
+                                           append, &svg, &p.err));
+    n_edges = want_ways(svg.bytes);
+    ck_assert_uint_gt(n_edges, 20);
+    free(svg.bytes);
+    eddy_analysis_destroy(analysis);
+    eddy_graph_destroy(graph);
+}
+END_TEST
+
 TCase *draw_tests(void)
 {
     TCase *tc = tcase_create("draw");
@@ -187,5 +343,7 @@ TCase *draw_tests(void)
     tcase_add_test(tc, nodes_do_not_cover_each_other);
     tcase_add_test(tc, a_frame_of_many_nodes_is_closed);
     tcase_add_test(tc, a_page_needs_nothing_from_outside);
+    tcase_add_loop_test(tc, no_edge_crosses_a_node, 0,
+                        sizeof drawn / sizeof drawn[0]);
     return tc;
 }
