@@ -162,8 +162,25 @@ def painted(page, canvas):
         " return d.data.some(x => x); })()" % json.dumps(canvas))
 
 
+def crossings(page):
+    """Edges between nodes that are drawn, and how many cross one."""
+    return page.ask(
+        "(() => { const rs = [...document.querySelectorAll('g.node rect')]"
+        ".map(r => r.getBBox()); let n = 0;"
+        " const ways = edgeEls.filter(e => !visible.get(e[0]).closed &&"
+        " !visible.get(e[2]).closed);"
+        " for (const e of ways) { const p = e[5], l = p.getTotalLength();"
+        " let hit = false; for (let i = 0; i <= 80; i++) {"
+        " const q = p.getPointAtLength(l * i / 80);"
+        " hit = hit || rs.some(r => q.x > r.x + 2 && q.x < r.x + r.width - 2"
+        " && q.y > r.y + 2 && q.y < r.y + r.height - 2); } n += hit; }"
+        " return [ways.length, n]; })()")
+
+
 def click_through(page):
     n = page.ask("N")
+    edges, crossed = crossings(page)
+    want(edges > 30 and crossed == 0, f"{crossed} of {edges} edges cross nodes")
     want(n > 300, f"{n} records")
     want(page.ask("cur") == n - 1, "the last token is picked")
     press(page, "Home")

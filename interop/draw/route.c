@@ -303,10 +303,10 @@ static void leave(eddy__routes *r, uint32_t node, uint32_t frame, bool is_down,
 static void enter(eddy__routes *r, uint32_t node, uint32_t frame, bool is_down,
                   double goal)
 {
-    uint32_t at = r->d->home[node];
+    const eddy__drawn_item last = item_of_node(r, node);
     size_t n = 0;
 
-    for (; at != frame; at = parent_of(r->d, at))
+    for (uint32_t at = last.frame; at != frame; at = parent_of(r->d, at))
         r->way_in[n++] = at;
     while (n > 0) {
         const eddy__drawn_item box = item_of_frame(r, r->way_in[--n]);
@@ -315,12 +315,7 @@ static void enter(eddy__routes *r, uint32_t node, uint32_t frame, bool is_down,
         step_on(r, &box, is_down, goal);
         enter_frame(r, &item, is_down, goal);
     }
-    at = r->d->home[node];
-    {
-        const eddy__drawn_item item = item_of_node(r, node);
-
-        step_on(r, &item, is_down, goal);
-    }
+    step_on(r, &last, is_down, goal);
 }
 
 void eddy__routes_find(eddy__routes *r, uint32_t to, uint32_t k)

@@ -15,12 +15,13 @@
  *                was told, or 0 and the value itself
  *     number of pairs of the tape, of each: push, pop (1 more; 0: none)
  */
-#include "interop/draw/layout.h"
+#include "interop/draw/route.h"
 #include "interop/trace/out.h"
 
 #include "core/base/memory.h"
 #include "core/base/status.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Records in a page: half of them the first ones, half the last. */
@@ -52,6 +53,7 @@ typedef struct stream {
 typedef struct page {
     eddy__out *out;
     const eddy_trace *trace;
+    eddy__routes *ways; /* of edges; NULL: the page draws them as it can */
     stream s;
     size_t n_head, n_tail; /* records at the begin and at the end */
     /* Values that were told, by hash: a table of a power of two. */
@@ -384,6 +386,40 @@ static void write_totals(page *p)
                     (unsigned long long)t.duration_ns, t.n_workers);
 }
 
+/* A graph of more nodes has its edges drawn by the page, straight on. */
+#define MOST_WITH_WAYS 500
+
+/* One edge: where it begins, and then how far each point is from the last. */
+static void write_way(page *p, uint32_t to, uint32_t k)
+{
+    const eddy__drawn_point *at = p->ways->points;
+    long x = 0, y = 0;
+
+    eddy__routes_find(p->ways, to, k);
+    eddy__out_text(p->out, k > 0 ? ",[" : "[");
+    for (size_t i = 0; i < p->ways->n_points; i++) {
+        const long next_x = lround(at[i].x), next_y = lround(at[i].y);
+        const bool goes_on = i > 0 && i + 1 < p->ways->n_points &&
+                             next_x == x && lround(at[i + 1].x) == x;
+
+        if (goes_on)
+            continue;
+        eddy__out_print(p->out, "%s%ld,%ld", i > 0 ? "," : "", next_x - x,
+                        next_y - y);
+        x = next_x;
+        y = next_y;
+    }
+    eddy__out_text(p->out, "]");
+}
+
+static void write_ways(page *p, const eddy_trace_node *node, uint32_t id)
+{
+    eddy__out_text(p->out, ",[");
+    for (uint32_t k = 0; k < node->n_inputs + node->n_controls; k++)
+        write_way(p, id, k);
+    eddy__out_text(p->out, "]");
+}
+
 static void write_graph(page *p, const eddy__drawing *d)
 {
     const bool is_drawn = d->home != NULL;
@@ -401,6 +437,8 @@ static void write_graph(page *p, const eddy__drawing *d)
         write_node(p->out, &d->nodes[i], i == 0);
         if (is_drawn)
             eddy__out_print(p->out, ",%.0f,%.0f", d->x[i], d->y[i]);
+        if (p->ways)
+            write_ways(p, &d->nodes[i], i);
         eddy__out_text(p->out, "]");
     }
     eddy__out_text(p->out, "]}");
@@ -425,14 +463,21 @@ static void write_data(page *p, const eddy__drawing *d)
     eddy__out_text(p->out, "</script>\n");
 }
 
+/* Without memory for them, edges have no ways of their own. */
 static void write_page(page *p, const eddy__drawing *d)
 {
+    eddy__routes ways = {.d = NULL};
+
+    if (d->home && d->n_nodes <= MOST_WITH_WAYS &&
+        eddy__routes_init(&ways, d, NULL) == EDDY_OK)
+        p->ways = &ways;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (strcmp(lines[i], "@DATA@\n") == 0)
             write_data(p, d);
         else
             eddy__out_text(p->out, lines[i]);
     }
+    eddy__routes_deinit(&ways);
 }
 
 void eddy__page_write_drawing(eddy__out *out, const eddy__drawing *d)

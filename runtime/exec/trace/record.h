@@ -64,6 +64,7 @@ static inline void eddy__trace_before(eddy_run *run, const eddy__step *step,
  * A node of `at`: its outputs are at `slots` of `values`, `n` of them; `output`
  * is what a Switch took or which input a Merge has.
  */
+/* NOLINTNEXTLINE(readability-function-size): what a record is made of. */
 static inline void eddy__trace_add(eddy_run *run, const eddy__step *step,
                                    const eddy__place *at,
                                    eddy_trace_state state,
