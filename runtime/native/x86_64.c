@@ -16,8 +16,10 @@
 
 #if EDDY_NATIVE && defined(__x86_64__)
 
-static const eddy__native_file file = {
-    .n_ints = 10, .n_floats = 13, .n_kept = 4};
+static const eddy__native_file files[] = {
+    {.n_ints = 10, .n_floats = 13, .n_kept = 4},
+    {.n_ints = 9, .n_floats = 13, .n_kept = 3}, /* with tapes */
+};
 
 _Static_assert(10 <= EDDY__MOST_HOMES && 13 <= EDDY__MOST_HOMES, "homes");
 
@@ -67,7 +69,8 @@ typedef struct maker {
     live_set live; /* before the instruction that is on */
     uint32_t next; /* of homes.by_start */
     uint32_t at;
-    uint32_t frame; /* the innermost loop that is on, or none */
+    uint32_t frame;  /* the innermost loop that is on, or none */
+    uint32_t *tapes; /* a frame: the register whose tape r15 is for, or none */
     jump *jumps;
     size_t n_jumps, jumps_room;
     stub *stubs;
@@ -86,6 +89,11 @@ static eddy__x86 *code_of(maker *m)
 static const eddy__linear *linear_of(const maker *m)
 {
     return m->base.linear;
+}
+
+static const eddy__native_file *file_of(const maker *m)
+{
+    return &files[m->base.has_tapes];
 }
 
 /* ---- notes ---- */
@@ -129,9 +137,10 @@ static void note_stub(maker *m, stub_kind kind, size_t from)
 /* ---- what is live ---- */
 
 /* By home: integers first. */
-static uint32_t slot_of(const eddy__native_range *r)
+static uint32_t slot_of(const maker *m, const eddy__native_range *r)
 {
-    return r->class == EDDY__CLASS_FLOAT ? file.n_ints + r->home : r->home;
+    return r->class == EDDY__CLASS_FLOAT ? file_of(m)->n_ints + r->home
+                                         : r->home;
 }
 
 static const eddy__native_range *range_of(const maker *m, uint32_t number)
@@ -164,7 +173,7 @@ static void bring_live_to(maker *m, uint32_t at)
         const uint32_t number = homes->by_start[m->next++];
 
         if (range_of(m, number)->end >= (int32_t)at) {
-            const uint32_t h = slot_of(range_of(m, number));
+            const uint32_t h = slot_of(m, range_of(m, number));
 
             m->live.homes |= (uint32_t)1 << h;
             m->live.numbers[h] = number;
@@ -190,15 +199,15 @@ static void load_live(maker *m, const live_set *live)
 }
 
 /* Those that a call of C does not leave alone. */
-static uint32_t lost_homes(const live_set *live)
+static uint32_t lost_homes(const maker *m, const live_set *live)
 {
-    return live->homes & ~(((uint32_t)1 << file.n_kept) - 1);
+    return live->homes & ~(((uint32_t)1 << file_of(m)->n_kept) - 1);
 }
 
 /* After instruction `at`, which has made a call. */
 static void load_lost(maker *m, const live_set *live, uint32_t at)
 {
-    for (uint32_t left = lost_homes(live); left != 0;) {
+    for (uint32_t left = lost_homes(m, live); left != 0;) {
         const uint32_t number = live->numbers[take_home(&left)];
 
         if (range_of(m, number)->end > (int32_t)at)
@@ -285,10 +294,12 @@ static void load_written(void *user, uint32_t number, bool is_written)
 static void perform(maker *m, uint32_t at, const live_set *live)
 {
     store_live(m, live);
+    eddy__x86_store_tape(&m->base);
     change_index(m, frame_with_fuel(m), EDDY__X86_SUB);
     ask(m, STATE(m, perform), at);
     load_fuel(m);
     change_index(m, frame_with_fuel(m), EDDY__X86_ADD);
+    eddy__x86_load_tape(&m->base);
     load_lost(m, live, at);
     eddy__native_each_register(linear_of(m), at, load_written, m);
     if (linear_of(m)->code[at].op == EDDY__LINEAR_CHOOSE)
@@ -316,7 +327,7 @@ static void emit_function(maker *m)
     eddy__x86 *x = code_of(m);
     const eddy__linear_code *c = &linear_of(m)->code[m->at];
 
-    for (uint32_t left = lost_homes(&m->live); left != 0;) {
+    for (uint32_t left = lost_homes(m, &m->live); left != 0;) {
         const uint32_t number = m->live.numbers[take_home(&left)];
 
         if (range_of(m, number)->is_written &&
@@ -394,7 +405,7 @@ static void emit_unless(maker *m, const eddy__linear_code *c)
         eddy__x86_emit_is_zero8(code_of(m),
                                 (int32_t)(c->a + offsetof(eddy__value, as)));
     } else {
-        const uint32_t home = eddy__x86_home(r);
+        const uint32_t home = eddy__x86_home(&m->base, r);
 
         eddy__x86_emit(code_of(m), EDDY__X86_TEST, false, home,
                        eddy__x86_reg(home));
@@ -410,6 +421,14 @@ static void burn(maker *m)
     eddy__x86_emit_number(code_of(m), EDDY__X86_SUB, true,
                           eddy__x86_reg(EDDY__R14), 1);
     note_stub(m, STUB_FUEL, eddy__x86_emit_jump_if(code_of(m), EDDY__IF_BELOW));
+}
+
+/* From here on code is for an iteration of `frame`, or of none. */
+static void be_in(maker *m, uint32_t frame)
+{
+    m->frame = frame;
+    m->base.tape =
+        frame == EDDY__LINEAR_NONE ? EDDY__LINEAR_NONE : m->tapes[frame];
 }
 
 static void emit_enter(maker *m, uint32_t frame)
@@ -429,7 +448,8 @@ static void emit_enter(maker *m, uint32_t frame)
                        eddy__x86_memory(index_at(m, frame)));
     else
         eddy__x86_emit_store_number(x, true, index_at(m, frame), 0);
-    m->frame = frame;
+    be_in(m, frame);
+    eddy__x86_load_tape(&m->base);
 }
 
 /* The index is that of the last iteration: one more have been. */
@@ -438,6 +458,7 @@ static void emit_leave(maker *m, uint32_t frame)
     eddy__x86 *x = code_of(m);
     const uint32_t parent = linear_of(m)->frames[frame].parent;
 
+    eddy__x86_store_tape(&m->base);
     eddy__x86_emit(x, EDDY__X86_MOV, true, EDDY__RAX,
                    eddy__x86_memory(index_at(m, frame)));
     if (m->base.homes.frames[frame].is_innermost)
@@ -451,7 +472,7 @@ static void emit_leave(maker *m, uint32_t frame)
         x, EDDY__X86_STORE, true, EDDY__RAX,
         eddy__x86_memory(m->base.layout.iterations + (int32_t)frame * 8));
     eddy__x86_emit_store_number(x, true, index_at(m, frame), -1);
-    m->frame = parent;
+    be_in(m, parent);
 }
 
 /* The next iteration, with the test that is made there, if it has one. */
@@ -606,7 +627,7 @@ static void emit_stub(maker *m, const stub *s)
     eddy__x86 *x = code_of(m);
     uint32_t frame;
 
-    m->frame = frame_before(m, s->at);
+    be_in(m, frame_before(m, s->at));
     frame = frame_with_fuel(m);
     eddy__x86_aim(x, s->from, x->n);
     if (s->kind == STUB_KERNEL) {
@@ -618,6 +639,7 @@ static void emit_stub(maker *m, const stub *s)
         eddy__x86_emit_number(x, EDDY__X86_ADD, true, eddy__x86_reg(EDDY__R14),
                               1);
     store_live(m, &s->live);
+    eddy__x86_store_tape(&m->base);
     change_index(m, frame, EDDY__X86_SUB);
     if (s->kind != STUB_FUEL) {
         /* It fails: there is no way back. */
@@ -628,6 +650,7 @@ static void emit_stub(maker *m, const stub *s)
     m->entries[s->at] = (uint32_t)x->n;
     load_fuel(m);
     change_index(m, frame, EDDY__X86_ADD);
+    eddy__x86_load_tape(&m->base);
     load_live(m, &s->live);
     eddy__x86_aim(x, eddy__x86_emit_jump(x), m->starts[s->at]);
 }
@@ -695,6 +718,62 @@ static eddy_status finish(maker *m, eddy__native_code **out_code)
     return EDDY_OK;
 }
 
+/* ---- tapes ---- */
+
+static bool is_tape_op(uint32_t op)
+{
+    const char *operands = eddy__linear_operands(op);
+
+    /* Of no index: PUSH has no `to`, POP no b. */
+    return eddy__x86_has_store(op) &&
+           (operands[0] == '-' || operands[2] == '-');
+}
+
+static bool has_tapes(const eddy__linear *linear)
+{
+    for (uint32_t i = 0; i < linear->n_code; i++)
+        if (is_tape_op(linear->code[i].op))
+            return true;
+    return false;
+}
+
+/*
+ * The one tape of an innermost loop: two that are one would not know of each
+ * other's items.  Its register is the same all the time.
+ */
+static uint32_t tape_of(const maker *m, const eddy__native_frame *frame)
+{
+    uint32_t found = EDDY__LINEAR_NONE;
+
+    for (uint32_t i = frame->enter; i < frame->leave; i++) {
+        const eddy__linear_code *c = &linear_of(m)->code[i];
+        const uint32_t number = c->a / (uint32_t)sizeof(eddy__value);
+
+        if (!is_tape_op(c->op))
+            continue;
+        if ((found != EDDY__LINEAR_NONE && number != found) ||
+            range_of(m, number)->is_written)
+            return EDDY__LINEAR_NONE;
+        found = number;
+    }
+    return found;
+}
+
+static bool find_tapes(maker *m)
+{
+    const uint32_t n = linear_of(m)->n_frames;
+    const eddy__native_frame *frames = m->base.homes.frames;
+
+    m->tapes = eddy__arena_allocate(&m->arena, n, sizeof *m->tapes);
+    if (!m->tapes)
+        return false;
+    for (uint32_t f = 0; f < n; f++)
+        m->tapes[f] = m->base.has_tapes && frames[f].is_innermost
+                          ? tape_of(m, &frames[f])
+                          : EDDY__LINEAR_NONE;
+    return true;
+}
+
 /* For code of the usual size, so that it need not grow in many steps. */
 static bool make_room(maker *m)
 {
@@ -713,8 +792,9 @@ static eddy_status make(maker *m, eddy__native_code **out_code)
     m->starts = eddy__allocate(a, linear->n_code + 1, sizeof *m->starts);
     m->entries = eddy__allocate_zeroed(a, linear->n_code, sizeof *m->entries);
     if (!m->starts || !m->entries || !make_room(m) ||
-        !eddy__native_allocate(linear, &file, way_of, &m->arena,
-                               &m->base.homes))
+        !eddy__native_allocate(linear, file_of(m), way_of, &m->arena,
+                               &m->base.homes) ||
+        !find_tapes(m))
         return EDDY_RESOURCE_EXHAUSTED;
     emit_all(m);
     if (m->failed || code_of(m)->failed)
@@ -728,7 +808,9 @@ static eddy_status compile(const eddy__native_request *request,
     const eddy_allocator *a = request->allocator;
     maker m = {.base = {.x = {.allocator = a},
                         .linear = request->linear,
-                        .layout = request->layout},
+                        .layout = request->layout,
+                        .has_tapes = has_tapes(request->linear),
+                        .tape = EDDY__LINEAR_NONE},
                .arena = {.allocator = a},
                .frame = EDDY__LINEAR_NONE};
     eddy_status status;

@@ -4,7 +4,9 @@
  * single operations (x86_64_ops.c).
  *
  * rbp is the file of registers, r14 the fuel; rax, rcx, rdx and xmm0 to xmm2
- * are used within an instruction alone; all others are homes (allocate.h).
+ * are used within an instruction alone; all others are homes (allocate.h).  In
+ * a region with tapes r15 is none: in an innermost loop that pushes to and pops
+ * from one tape, it is where the next item of that is put.
  * Integers of less than four bytes stand in registers as C's int would have
  * them, extended by their sign or by zeros.  Memory has their own width: what
  * is behind that is nobody's.
@@ -23,6 +25,8 @@ typedef struct eddy__x86_maker {
     const eddy__linear *linear;
     eddy__native_layout layout;
     eddy__native_homes homes;
+    bool has_tapes;
+    uint32_t tape; /* the register whose tape's place is in r15, or none */
 } eddy__x86_maker;
 
 /* When the flags that a comparison has set say yes. */
@@ -33,11 +37,16 @@ typedef struct eddy__x86_answer {
 } eddy__x86_answer;
 
 /* The register of the processor in which a register lives; it has a home. */
-uint32_t eddy__x86_home(const eddy__native_range *range);
+uint32_t eddy__x86_home(const eddy__x86_maker *m,
+                        const eddy__native_range *range);
 
 /* Between a home and the file. */
 void eddy__x86_load(eddy__x86_maker *m, uint32_t number);
 void eddy__x86_store(eddy__x86_maker *m, uint32_t number);
+
+/* Between r15 and the tape. */
+void eddy__x86_load_tape(eddy__x86_maker *m);
+void eddy__x86_store_tape(eddy__x86_maker *m);
 
 /* Is there code for it here?  MOVE and typed operations alone. */
 bool eddy__x86_has(uint32_t op);

@@ -20,7 +20,8 @@ enum {
     EDDY__RBP,
     EDDY__RSI,
     EDDY__RDI,
-    EDDY__R14 = 14
+    EDDY__R14 = 14,
+    EDDY__R15 = 15
 };
 
 /* Conditions, as the processor numbers them; the lowest bit turns them. */

@@ -70,12 +70,16 @@ static bool is_wide(const type *t)
 /* ---- where registers are ---- */
 
 /* Those that survive calls come first, as allocate.h has it. */
-static const uint8_t int_homes[] = {EDDY__RBX, 12, 13, 15, EDDY__RSI,
-                                    EDDY__RDI, 8,  9,  10, 11};
+static const uint8_t int_homes[] = {EDDY__RBX, 12, 13, EDDY__R15, EDDY__RSI,
+                                    EDDY__RDI, 8,  9,  10,        11};
+static const uint8_t int_homes_with_tapes[] = {
+    EDDY__RBX, 12, 13, EDDY__RSI, EDDY__RDI, 8, 9, 10, 11};
 
-uint32_t eddy__x86_home(const eddy__native_range *range)
+uint32_t eddy__x86_home(const eddy__x86_maker *m,
+                        const eddy__native_range *range)
 {
     return range->class == EDDY__CLASS_FLOAT ? FIRST_XMM + range->home
+           : m->has_tapes                    ? int_homes_with_tapes[range->home]
                                              : int_homes[range->home];
 }
 
@@ -96,7 +100,7 @@ static eddy__x86_place place_of(const maker *m, uint32_t offset)
     const eddy__native_range *r = &m->homes.ranges[number_of(offset)];
 
     return r->home == EDDY__NO_HOME ? memory_of(number_of(offset))
-                                    : eddy__x86_reg(eddy__x86_home(r));
+                                    : eddy__x86_reg(eddy__x86_home(m, r));
 }
 
 static bool is_at(eddy__x86_place place, uint32_t reg)
@@ -214,9 +218,9 @@ void eddy__x86_load(eddy__x86_maker *m, uint32_t number)
     const type *t = type_of(r->dtype);
 
     if (t->is_float)
-        get_float(m, t, eddy__x86_home(r), memory_of(number));
+        get_float(m, t, eddy__x86_home(m, r), memory_of(number));
     else
-        get_int(m, t, eddy__x86_home(r), memory_of(number));
+        get_int(m, t, eddy__x86_home(m, r), memory_of(number));
 }
 
 void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
@@ -225,9 +229,9 @@ void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
     const type *t = type_of(r->dtype);
 
     if (t->is_float)
-        put_float(m, t, memory_of(number), eddy__x86_home(r));
+        put_float(m, t, memory_of(number), eddy__x86_home(m, r));
     else
-        store_int(m, t, memory_of(number), eddy__x86_home(r));
+        store_int(m, t, memory_of(number), eddy__x86_home(m, r));
 }
 
 /* ---- operations ---- */
@@ -1263,28 +1267,51 @@ static void copy_item(maker *m, uint32_t offset, bool is_push,
     }
 }
 
+static eddy__x86_place next_of_tape(void)
+{
+    return eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__tape, next));
+}
+
+void eddy__x86_load_tape(eddy__x86_maker *m)
+{
+    if (m->tape == EDDY__LINEAR_NONE)
+        return;
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, memory_of(m->tape));
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__R15, next_of_tape());
+}
+
+void eddy__x86_store_tape(eddy__x86_maker *m)
+{
+    if (m->tape == EDDY__LINEAR_NONE)
+        return;
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, memory_of(m->tape));
+    eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__R15, next_of_tape());
+}
+
 static size_t emit_tape(maker *m, const eddy__linear_code *c)
 {
-    const eddy__x86_place next =
-        eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__tape, next));
-    const eddy__x86_place item = eddy__x86_memory_by(EDDY__RCX, 0);
+    const bool is_held = m->tape == number_of(c->a);
+    const uint32_t next = is_held ? EDDY__R15 : EDDY__RCX;
+    const eddy__x86_place item = eddy__x86_memory_by(next, 0);
     bool is_push;
     const int32_t size = item_of(c->op, &is_push);
     size_t slow;
 
     eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
                    memory_of(number_of(c->a)));
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX, next);
+    if (!is_held)
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, true, next, next_of_tape());
     eddy__x86_emit(
-        &m->x, EDDY__X86_CMP, true, EDDY__RCX,
+        &m->x, EDDY__X86_CMP, true, next,
         eddy__x86_memory_by(EDDY__RAX, is_push ? offsetof(eddy__tape, end)
                                                : offsetof(eddy__tape, first)));
     slow = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
     if (is_push)
         copy_item(m, c->b, true, item, size, EDDY__RDX);
     eddy__x86_emit_number(&m->x, is_push ? EDDY__X86_ADD : EDDY__X86_SUB, true,
-                          eddy__x86_reg(EDDY__RCX), size);
-    eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__RCX, next);
+                          eddy__x86_reg(next), size);
+    if (!is_held)
+        eddy__x86_emit(&m->x, EDDY__X86_STORE, true, next, next_of_tape());
     if (!is_push)
         copy_item(m, c->to, false, item, size, EDDY__RDX);
     return slow;
