@@ -991,7 +991,7 @@ static eddy_status list_owned(writer *r)
 
 uint64_t eddy__linear_work(const eddy__linear *linear)
 {
-    uint64_t work = linear->n_code;
+    uint64_t work = 1 + (uint64_t)linear->n_code;
 
     for (uint32_t i = 0; i < linear->n_code; i++)
         if (linear->code[i].op == EDDY__LINEAR_SCALARS ||

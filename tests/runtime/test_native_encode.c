@@ -217,6 +217,19 @@ static void try_relations(uint32_t reg)
             }
 }
 
+/* By numbers; and what rounds. */
+static void try_shifts(bool wide, uint32_t reg)
+{
+    eddy__x86_emit_shl(&x, wide, reg, 32);
+    WANT("shl %s,0x20", reg_name(wide ? 64 : 32, reg));
+    eddy__x86_emit_shr(&x, wide, reg, 33);
+    WANT("shr %s,0x21", reg_name(wide ? 64 : 32, reg));
+    for (uint32_t r = EDDY__X86_TO_EVEN; r <= EDDY__X86_TO_ZERO; r++) {
+        eddy__x86_emit_round(&x, wide, reg, 15 - reg, (eddy__x86_rounding)r);
+        WANT("rounds%s xmm%u,xmm%u,0x%x", wide ? "d" : "s", reg, 15 - reg, r);
+    }
+}
+
 static void try_rest(uint32_t reg)
 {
     static const char *const conditions[] = {NULL, NULL, "b",  "ae", "e", "ne",
@@ -234,16 +247,7 @@ static void try_rest(uint32_t reg)
         WANT("psll%s xmm%u,0x5", wide ? "q" : "d", reg);
         eddy__x86_emit_shift(&x, wide, false, reg, 54);
         WANT("psrl%s xmm%u,0x36", wide ? "q" : "d", reg);
-        eddy__x86_emit_shl(&x, wide, reg, 32);
-        WANT("shl %s,0x20", reg_name(wide ? 64 : 32, reg));
-        eddy__x86_emit_shr(&x, wide, reg, 33);
-        WANT("shr %s,0x21", reg_name(wide ? 64 : 32, reg));
-        for (uint32_t r = EDDY__X86_TO_EVEN; r <= EDDY__X86_TO_ZERO; r++) {
-            eddy__x86_emit_round(&x, wide, reg, 15 - reg,
-                                 (eddy__x86_rounding)r);
-            WANT("rounds%s xmm%u,xmm%u,0x%x", wide ? "d" : "s", reg, 15 - reg,
-                 r);
-        }
+        try_shifts(wide, reg);
         eddy__x86_emit_number(&x, EDDY__X86_ADD, wide, eddy__x86_reg(reg), 1);
         WANT("add %s,0x1", reg_name(wide ? 64 : 32, reg));
         /* That of the accumulator has an encoding of its own, too. */
