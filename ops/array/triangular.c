@@ -314,7 +314,9 @@ static eddy_status run_triangular(eddy_kernel *k)
                               (size_t)m.rows * m.size,
         };
 
-        memcpy(x, r.data + batch_index(right, &batch, i) * bytes, bytes);
+        eddy__copy_bytes(k, x, r.data + batch_index(right, &batch, i) * bytes,
+                         bytes);
+        EDDY_TRY(eddy__go_on(k, 0));
         EDDY_TRY(eddy__lapack_triangular(k, m.dtype, &triangle, r.columns, x));
     }
     return EDDY_OK;
