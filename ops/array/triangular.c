@@ -113,7 +113,7 @@ static eddy_status halve_lower(eddy_kernel *k, const eddy__matrices *m,
     for (int64_t i = 0; i < m->rows; i++) {
         const int64_t row = i * m->rows;
 
-        EDDY_TRY(eddy__go_on(k, 8 * m->rows));
+        EDDY_TRY(eddy__go_on(k, (int64_t)8 * m->rows));
         eddy__number_put(m->work, matrix, row + i,
                          eddy__number_at(m->work, matrix, row + i) / 2);
         for (int64_t j = i + 1; j < m->rows; j++)

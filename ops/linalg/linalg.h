@@ -52,7 +52,7 @@ typedef struct eddy__move {
 } eddy__move;
 
 /* Elements of a tile: so many columns of a large matrix are asked between. */
-#define EDDY__TILE 32
+#define EDDY__TILE ((int64_t)32)
 
 /*
  * Moves a matrix of `dtype` to the dtype of work, and back.  CANCELLED if the
