@@ -105,6 +105,8 @@ static const option options_table[] = {
      MEMBER(executor), 0, 0, "how frames are run (auto)"},
     {"optimize", "none|exact|full", KIND_OPTIMIZE, FOR_ALL, MEMBER(optimize), 0,
      0, "how much the graph may be rewritten (exact)"},
+    {"without", "PASS", KIND_LIST, FOR_ALL, MEMBER(without), 0, 0,
+     "leave out a pass of planning that saves work; repeats"},
     {"parallel-iterations", "N", KIND_COUNT, FOR_RUNS,
      MEMBER(parallel_iterations), 1, INT64_MAX,
      "replaces parallel_iterations of every frame"},

@@ -59,6 +59,7 @@ typedef struct eddy__options {
     uint64_t n_ranks;
     uint64_t seed;
     eddy_optimize optimize;
+    eddy__texts without; /* passes of planning */
     eddy_plan_executor executor;
     uint64_t parallel_iterations;
     uint64_t max_iterations;

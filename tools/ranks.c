@@ -189,6 +189,8 @@ static eddy_status create_ranks(const eddy__request *request,
         .parallel_iterations = (int64_t)options->parallel_iterations,
         .limits = &limits,
         .executor = options->executor,
+        .without = options->without.items,
+        .n_without = options->without.n,
     };
     eddy_run_options run = eddy__options_run(options);
     const eddy_ranks_options how = {

@@ -101,6 +101,8 @@ eddy_status eddy__request_plan(const eddy__request *request,
         .parallel_iterations = (int64_t)options->parallel_iterations,
         .limits = &limits,
         .executor = options->executor,
+        .without = options->without.items,
+        .n_without = options->without.n,
         .observe = request->observe,
         .user = request->user,
     };

@@ -61,11 +61,17 @@ typedef struct eddy_plan_options {
     eddy_plan_observer observe; /* NULL: nobody */
     void *user;                 /* the observer's */
     bool no_native;             /* no machine code is made of the plan */
+    /* Passes that are left out: names of those that a plan can do without. */
+    const char *const *without;
+    size_t n_without;
 } eddy_plan_options;
 
 /* The name of pass `i` of planning, in order; NULL past the end.  @thread any
  */
 EDDY_API const char *eddy_plan_pass_name(size_t i);
+
+/* Can a plan do without pass `i`, one that saves work?  @thread any */
+EDDY_API bool eddy_plan_pass_is_optional(size_t i);
 
 /*
  * Sets limits fit for graphs of unknown origin: 262,144 nodes, 128 MiB, 0.6

@@ -16,6 +16,7 @@
 #include "runtime/plan/fuse.h"
 #include "runtime/plan/layout.h"
 #include "runtime/plan/linear.h"
+#include "runtime/plan/rewrites.h"
 
 #include <string.h>
 
@@ -255,6 +256,54 @@ static eddy_status go_on_with(eddy__plan_build *b, eddy_graph *joined)
     return infer(b);
 }
 
+/* A pass that gives a plan less to do (rewrites.h). */
+static eddy_status rewrite(eddy__plan_build *b,
+                           eddy_status (*pass)(const eddy__plan_build *build,
+                                               eddy__arena *scratch,
+                                               eddy_graph **out_graph),
+                           bool *out_any)
+{
+    eddy_graph *graph = NULL;
+
+    if (b->options->optimize != EDDY_OPTIMIZE_NONE)
+        EDDY_TRY(pass(b, &b->scratch, &graph));
+    *out_any = graph != NULL;
+    return go_on_with(b, graph);
+}
+
+static eddy_status drop_identities(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__drop_identities, &any);
+}
+
+static eddy_status fold_constants(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__fold_constants, &any);
+}
+
+/* Out of so many loops, one after the other. */
+#define MOST_LOOPS_OUT 8
+
+static eddy_status move_invariants(eddy__plan_build *b)
+{
+    bool any = true;
+
+    for (uint32_t i = 0; any && i < MOST_LOOPS_OUT; i++)
+        EDDY_TRY(rewrite(b, eddy__move_invariants, &any));
+    return EDDY_OK;
+}
+
+static eddy_status join_common(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__join_common, &any);
+}
+
 static eddy_status fuse(eddy__plan_build *b)
 {
     eddy_graph *fused;
@@ -276,38 +325,70 @@ static eddy_status join_chains(eddy__plan_build *b)
 typedef struct plan_pass {
     const char *name; /* for --dump-after and docs/architecture.md */
     eddy_status (*run)(eddy__plan_build *b);
+    bool is_optional; /* --without leaves it out */
 } plan_pass;
 
 /* clang-format off */
 static const plan_pass passes[] = {
-    {"options",    eddy__plan_check_options},    /* they name what there is */
-    {"feeds",      eddy__plan_describe_feeds},   /* dtypes and shapes to bind */
-    {"controls",   move_fed_controls},           /* who waits for what is fed */
-    {"prune",      prune},                       /* what is needed */
-    {"lower",      lower},                       /* functions to primitives */
-    {"references", dereference},                 /* references to handles */
-    {"ops",        eddy__plan_check_ops},        /* all are known */
-    {"fed",        check_feeds},                 /* none is fed in a loop */
-    {"dtypes",     eddy__plan_find_feed_dtypes}, /* of feeds, by their readers */
-    {"frames",     analyse},                     /* found from the primitives */
-    {"count",      count_nodes},                 /* within the limit */
-    {"fetches",    check_fetches},               /* none is in a loop */
-    {"shapes",     infer},                       /* to a fixpoint */
-    {"ends",       eddy__plan_describe_fetches}, /* what is fetched will be */
-    {"warnings",   copy_warnings},               /* what is odd */
-    {"fuse",       fuse},                        /* at the level full */
-    {"chains",     join_chains},                 /* elementwise, as one pass */
-    {"layout",     eddy__plan_lay_out},          /* steps, slots, edges */
-    {"linear",     eddy__plan_make_linear},      /* loop nests in a row */
+    {"options",    eddy__plan_check_options,    false}, /* name what is there */
+    {"feeds",      eddy__plan_describe_feeds,   false}, /* what to bind */
+    {"controls",   move_fed_controls,           false}, /* of what is fed */
+    {"prune",      prune,                       false}, /* what is needed */
+    {"lower",      lower,                       false}, /* functions */
+    {"references", dereference,                 false}, /* to handles */
+    {"ops",        eddy__plan_check_ops,        false}, /* all are known */
+    {"fed",        check_feeds,                 false}, /* none in a loop */
+    {"dtypes",     eddy__plan_find_feed_dtypes, false}, /* of feeds */
+    {"frames",     analyse,                     false}, /* from primitives */
+    {"count",      count_nodes,                 false}, /* within the limit */
+    {"fetches",    check_fetches,               false}, /* none in a loop */
+    {"shapes",     infer,                       false}, /* to a fixpoint */
+    {"ends",       eddy__plan_describe_fetches, false}, /* of what is fetched */
+    {"warnings",   copy_warnings,               false}, /* what is odd */
+    {"identities", drop_identities,             true}, /* that do nothing */
+    {"fold",       fold_constants,              true}, /* what is constant */
+    {"invariants", move_invariants,             true}, /* out of loops */
+    {"common",     join_common,                 true}, /* the same, once */
+    {"fuse",       fuse,                        true}, /* at level full */
+    {"chains",     join_chains,                 true}, /* elementwise */
+    {"layout",     eddy__plan_lay_out,          false}, /* steps, edges */
+    {"linear",     eddy__plan_make_linear,      false}, /* loops in a row */
 };
 /* clang-format on */
 
 #define N_PASSES (sizeof passes / sizeof passes[0])
 
+static bool is_left_out(const eddy_plan_options *asked, const char *name)
+{
+    size_t i = 0;
+
+    while (i < asked->n_without && strcmp(asked->without[i], name) != 0)
+        i++;
+    return i < asked->n_without;
+}
+
+static eddy_status check_without(const eddy__plan_build *b)
+{
+    for (size_t i = 0; i < b->asked->n_without; i++) {
+        const char *name = b->asked->without[i];
+        size_t k = 0;
+
+        while (k < N_PASSES && strcmp(passes[k].name, name) != 0)
+            k++;
+        if (k == N_PASSES || !passes[k].is_optional)
+            return eddy__fail(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                              "'%s' is no pass that a plan can do without",
+                              name);
+    }
+    return EDDY_OK;
+}
+
 static eddy_status run_passes(eddy__plan_build *b)
 {
+    EDDY_TRY(check_without(b));
     for (size_t i = 0; i < N_PASSES; i++) {
-        EDDY_TRY(passes[i].run(b));
+        if (!is_left_out(b->asked, passes[i].name))
+            EDDY_TRY(passes[i].run(b));
         if (b->asked->observe)
             b->asked->observe(b->asked->user, passes[i].name, b->chosen.graph,
                               b->chosen.keep);
@@ -318,6 +399,11 @@ static eddy_status run_passes(eddy__plan_build *b)
 const char *eddy_plan_pass_name(size_t i)
 {
     return i < N_PASSES ? passes[i].name : NULL;
+}
+
+bool eddy_plan_pass_is_optional(size_t i)
+{
+    return i < N_PASSES && passes[i].is_optional;
 }
 
 static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,

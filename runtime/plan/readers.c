@@ -55,3 +55,136 @@ eddy_status eddy__replace_node(eddy_graph *graph, eddy_node v,
     eddy__edit_become_last(graph, v);
     return EDDY_OK;
 }
+
+eddy_status eddy__find_standing(const eddy__plan_build *build,
+                                eddy__arena *scratch, uint8_t **out)
+{
+    const eddy_plan_options *options = build->options;
+    const eddy_graph *graph = build->selection->graph;
+    uint8_t *standing = eddy__arena_allocate_zeroed(scratch, graph->n_nodes, 1);
+
+    if (!standing)
+        return eddy__fail_memory(build->err);
+    for (eddy_node v = 0; v < graph->n_nodes; v++) {
+        const eddy__node *node = eddy__graph_node(graph, v);
+
+        if (!eddy__selected(build->selection, v))
+            continue;
+        for (uint32_t i = 0; i < node->n_controls; i++)
+            standing[node->controls[i]] |= EDDY__IS_AWAITED;
+        if (eddy__node_role(node) != EDDY__ROLE_MERGE)
+            continue;
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            standing[node->inputs[i].node] |= EDDY__IS_MERGED;
+    }
+    for (size_t i = 0; i < options->n_fetches; i++)
+        standing[options->fetches[i].node] |= EDDY__IS_NAMED;
+    for (size_t i = 0; i < options->n_targets; i++)
+        standing[options->targets[i]] |= EDDY__IS_NAMED;
+    for (size_t i = 0; i < options->n_feeds; i++)
+        standing[options->feeds[i].node] |= EDDY__IS_NAMED;
+    *out = standing;
+    return EDDY_OK;
+}
+
+/* ---- values in their order ---- */
+
+/* Who reads a node, as a list: first[v]..first[v + 1]. */
+typedef struct ordering {
+    const eddy__selection *selection;
+    size_t *first;
+    eddy_node *reader;
+    uint32_t *n_missing; /* a node: inputs that have not come */
+} ordering;
+
+/* Must what input `i` reads come before the node?  Not what is fed. */
+static bool is_before(const ordering *o, const eddy__node *node, uint32_t i)
+{
+    return eddy__node_role(node) != EDDY__ROLE_MERGE &&
+           eddy__selected(o->selection, node->inputs[i].node) &&
+           eddy__feed_of(o->selection, node->inputs[i]) == EDDY__NOT_FOUND;
+}
+
+/* Counts the edges, or, once there is room for them, fills them in. */
+static void walk_edges(ordering *o)
+{
+    const eddy_graph *graph = o->selection->graph;
+
+    for (eddy_node v = 0; v < graph->n_nodes; v++) {
+        const eddy__node *node = eddy__graph_node(graph, v);
+
+        if (!eddy__selected(o->selection, v))
+            continue;
+        for (uint32_t i = 0; i < node->n_inputs; i++) {
+            const eddy_node from = node->inputs[i].node;
+
+            if (!is_before(o, node, i))
+                continue;
+            if (o->reader) {
+                o->reader[o->first[from + 1]++] = v;
+                continue;
+            }
+            o->first[from + 2]++;
+            o->n_missing[v]++;
+        }
+    }
+}
+
+static bool list_readers(ordering *o, eddy__arena *scratch)
+{
+    const size_t n = o->selection->graph->n_nodes;
+
+    o->first = eddy__arena_allocate_zeroed(scratch, n + 2, sizeof *o->first);
+    o->n_missing =
+        eddy__arena_allocate_zeroed(scratch, n, sizeof *o->n_missing);
+    if (!o->first || !o->n_missing)
+        return false;
+    walk_edges(o);
+    for (size_t v = 0; v < n; v++)
+        o->first[v + 2] += o->first[v + 1];
+    o->reader =
+        eddy__arena_allocate(scratch, o->first[n + 1], sizeof *o->reader);
+    if (o->reader)
+        walk_edges(o);
+    return o->reader != NULL;
+}
+
+eddy_status eddy__order_values(const eddy__plan_build *build,
+                               eddy__arena *scratch, eddy_node **out_order,
+                               uint32_t *out_n)
+{
+    const size_t n_nodes = build->selection->graph->n_nodes;
+    eddy_node *order = eddy__arena_allocate(scratch, n_nodes, sizeof *order);
+    ordering o = {.selection = build->selection};
+    uint32_t n = 0;
+
+    if (!order || !list_readers(&o, scratch))
+        return eddy__fail_memory(build->err);
+    for (eddy_node v = 0; v < n_nodes; v++)
+        if (eddy__selected(build->selection, v) && o.n_missing[v] == 0)
+            order[n++] = v;
+    for (uint32_t at = 0; at < n; at++)
+        for (size_t i = o.first[order[at]]; i < o.first[order[at] + 1]; i++)
+            if (--o.n_missing[o.reader[i]] == 0)
+                order[n++] = o.reader[i];
+    *out_order = order;
+    *out_n = n;
+    return EDDY_OK;
+}
+
+void eddy__redirect(eddy_graph *graph, const eddy_output *instead, size_t n)
+{
+    for (eddy_node v = 0; v < graph->n_nodes; v++) {
+        const eddy__node *node = eddy__graph_node(graph, v);
+
+        for (uint32_t i = 0; i < node->n_inputs; i++) {
+            const eddy_output from = node->inputs[i];
+
+            if (from.node < n && instead[from.node].node != EDDY_NO_NODE)
+                eddy__edit_input(
+                    graph, v, i,
+                    (eddy_output){instead[from.node].node,
+                                  instead[from.node].index + from.index});
+        }
+    }
+}

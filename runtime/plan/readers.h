@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What passes that join nodes share: who reads a node, and how another takes
- * its place.
+ * What passes that join, move or drop nodes share: who reads a node, what the
+ * caller names, in which order values come, and how another node takes one's
+ * place.
  */
 #ifndef EDDY_PLAN_READERS_H
 #define EDDY_PLAN_READERS_H
@@ -23,11 +24,37 @@ bool eddy__is_fed(const eddy__readers *r, eddy_node v);
 /* What is known of an output as its readers see it: it may be fed. */
 const eddy_shape *eddy__seen_shape(const eddy__readers *r, eddy_output output);
 
+/* How a node is read, and whether the caller knows it. */
+typedef enum eddy__standing {
+    EDDY__IS_NAMED = 1 << 0,   /* it is fetched, fed or a target */
+    EDDY__IS_AWAITED = 1 << 1, /* a node has it as a control input */
+    EDDY__IS_MERGED = 1 << 2,  /* a Merge reads it */
+} eddy__standing;
+
+/* `*out` has eddy__standing, a byte a node, in scratch memory. */
+eddy_status eddy__find_standing(const eddy__plan_build *build,
+                                eddy__arena *scratch, uint8_t **out);
+
+/*
+ * The nodes that are needed, each but a Merge behind all that it reads; control
+ * inputs do not count.  In scratch memory.
+ */
+eddy_status eddy__order_values(const eddy__plan_build *build,
+                               eddy__arena *scratch, eddy_node **out_order,
+                               uint32_t *out_n);
+
 /*
  * Makes node `v` of a graph that only the plan has the one of `spec`, under the
  * name that it has; its outputs' numbers must mean the same.
  */
 eddy_status eddy__replace_node(eddy_graph *graph, eddy_node v,
                                const eddy_node_spec *spec, eddy_error *err);
+
+/*
+ * What stands for the outputs of the first `n` nodes of a graph that only the
+ * plan has: who read output i reads output `index` + i of `node`; EDDY_NO_NODE:
+ * it stays.  What is pointed to stays.
+ */
+void eddy__redirect(eddy_graph *graph, const eddy_output *instead, size_t n);
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Passes at levels exact and full that give a plan less to do, with the same
+ * bits, errors, and live and dead values wherever the caller can look.
+ *
+ * Each works on a graph whose frames and shapes are known, and gives a copy in
+ * which it is done, the caller's; the nodes of the graph keep their numbers,
+ * new ones come behind.  `*out_graph` is NULL if there is nothing to do.  What
+ * the caller feeds, fetches or wants to run is left alone.
+ */
+#ifndef EDDY_PLAN_REWRITES_H
+#define EDDY_PLAN_REWRITES_H
+
+#include "runtime/plan/plan.h"
+
+/* identities.c: what only hands its input on goes. */
+eddy_status eddy__drop_identities(const eddy__plan_build *build,
+                                  eddy__arena *scratch, eddy_graph **out_graph);
+
+/* fold.c: what is computed of constants alone is a constant. */
+eddy_status eddy__fold_constants(const eddy__plan_build *build,
+                                 eddy__arena *scratch, eddy_graph **out_graph);
+
+/*
+ * invariants.c: what every iteration of a loop computes of the same values is
+ * computed before it.  One loop outwards at a time.
+ */
+eddy_status eddy__move_invariants(const eddy__plan_build *build,
+                                  eddy__arena *scratch, eddy_graph **out_graph);
+
+/* common.c: nodes that compute the same become one. */
+eddy_status eddy__join_common(const eddy__plan_build *build,
+                              eddy__arena *scratch, eddy_graph **out_graph);
+
+#endif
