@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # ONNX's own node tests, all of them, as the Python package onnx writes them:
 # each whose operators and dtypes eddy has must give the recorded values.  Says
-# what was passed over and why; the last line is the sum.
+# what was passed over and why, and the sum.
 #
 # Then the gradients of all of these against central differences, and of the
 # cases below CASES, other models in that layout, if that is set; and what
-# `eddy convert` writes of TensorFlow's recorded graphs, in ONNX
-# Runtime, if that is there.
+# `eddy convert` writes of TensorFlow's recorded graphs, in ONNX Runtime, if
+# that is there.
 #
 # PYTHON is an interpreter that has the package; without it nothing is tested.
 set -u

@@ -199,6 +199,8 @@ static void compare(trial *t, const char *label, eddy_onnx_model *model,
         ck_assert_msg(same_bits(x, y) || nearly(x, y),
                       "%s: %s: fetch %zu differs", t->folder, label, i);
     }
+    if (!is_same && getenv("SHOW_REFUSED"))
+        printf("%s: %s: near\n", t->folder, label);
     c->same += is_same;
     c->near += !is_same;
     eddy_run_destroy(before);
@@ -334,9 +336,9 @@ static const struct {
 } groups[] = {
     {"primitives", 50, 0, 12, 0, 0, 0}, {"cond", 33, 0, 6, 0, 0, 0},
     {"while", 87, 0, 3, 0, 0, 0},       {"tensor_arrays", 11, 0, 17, 0, 0, 0},
-    {"functional", 29, 0, 4, 4, 0, 1},  {"gradients", 37, 0, 1, 41, 0, 12},
-    {"models", 42, 0, 12, 0, 1, 7},     {"programs", 240, 0, 0, 18, 0, 62},
-    {"kernels", 381, 1, 45, 46, 0, 15}, {"dtypes", 75, 0, 32, 0, 0, 0},
+    {"functional", 29, 0, 4, 4, 0, 1},  {"gradients", 37, 0, 1, 43, 0, 10},
+    {"models", 42, 0, 12, 0, 2, 7},     {"programs", 240, 0, 0, 18, 1, 62},
+    {"kernels", 385, 1, 40, 53, 0, 8}, {"dtypes", 75, 0, 32, 0, 0, 0},
 };
 
 START_TEST(every_recorded_graph_that_onnx_can_express_comes_back)

@@ -182,6 +182,15 @@ static void write_relu_grad(eddy__onnx_writer *w)
     GIVE(0, OP("Mul", X(0), CAST(is_on, DTYPE(0))));
 }
 
+static void write_elu_grad(eddy__onnx_writer *w)
+{
+    const eddy_dtype dtype = DTYPE(0);
+    const char *is_down = OP("Less", X(1), NUMBER(dtype, 0));
+    const char *slope = OP("Add", X(1), NUMBER(dtype, 1));
+
+    GIVE(0, OP("Where", is_down, OP("Mul", slope, X(0)), X(0)));
+}
+
 static void write_relu6_grad(eddy__onnx_writer *w)
 {
     const char *is_on = OP("And", OP("Greater", X(1), NUMBER(DTYPE(0), 0)),
@@ -274,6 +283,7 @@ const eddy__onnx_rule eddy__onnx_write_elementwise[] = {
     {"DivNoNan", write_div_no_nan, NULL, EDDY__FLOATS},
     FLOAT("Elu", "Elu"),
     {"EnsureShape", write_alias},
+    {"EluGrad", write_elu_grad, NULL, EDDY__FLOATS},
     {"Equal", write_same, "Equal", ORDERED | BOOLS},
     FLOAT("Erf", "Erf"),
     FLOAT("Exp", "Exp"),

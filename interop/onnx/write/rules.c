@@ -7,12 +7,12 @@
 extern const eddy__onnx_rule eddy__onnx_write_arrays[];
 extern const eddy__onnx_rule eddy__onnx_write_elementwise[];
 extern const eddy__onnx_rule eddy__onnx_write_products[];
+extern const eddy__onnx_rule eddy__onnx_write_scatters[];
 extern const eddy__onnx_rule eddy__onnx_write_shaping[];
 
 static const eddy__onnx_rule *const families[] = {
-    eddy__onnx_write_arrays,
-    eddy__onnx_write_elementwise,
-    eddy__onnx_write_products,
+    eddy__onnx_write_arrays,   eddy__onnx_write_elementwise,
+    eddy__onnx_write_products, eddy__onnx_write_scatters,
     eddy__onnx_write_shaping,
 };
 

@@ -365,11 +365,11 @@ static void bounds_of(eddy__onnx_writer *w, const cut *c, int64_t step,
                       INTS(&most, 1), OP("Add", *out_begin, INTS(&one, 1)));
 }
 
-/* The cuts that leave the number of dimensions as it is. */
-static const char *cut_all(eddy__onnx_writer *w, const cuts *all,
+/* The cuts of `x` that leave the number of dimensions as it is. */
+static const char *cut_all(eddy__onnx_writer *w, const char *x, const cuts *all,
                            const eddy__onnx_numbers *steps)
 {
-    const char *begins[EDDY__ONNX_MOST_NUMBERS], *x = X(0);
+    const char *begins[EDDY__ONNX_MOST_NUMBERS];
     const char *ends[EDDY__ONNX_MOST_NUMBERS];
     eddy__onnx_numbers axes = {.n = 0}, by = {.n = 0};
 
@@ -426,23 +426,58 @@ static const char *reshape_cuts(eddy__onnx_writer *w, const cuts *all,
     return x;
 }
 
-static void write_strided_slice(eddy__onnx_writer *w)
+/* What a strided slice cuts; false, and declined, if that is not certain. */
+static bool read_cuts(eddy__onnx_writer *w, cuts *out_cuts,
+                      eddy__onnx_numbers *out_steps)
 {
     const eddy_shape begin = SHAPE(1);
+
+    if (!eddy__onnx_known_numbers(w, 3, out_steps) || begin.rank != 1 ||
+        begin.dims[0] != (int64_t)out_steps->n) {
+        eddy__onnx_decline(w, "of steps that are no constant");
+        return false;
+    }
+    find_cuts(w, out_steps->n, out_cuts);
+    return true;
+}
+
+static void write_strided_slice(eddy__onnx_writer *w)
+{
     eddy__onnx_numbers steps;
-    eddy__onnx_written value;
     cuts all;
 
-    if (!eddy__onnx_known_numbers(w, 3, &steps) || begin.rank != 1 ||
-        begin.dims[0] != (int64_t)steps.n) {
-        eddy__onnx_decline(w, "of steps that are no constant");
+    if (read_cuts(w, &all, &steps))
+        GIVE(0, reshape_cuts(w, &all, cut_all(w, X(0), &all, &steps)));
+}
+
+/*
+ * Zeros with the input in the places that the slice takes: those are found by
+ * cutting the numbers of all places in the same way.
+ */
+static void write_strided_slice_grad(eddy__onnx_writer *w)
+{
+    const eddy_dtype dtype = DTYPE(4);
+    const int64_t flat = -1;
+    const char *shape, *size, *places, *y;
+    eddy__onnx_numbers steps;
+    cuts all;
+
+    if (!eddy__dtype_in(dtype, EDDY__FLOATS)) {
+        eddy__onnx_decline(w, "of %s", eddy_dtype_name(dtype));
         return;
     }
-    find_cuts(w, steps.n, &all);
-    value = (eddy__onnx_written){
-        .name = reshape_cuts(w, &all, cut_all(w, &all, &steps)),
-        .dtype = THIS->output_dtypes[0]};
-    eddy__onnx_bind(w, 0, value);
+    if (!read_cuts(w, &all, &steps))
+        return;
+    shape = eddy__onnx_vector(w, 0);
+    size = NODE("ReduceProd", IN(shape), ATTR_INT("keepdims", 0));
+    places = NODE("Reshape", IN(OP("Range", INT(0), size, INT(1)), shape),
+                  ATTR_INT("allowzero", 1));
+    places = OP("Reshape", cut_all(w, places, &all, &steps), INTS(&flat, 1));
+    y = OP("Expand", NUMBER(dtype, 0), OP("Reshape", size, INTS(&flat, 1)));
+    y = NODE("ScatterElements",
+             IN(y, places, OP("Reshape", X(4), INTS(&flat, 1))),
+             ATTR_INT("axis", 0));
+    GIVE(0, NODE("Reshape", IN(y, shape), ATTR_INT("allowzero", 1)));
 }
 
 /* ---- picking ---- */
@@ -491,25 +526,34 @@ static void write_gradient_args(eddy__onnx_writer *w)
     }
 }
 
+/* A vector with a 1 at the axis that input 0 is, and zeros. */
+static const char *at_axis(eddy__onnx_writer *w, eddy_dtype dtype)
+{
+    const eddy_shape shape = SHAPE(1);
+    const int64_t n =
+        shape.rank == 1 && shape.dims[0] <= EDDY_MAX_RANK ? shape.dims[0] : -1;
+    eddy__onnx_numbers axis, along = {.n = n > 0 ? (size_t)n : 0};
+    const char *rank, *from, *places;
+
+    if (n > 0 && eddy__onnx_known_numbers(w, 0, &axis) && axis.n == 1 &&
+        axis.at[0] >= -n && axis.at[0] < n) {
+        along.at[axis.at[0] < 0 ? axis.at[0] + n : axis.at[0]] = 1;
+        return CAST(INTS(along.at, along.n), dtype);
+    }
+    rank = OP("Size", X(1));
+    from = eddy__onnx_scalar64(w, 0);
+    from = OP("Where", OP("Less", from, INT(0)), OP("Add", from, rank), from);
+    places = OP("Range", INT(0), rank, INT(1));
+    return CAST(OP("Equal", places, from), dtype);
+}
+
 /* Where each of the parts of a Concat begins: all that come before it. */
 static void write_concat_offset(eddy__onnx_writer *w)
 {
-    const int64_t axis = eddy__onnx_known_number(w, 0);
     const eddy_dtype dtype = (eddy_dtype)THIS->output_dtypes[0];
-    const eddy_shape shape = SHAPE(1);
-    eddy__onnx_numbers along = {.n = 0};
-    const char *sum, *at;
+    const char *at = at_axis(w, dtype);
+    const char *sum = OP("Mul", X(1), NUMBER(dtype, 0));
 
-    if (shape.rank != 1 || shape.dims[0] < 1 || shape.dims[0] > EDDY_MAX_RANK ||
-        axis < -shape.dims[0] || axis >= shape.dims[0]) {
-        eddy__onnx_decline(w, "of an unknown rank");
-        return;
-    }
-    along.n = (size_t)shape.dims[0];
-    for (size_t i = 0; i < along.n; i++)
-        along.at[i] = (int64_t)i == (axis < 0 ? axis + shape.dims[0] : axis);
-    at = CAST(INTS(along.at, along.n), dtype);
-    sum = OP("Mul", X(1), NUMBER(dtype, 0));
     for (uint32_t i = 0; i < THIS->n_outputs; i++) {
         GIVE(i, sum);
         if (i + 1 < THIS->n_outputs)
@@ -554,6 +598,7 @@ const eddy__onnx_rule eddy__onnx_write_shaping[] = {
     {"SplitV", write_split_v},
     {"Squeeze", write_squeeze},
     {"StridedSlice", write_strided_slice},
+    {"StridedSliceGrad", write_strided_slice_grad},
     {"TensorScatterUpdate", write_scatter},
     {"Tile", write_tile},
     {"Transpose", write_transpose},
