@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "eddy/plan.h"
 #include "eddy/run.h"
+#include "eddy/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,14 +81,110 @@ static eddy_status restore(const eddy_savedmodel *model, eddy_session *session,
     return status;
 }
 
+/* ---- variables that are saved as copies ---- */
+
+/* What the nodes of a variable are called in a session. */
+#define MAX_NAME 1024
+
+static bool is_op(const eddy_graph *graph, eddy_node node, const char *op)
+{
+    const char *found = eddy_graph_node_op(graph, node);
+
+    return found && strcmp(found, op) == 0;
+}
+
+static bool name_of(const eddy_graph *graph, eddy_node node, char *out_name)
+{
+    eddy_string text = {.data = eddy_graph_node_name(graph, node)};
+    eddy_attr shared;
+    int n;
+
+    text.length = strlen(text.data);
+    if (eddy_graph_node_attr(graph, node, "shared_name", &shared) &&
+        shared.kind == EDDY_ATTR_STRING && shared.n == 1 &&
+        shared.as.strings[0].length > 0)
+        text = shared.as.strings[0];
+    n = text.length < MAX_NAME
+            ? snprintf(out_name, MAX_NAME, "%.*s", (int)text.length, text.data)
+            : -1;
+    return n > 0;
+}
+
+/*
+ * True if `node` is "V/Assign", which began V with the value of another
+ * variable: V = X.  TensorFlow has such pairs for variables that a function
+ * made: V is what is saved and restored, X is what the signatures read.
+ */
+static bool is_copy(const eddy_graph *graph, eddy_node node, eddy_node *out_v,
+                    eddy_node *out_x)
+{
+    const char *name = eddy_graph_node_name(graph, node), *v;
+    const eddy_output *in;
+    size_t n = 0, length;
+
+    if (!is_op(graph, node, "AssignVariableOp"))
+        return false;
+    in = eddy_graph_node_inputs(graph, node, &n);
+    if (n != 2 || !is_op(graph, in[0].node, "VarHandleOp") ||
+        !is_op(graph, in[1].node, "ReadVariableOp"))
+        return false;
+    v = eddy_graph_node_name(graph, in[0].node);
+    length = strlen(v);
+    if (strncmp(name, v, length) != 0 || strcmp(name + length, "/Assign") != 0)
+        return false;
+    *out_v = in[0].node;
+    in = eddy_graph_node_inputs(graph, in[1].node, &n);
+    *out_x = n == 1 ? in[0].node : *out_v;
+    return *out_x != *out_v && is_op(graph, *out_x, "VarHandleOp");
+}
+
+/* Gives X what V has, unless X has a value or V has none. */
+static eddy_status give_back(const eddy_graph *graph, eddy_node v, eddy_node x,
+                             eddy_session *session, eddy_error *err)
+{
+    char from[MAX_NAME], to[MAX_NAME];
+    eddy_tensor *value = NULL;
+    eddy_error why = EDDY_ERROR_INIT;
+    eddy_status status;
+
+    if (!name_of(graph, v, from) || !name_of(graph, x, to))
+        return EDDY_OK;
+    status = eddy_session_get_variable(session, to, &value, &why);
+    if (status == EDDY_NOT_FOUND) {
+        status = eddy_session_get_variable(session, from, &value, &why);
+        if (status == EDDY_OK)
+            status = eddy_session_set_variable(session, to, value, &why);
+    }
+    eddy_tensor_release(value);
+    if (status == EDDY_OK || status == EDDY_NOT_FOUND)
+        return EDDY_OK;
+    if (err)
+        *err = why;
+    return status;
+}
+
+static eddy_status give_back_all(const eddy_graph *graph, eddy_session *session,
+                                 eddy_error *err)
+{
+    const size_t n = eddy_graph_size(graph);
+    eddy_node v, x;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_copy(graph, (eddy_node)i, &v, &x))
+            EDDY_TRY(give_back(graph, v, x, session, err));
+    return EDDY_OK;
+}
+
 eddy_status eddy_savedmodel_restore(const eddy_savedmodel *model,
                                     eddy_session *session,
                                     const eddy_limits *limits, eddy_error *err)
 {
     EDDY_REFUSE_IF(!model, err, "no model");
     EDDY_REFUSE_IF(!session, err, "no session");
-    if (has_variables(model))
+    if (has_variables(model)) {
         EDDY_TRY(restore(model, session, limits, err));
+        EDDY_TRY(give_back_all(model->graph, session, err));
+    }
     if (model->initial[0] == '\0')
         return EDDY_OK;
     return run_target(model, model->initial, NULL, session, limits, err);

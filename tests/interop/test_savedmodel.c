@@ -15,6 +15,7 @@
 #define LSTM "tests/conformance/savedmodel/lstm"
 #define MASKED "tests/conformance/savedmodel/masked"
 #define SEQ2SEQ "tests/conformance/savedmodel/seq2seq"
+#define LAZY "tests/conformance/savedmodel/lazy"
 
 static eddy_context *ctx;
 static eddy_savedmodel *model;
@@ -101,23 +102,35 @@ static eddy_tensor *call(eddy_tensor *const *feeds, const char *output)
     return result;
 }
 
-START_TEST(nested_loops_give_tensorflows_values)
+/* Calls a model that takes `n`, a number, and `x`, and gives `y`. */
+static void check_counted(const char *folder, int32_t n, const char *y)
 {
-    const int32_t five = 5;
     const eddy_shape scalar = {.rank = 0};
-    eddy_tensor *feeds[2] = {NULL, load_npy(NESTED, "x.npy")};
-    eddy_tensor *want = load_npy(NESTED, "y.npy"), *got;
+    eddy_tensor *feeds[2] = {NULL, load_npy(folder, "x.npy")};
+    eddy_tensor *want = load_npy(folder, "y.npy"), *got;
 
-    load(NESTED);
+    load(folder);
     ck_assert_int_eq(
         eddy_tensor_create(ctx, EDDY_INT32, &scalar, &feeds[0], &err), EDDY_OK);
-    memcpy(eddy_tensor_mutable_data(feeds[0]), &five, sizeof five);
-    got = call(feeds, "y");
+    memcpy(eddy_tensor_mutable_data(feeds[0]), &n, sizeof n);
+    got = call(feeds, y);
     assert_close(got, want);
     eddy_tensor_release(got);
     eddy_tensor_release(want);
     eddy_tensor_release(feeds[0]);
     eddy_tensor_release(feeds[1]);
+}
+
+START_TEST(nested_loops_give_tensorflows_values)
+{
+    check_counted(NESTED, 5, "y");
+}
+END_TEST
+
+/* What is restored are copies of the variables that its function reads. */
+START_TEST(variables_that_a_function_made_have_their_values)
+{
+    check_counted(LAZY, 4, "h");
 }
 END_TEST
 
@@ -334,6 +347,7 @@ TCase *savedmodel_tests(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, nested_loops_give_tensorflows_values);
+    tcase_add_test(tc, variables_that_a_function_made_have_their_values);
     tcase_add_test(tc, a_keras_classifier_gives_tensorflows_values);
     tcase_add_test(tc, a_masked_bidirectional_classifier_too);
     tcase_add_test(tc, a_sequence_to_sequence_model_too);
