@@ -180,14 +180,40 @@ DEFINE_SCAN(bfloat, 16, 0x7f80u, 0x8000u)
 DEFINE_SCAN(float, 32, 0x7f800000u, 0x80000000u)
 DEFINE_SCAN(double, 64, 0x7ff0000000000000u, 0x8000000000000000u)
 
+static uint32_t scan(eddy_dtype dtype, const void *data, int64_t n)
+{
+    if (dtype == EDDY_FLOAT32)
+        return scan_float(data, n);
+    if (dtype == EDDY_FLOAT64)
+        return scan_double(data, n);
+    return dtype == EDDY_BFLOAT16 ? scan_bfloat(data, n) : scan_half(data, n);
+}
+
+/* Elements between two questions whether to stop. */
+#define SCANNED ((int64_t)1 << 18)
+
+static uint32_t scan_all(eddy_kernel *k, const eddy_view *x)
+{
+    const unsigned char *data = x->data;
+    const size_t size = eddy_dtype_size(x->dtype);
+    uint32_t found = 0;
+
+    for (int64_t i = 0; i < x->count; i += SCANNED) {
+        const int64_t left = x->count - i;
+
+        found |= scan(x->dtype, data + (size_t)i * size,
+                      left < SCANNED ? left : SCANNED);
+        if (eddy__spent(k, left < SCANNED ? left : SCANNED))
+            break;
+    }
+    return found;
+}
+
 static eddy_status run_numerics(eddy_kernel *k)
 {
     static const char *const names[] = {"", "Inf", "NaN", "Inf and NaN"};
-    eddy_view x = eddy__in_view(k, 0);
-    uint32_t found = x.dtype == EDDY_FLOAT32    ? scan_float(x.data, x.count)
-                     : x.dtype == EDDY_FLOAT64  ? scan_double(x.data, x.count)
-                     : x.dtype == EDDY_BFLOAT16 ? scan_bfloat(x.data, x.count)
-                                                : scan_half(x.data, x.count);
+    const eddy_view x = eddy__in_view(k, 0);
+    const uint32_t found = scan_all(k, &x);
     const eddy_string message = *(const eddy_string *)eddy__state(k);
     int length;
 

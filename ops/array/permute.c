@@ -428,8 +428,9 @@ static eddy_status infer_broadcast_to(eddy_infer *infer)
         EDDY_TRY(                                                              \
             eddy__output_elements(k, 0, x.dtype, eddy__in_shape(k, 0), &out)); \
         to = (type##_t *)(void *)out;                                          \
-        for (int64_t i = 0; i < x.count; i++)                                  \
+        for (int64_t i = 0; i < x.count && !eddy__spent_at(k, i); i++)         \
             to[i] = -1;                                                        \
+        EDDY_TRY(eddy__go_on(k, 0));                                           \
         for (int64_t i = 0; i < x.count; i++) {                                \
             int64_t at = from[i];                                              \
                                                                                \
@@ -443,6 +444,8 @@ static eddy_status infer_broadcast_to(eddy_infer *infer)
                     k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,                    \
                     "x[%" PRId64 "] = %" PRId64 " is there twice", i, at);     \
             to[at] = (type##_t)i;                                              \
+            if (eddy__spent_at(k, i))                                          \
+                break;                                                         \
         }                                                                      \
         return EDDY_OK;                                                        \
     }

@@ -301,12 +301,12 @@ static eddy_status run_gradient(eddy_kernel *k)
 /* ---- L2Loss ---- */
 
 #define L2_LOSS(D)                                                             \
-    static double squares_##D(const void *data, int64_t n)                     \
+    static double squares_##D(eddy_kernel *k, const void *data, int64_t n)     \
     {                                                                          \
         const eddy__stored_##D *x = data;                                      \
         double sum = 0;                                                        \
                                                                                \
-        for (int64_t i = 0; i < n; i++) {                                      \
+        for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {             \
             const double v = (double)eddy__load_##D(x[i]);                     \
                                                                                \
             sum += v * v;                                                      \
@@ -325,14 +325,16 @@ static eddy_status run_l2_loss(eddy_kernel *k)
     eddy__value *out = eddy__out(k, 0);
 
     if (x.dtype == EDDY_FLOAT16)
-        eddy__put_F16(out, EDDY__STORE_F16(squares_F16(x.data, x.count) / 2));
+        eddy__put_F16(out,
+                      EDDY__STORE_F16(squares_F16(k, x.data, x.count) / 2));
     else if (x.dtype == EDDY_BFLOAT16)
         eddy__put_BF16(out,
-                       EDDY__STORE_BF16(squares_BF16(x.data, x.count) / 2));
+                       EDDY__STORE_BF16(squares_BF16(k, x.data, x.count) / 2));
     else if (x.dtype == EDDY_FLOAT32)
-        eddy__put_F32(out, EDDY__STORE_F32(squares_F32(x.data, x.count) / 2));
+        eddy__put_F32(out,
+                      EDDY__STORE_F32(squares_F32(k, x.data, x.count) / 2));
     else
-        eddy__put_F64(out, squares_F64(x.data, x.count) / 2);
+        eddy__put_F64(out, squares_F64(k, x.data, x.count) / 2);
     return EDDY_OK;
 }
 

@@ -197,6 +197,12 @@ static const struct {
     {"x float32[2097152]=1.5\nm int32[1,2]=100,100\n"
      "y MirrorPadGrad x m mode='REFLECT'\n",
      6},
+    {"a int32=0\nb int32=1048576\nc int32=1\nx Range a b c\n"
+     "y InvertPermutation x\n",
+     30},
+    {"x float32[1048576,3]=1.5\ny Cross x x\n", 6},
+    {"x float32[4194304]=1.5\ny CheckNumerics x message='x'\n", 3},
+    {"x float32[4194304]=1.5\ny L2Loss x\n", 48},
     {"d float32[1024]=2.0\nm MatrixDiag d\ny MatrixInverse m\n", 15},
     {"d float32[1024]=2.0\nm MatrixDiag d\ny CholeskyGrad m m\n", 15},
     {"d float32[1024]=2.0\nm MatrixDiag d\ny SelfAdjointEigV2 m\n", 12},
