@@ -226,7 +226,7 @@ START_TEST(a_loop_without_end_is_out_of_time)
     for (int e = 0; e < 2; e++) {
         program *p = &programs[e];
 
-        p->run_options.timeout_ns = 20 * 1000 * 1000;
+        p->run_options.timeout_ns = UINT64_C(20000000);
         plan_counter(p, 0);
         program_feed_int(p, 0, INT64_MAX);
         program_want(p, program_execute(p), EDDY_DEADLINE_EXCEEDED,
