@@ -4,6 +4,7 @@
  * last two dimensions.  All dimensions before them count the matrices of a
  * batch; those of V2 and V3 are broadcast.
  */
+#include "ops/linalg/panels.h"
 #include "ops/linalg/product.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"
@@ -18,6 +19,7 @@ typedef struct state {
     eddy_dtype out;
     bool adjoint_x, adjoint_y; /* transposed, and conjugated if complex */
     bool broadcasts;
+    const float *panels; /* of a constant y, or NULL */
 } state;
 
 /* ---- shapes, which may be partly unknown ---- */
@@ -112,6 +114,7 @@ static eddy_status run_batch(eddy_kernel *k)
     const bool is_complex = eddy__dtype_is_complex(s->out);
     eddy__products all = {
         .one = {.kernel = k,
+                .panels = s->panels,
                 .transpose_a = s->adjoint_x,
                 .transpose_b = s->adjoint_y,
                 .conjugate_a = s->adjoint_x && is_complex,
@@ -194,7 +197,8 @@ static eddy_status prepare_batch(eddy_infer *infer, bool broadcasts)
     else if (s->out == EDDY_INT32)
         s->multiply = eddy__multiply_bytes_of(x, y);
     if (s->multiply)
-        return EDDY_OK;
+        return eddy__panels_prepare(infer, s->adjoint_x, s->adjoint_y,
+                                    &s->panels);
     return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
                            "there is no product of %s and %s in %s",
                            eddy_dtype_name(x), eddy_dtype_name(y),

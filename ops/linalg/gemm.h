@@ -27,6 +27,7 @@ typedef struct eddy__product {
     int64_t row_a, row_b, row_out;
     /* Asked now and then whether to stop; NULL: it is done in one go. */
     eddy_kernel *kernel;
+    const float *panels; /* of `b` (ops/linalg/panels.h), or NULL */
 } eddy__product;
 
 static inline int64_t eddy__product_row_a(const eddy__product *p)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul, and a product that is added to a sum. */
+#include "ops/linalg/panels.h"
 #include "ops/linalg/product.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"
@@ -10,6 +11,7 @@ enum { A, B, SUM };
 typedef struct state {
     eddy__multiply_fn multiply;
     bool transpose_a, transpose_b;
+    const float *panels; /* of a constant second factor, or NULL */
 } state;
 
 #define NOT_MATRICES "the factors have shapes %s and %s; matrices are wanted"
@@ -27,6 +29,7 @@ static eddy_status read_factors(eddy_kernel *k, eddy__product *out_product)
     const state *s = eddy__state(k);
     const eddy_shape *a = eddy__in_shape(k, A), *b = eddy__in_shape(k, B);
     eddy__product p = {.kernel = k,
+                       .panels = s->panels,
                        .transpose_a = s->transpose_a,
                        .transpose_b = s->transpose_b,
                        .a = eddy__in_elements(k, A),
@@ -172,7 +175,10 @@ static eddy_status prepare_matmul(eddy_infer *infer)
     s->multiply = eddy__multiply_of(dtype);
     s->transpose_a = eddy__infer_bool(infer, "transpose_a");
     s->transpose_b = eddy__infer_bool(infer, "transpose_b");
-    return EDDY_OK;
+    if (infer->node->n_inputs == SUM + 1)
+        return EDDY_OK;
+    return eddy__panels_prepare(infer, s->transpose_a, s->transpose_b,
+                                &s->panels);
 }
 
 static eddy_status infer_matmul(eddy_infer *infer)

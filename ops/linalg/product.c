@@ -6,6 +6,7 @@
 #include "ops/linalg/product.h"
 
 #include "ops/linalg/onednn.h"
+#include "ops/linalg/panels.h"
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
 #include "ops/template.h"
@@ -116,7 +117,9 @@ MULTIPLY_COMPLEX(C128, conj)
 
 static void whole_F32(const eddy__product *p)
 {
-    if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
+    if (p->panels && eddy__panels_pay(p))
+        eddy__panels_multiply(p, p->panels);
+    else if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
         multiply_F32(p);
 }
 
@@ -192,6 +195,7 @@ static void multiply_panel(const eddy__product *all, eddy__product panel,
     const int64_t b = panel.transpose_b ? column * panel.row_b + inner
                                         : inner * panel.row_b + column;
 
+    panel.panels = NULL;
     panel.m = least(panel.m, all->m - row);
     panel.n = least(panel.n, all->n - column);
     panel.k = least(panel.k, all->k - inner);

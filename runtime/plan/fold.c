@@ -271,6 +271,15 @@ static eddy_tensor *keep_value(const folding *f, const eddy__value *value)
     return kept;
 }
 
+static bool has_bits(const eddy_tensor *kept, const eddy__value *value)
+{
+    const eddy_view view = eddy__view(value);
+
+    return view.count == kept->count &&
+           (kept->bytes == 0 ||
+            memcmp(view.data, kept->data, kept->bytes) == 0);
+}
+
 /* The value in both modes; NULL if they differ, or either fails. */
 static eddy_tensor *compute(const folding *f, bench *at)
 {
@@ -280,20 +289,13 @@ static eddy_tensor *compute(const folding *f, bench *at)
     if (run_kernel(f, at, false))
         value = keep_value(f, out);
     eddy__value_clear(&at->heap, out);
-    if (value && EDDY__CAN_FLUSH_DENORMALS) {
-        eddy_view again;
-        const bool is_same =
-            run_kernel(f, at, true) &&
-            (again = eddy__view(out), again.count == value->count) &&
-            (value->bytes == 0 ||
-             memcmp(again.data, value->data, value->bytes) == 0);
-
-        eddy__value_clear(&at->heap, out);
-        if (!is_same) {
-            eddy_tensor_release(value);
-            value = NULL;
-        }
+    if (!value || !EDDY__CAN_FLUSH_DENORMALS)
+        return value;
+    if (!run_kernel(f, at, true) || !has_bits(value, out)) {
+        eddy_tensor_release(value);
+        value = NULL;
     }
+    eddy__value_clear(&at->heap, out);
     return value;
 }
 

@@ -95,14 +95,20 @@ static eddy_status describe_feed(eddy__layout *l, uint32_t id,
     return info->out_dtypes ? EDDY_OK : eddy__fail_memory(l->err);
 }
 
-/* The tensor that input `i` always is, NULL if it may vary. */
+/*
+ * The tensor that input `i` always is, NULL if it may vary; also where it comes
+ * into a loop by an Enter.
+ */
 static const eddy_tensor *constant_input(const eddy__layout *l, uint32_t id,
                                          uint32_t i)
 {
-    const eddy__node *from =
-        eddy__layout_node(l, eddy__layout_input(l, id, i).step);
+    const eddy__source source = eddy__layout_input(l, id, i);
+    const eddy__node *from = eddy__layout_node(l, source.step);
     const eddy_attr *value;
 
+    if (from && eddy__node_role(from) == EDDY__ROLE_ENTER)
+        return eddy__constant_at(
+            l->shapes, (eddy_output){l->node_of[source.step], source.output});
     if (!from || eddy__node_role(from) != EDDY__ROLE_CONST)
         return NULL;
     value = eddy__node_attr(from, "value");

@@ -19,6 +19,7 @@ static const struct {
     {"dynamic", EDDY_EXECUTOR_DYNAMIC},
     {"linear", EDDY_EXECUTOR_LINEAR},
     {"auto", EDDY_EXECUTOR_AUTO},
+    {"native", EDDY_EXECUTOR_NATIVE},
 };
 
 #define N_EXECUTORS (sizeof executors / sizeof executors[0])
