@@ -297,6 +297,13 @@ const eddy__command eddy__command_run = {
         "of ONNX's test data; it is printed as one line, with the shapes and\n"
         "values of its tensors in brackets, or `none`.\n"
         "\n"
+        "With --place or --ranks GRAPH is cut, and its ranks are threads; "
+        "with\n"
+        "--processes they are processes, which --socket and --rank start one "
+        "by\n"
+        "one instead, each with the same other arguments: see `eddy "
+        "partition`.\n"
+        "\n"
         "--out makes DIR if need be; in NAME.npy every byte of NAME that is\n"
         "not in A-Z a-z 0-9 . _ - becomes %XX.  Item 2 of a sequence xs is\n"
         "xs[2].\n",

@@ -3,6 +3,7 @@
 #include "tools/commands.h"
 
 #include "tools/manual.h"
+#include "tools/processes.h"
 
 #include "eddy/version.h"
 
@@ -62,7 +63,7 @@ static eddy__exit run(const eddy__command *command, int argc, char *const *argv)
     if (status == EDDY__EXIT_DONE) {
         if (options.help)
             write_help(command);
-        else
+        else if (eddy__processes_start(&options, &status))
             status = command->run(&options);
     }
     if (status == EDDY__EXIT_USAGE)

@@ -57,6 +57,9 @@ typedef struct eddy__options {
     uint64_t opset, ir_version; /* 0: not given */
     uint64_t n_workers;
     uint64_t n_ranks;
+    bool processes;     /* each rank is one, which this one starts */
+    const char *socket; /* the folder where ranks meet; this one is `rank` */
+    uint64_t rank;
     uint64_t seed;
     eddy_optimize optimize;
     eddy__texts without; /* passes of planning */

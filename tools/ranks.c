@@ -14,7 +14,8 @@
 
 bool eddy__options_want_ranks(const eddy__options *options)
 {
-    return options->place != NULL || options->n_ranks > 0;
+    return options->place != NULL || options->n_ranks > 0 ||
+           options->socket != NULL;
 }
 
 /* ---- places ---- */
@@ -194,7 +195,12 @@ static eddy_status create_ranks(const eddy__request *request,
     };
     eddy_run_options run = eddy__options_run(options);
     const eddy_ranks_options how = {
-        .size = sizeof how, .plan = &plan, .run = &run, .seed = options->seed};
+        .size = sizeof how,
+        .plan = &plan,
+        .run = &run,
+        .seed = options->socket == NULL ? options->seed : 0,
+        .folder = options->socket,
+        .rank = (uint32_t)options->rank};
     eddy_partition *partition = NULL;
     eddy_status status =
         eddy__request_partition(request, graph, options, &partition, err);

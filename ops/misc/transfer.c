@@ -30,16 +30,6 @@ static eddy_string part_of(const eddy_infer *infer, size_t i)
                                                    : (eddy_string){"", 0};
 }
 
-/* FNV-1a of 64 bits. */
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static eddy_status prepare(eddy_infer *infer)
 {
     size_t length = 0;
@@ -66,7 +56,7 @@ static eddy_status prepare(eddy_infer *infer)
         to += part.length;
         *to++ = i + 1 < N_PARTS ? ';' : '\0';
     }
-    p->hash = hash_text(p->text);
+    p->hash = eddy__edge_hash(p->text);
     return EDDY_OK;
 }
 

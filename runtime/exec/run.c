@@ -456,8 +456,12 @@ static driven drive_on(eddy_run *run, uint64_t budget)
             return DRIVEN_SOME;
         if (run->n_tasks == 0)
             return DRIVEN_ALL;
-        if (run->n_waits > 0 && is_inbox_empty(run))
+        if (run->n_waits > 0 && is_inbox_empty(run)) {
             eddy__task_settle_waits(run);
+            if (eddy__task_idle(run))
+                continue;
+        }
+        eddy__task_flush(run);
         if (sleep_until_delivery(run))
             return DRIVEN_ASLEEP;
     }
@@ -563,6 +567,8 @@ static void find_driver(eddy_run *run)
  */
 static bool wake(eddy_run *run)
 {
+    if (run->exchange && run->exchange->wake)
+        run->exchange->wake(run->exchange);
     if (run->state != EDDY__RUN_WAITING)
         return false;
     run->state = EDDY__RUN_READY;

@@ -193,8 +193,8 @@ bool eddy__settle_output(eddy_run *run, const eddy__step *step, uint32_t i,
 extern const eddy__services eddy__run_services;
 
 /*
- * Hands a live node at `at`, whose slots are `values`, to the workers; false,
- * raised or not, if it can't be.  `alone`: nothing else is to do meanwhile.
+ * Hands a live node at `at`, whose slots are `values`, to the workers; false if
+ * it isn't, being small, or for want of any.  `alone`: nothing else is to do meanwhile.
  */
 bool eddy__task_offload(eddy_run *run, const eddy__step *step,
                         eddy__value *values, const eddy__place *at, bool alone);
@@ -207,6 +207,19 @@ void eddy__task_collect(eddy_run *run, eddy__task *list);
  * which that will last for ever, and ends the waiting of one that has failed.
  */
 void eddy__task_settle_waits(eddy_run *run);
+
+/*
+ * Then, if they wait for other ranks: true if messages were waited for here,
+ * and what has come is to be looked at.
+ */
+bool eddy__task_idle(eddy_run *run);
+
+/* Lets go what other ranks wait for, before something that takes long. */
+static inline void eddy__task_flush(eddy_run *run)
+{
+    if (run->exchange && run->exchange->flush)
+        run->exchange->flush(run->exchange);
+}
 
 /* ---- run.c ---- */
 

@@ -156,7 +156,10 @@ bool eddy__task_offload(eddy_run *run, const eddy__step *step,
 {
     eddy__task *task;
 
-    if (alone || !is_large(step, values))
+    if (!is_large(step, values))
+        return false;
+    eddy__task_flush(run);
+    if (alone || !run->may_offload)
         return false;
     task = new_task(run, step, values, at);
     if (!task) {
@@ -216,6 +219,21 @@ static bool is_stuck(const eddy_run *run)
            !run->exchange;
 }
 
+bool eddy__task_idle(eddy_run *run)
+{
+    const uint64_t deadline_ns = run->deadline_ns;
+    int go = EDDY__GO;
+
+    if (run->failed || !run->exchange ||
+        !run->exchange->idle(run->exchange, deadline_ns))
+        return false;
+    if (deadline_ns > 0 && eddy__now_ns() >= deadline_ns)
+        atomic_compare_exchange_strong_explicit(
+            &run->stop, &go, EDDY__STOP_DEADLINE, memory_order_relaxed,
+            memory_order_relaxed);
+    return true;
+}
+
 void eddy__task_settle_waits(eddy_run *run)
 {
     eddy__task *first = run->waits;
@@ -225,8 +243,6 @@ void eddy__task_settle_waits(eddy_run *run)
                         first->step, first->at,
                         "it waits for a queue that no other node can change "
                         "any more");
-    if (!run->failed && run->exchange)
-        run->exchange->idle(run->exchange);
     for (eddy__task *task = first; run->failed && task; task = task->next_wait)
         task->give_up(&task->kernel, task->give_up_arg);
 }

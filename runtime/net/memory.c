@@ -34,7 +34,7 @@ struct eddy__memory_exchange {
     entry *bag;
     size_t n_bag;
     bool is_aborted;
-    uint32_t rank; /* that failed */
+    eddy_error failure; /* why, once it is */
 };
 
 /* ---- the table ---- */
@@ -122,8 +122,8 @@ static void free_entry(const eddy__memory_exchange *x, entry *e)
 
 static eddy_status fail_aborted(const eddy__memory_exchange *x, eddy_kernel *k)
 {
-    return eddy__kfail(k, EDDY_ABORTED, EDDY_E_MESSAGE, "rank %u has failed",
-                       (unsigned)x->rank);
+    return eddy__kfail(k, x->failure.code, x->failure.detail, "%.500s",
+                       x->failure.message);
 }
 
 /* Makes the message what the kernel puts out. */
@@ -352,15 +352,61 @@ static eddy_status receive_message(eddy__exchange *exchange,
     return status;
 }
 
-static void let_all_go(eddy__exchange *exchange)
+eddy_status eddy__memory_exchange_put(eddy__memory_exchange *x,
+                                      const eddy__message_key *key,
+                                      eddy__value value, eddy_error *err)
+{
+    entry *message = eddy__allocate(x->allocator, 1, sizeof *message);
+    entry *done = NULL;
+    bool is_second;
+
+    if (!message) {
+        eddy__value_clear(NULL, &value);
+        return eddy__fail_memory(err);
+    }
+    *message = (entry){.key = *key, .value = value};
+    eddy__mutex_lock(&x->mu);
+    is_second = is_there(x, key);
+    if (!is_second)
+        arrive(x, message, &done);
+    eddy__mutex_unlock(&x->mu);
+    complete(x, done);
+    if (!is_second)
+        return EDDY_OK;
+    free_entry(x, message);
+    return eddy__fail(err, EDDY_INTERNAL, EDDY_E_MESSAGE,
+                      "a second message '%.128s' in one iteration", key->edge);
+}
+
+bool eddy__memory_exchange_take(eddy__memory_exchange *x,
+                                const eddy__message_key *key, eddy__value *out)
+{
+    entry *message = NULL, **link;
+
+    eddy__mutex_lock(&x->mu);
+    link = find(x, key);
+    if (*link && !(*link)->waiting)
+        message = take(x, link);
+    eddy__mutex_unlock(&x->mu);
+    if (!message)
+        return false;
+    *out = message->value;
+    message->value.kind = EDDY__NONE;
+    free_entry(x, message);
+    return true;
+}
+
+static bool let_all_go(eddy__exchange *exchange, uint64_t deadline_ns)
 {
     eddy__memory_exchange *x = exchange_of(exchange);
     entry *done = NULL;
 
+    (void)deadline_ns;
     eddy__mutex_lock(&x->mu);
     let_go(x, x->n_bag, &done);
     eddy__mutex_unlock(&x->mu);
     complete(x, done);
+    return false;
 }
 
 /* ---- its life ---- */
@@ -444,12 +490,22 @@ static entry *take_receivers(eddy__memory_exchange *x)
 
 void eddy__memory_exchange_abort(eddy__memory_exchange *x, uint32_t rank)
 {
+    eddy_error error;
+
+    (void)eddy__fail(&error, EDDY_ABORTED, EDDY_E_MESSAGE, "rank %u has failed",
+                     (unsigned)rank);
+    eddy__memory_exchange_fail(x, &error);
+}
+
+void eddy__memory_exchange_fail(eddy__memory_exchange *x,
+                                const eddy_error *error)
+{
     entry *e;
 
     eddy__mutex_lock(&x->mu);
     if (!x->is_aborted) {
+        x->failure = *error;
         x->is_aborted = true;
-        x->rank = rank;
     }
     e = take_receivers(x);
     eddy__mutex_unlock(&x->mu);
@@ -461,6 +517,21 @@ void eddy__memory_exchange_abort(eddy__memory_exchange *x, uint32_t rank)
         kernel->services->complete(kernel, fail_aborted(x, kernel));
         e = next;
     }
+}
+
+eddy_status eddy__memory_exchange_failure(eddy__memory_exchange *x,
+                                          eddy_error *err)
+{
+    eddy_status status = EDDY_OK;
+
+    eddy__mutex_lock(&x->mu);
+    if (x->is_aborted) {
+        status = x->failure.code;
+        if (err)
+            *err = x->failure;
+    }
+    eddy__mutex_unlock(&x->mu);
+    return status;
 }
 
 size_t eddy__memory_exchange_left(const eddy__memory_exchange *x)

@@ -29,10 +29,30 @@ eddy__exchange *eddy__memory_exchange_of(eddy__memory_exchange *exchange);
 
 /*
  * A rank has failed: those who wait are told, and so is whoever comes.  The
- * first call counts.  @thread any
+ * first call counts, of these two.  @thread any
  */
 void eddy__memory_exchange_abort(eddy__memory_exchange *exchange,
                                  uint32_t rank);
+
+/* Messages can't come any more, and why.  @thread any */
+void eddy__memory_exchange_fail(eddy__memory_exchange *exchange,
+                                const eddy_error *error);
+
+/* That, if it was called. */
+eddy_status eddy__memory_exchange_failure(eddy__memory_exchange *exchange,
+                                          eddy_error *err);
+
+/*
+ * A message has come from elsewhere; takes over the value.  Errors: no memory,
+ * or a second one of its key.  @thread any
+ */
+eddy_status eddy__memory_exchange_put(eddy__memory_exchange *exchange,
+                                      const eddy__message_key *key,
+                                      eddy__value value, eddy_error *err);
+
+/* Takes a message without a kernel that receives it; false: there is none. */
+bool eddy__memory_exchange_take(eddy__memory_exchange *exchange,
+                                const eddy__message_key *key, eddy__value *out);
 
 /* Messages that nobody has received.  Once all ranks have ended. */
 size_t eddy__memory_exchange_left(const eddy__memory_exchange *exchange);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All ranks of a partition in one process, a thread each. */
+/*
+ * The ranks of a partition: all of them in one process, a thread each, or one
+ * of them in this process (process.c).
+ */
 #include "eddy/ranks.h"
 
 #include "core/base/status.h"
 #include "core/context.h"
 #include "runtime/exec/run.h"
 #include "runtime/net/memory.h"
+#include "runtime/net/process.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Where a feed or a fetch of the caller is, in the plan of its rank. */
-typedef struct port {
-    uint32_t rank; /* EDDY__NOT_FOUND: nothing wants the feed */
-    size_t index;
-} port;
+typedef eddy__process_port port;
 
 /* One rank of an execution. */
 typedef struct member {
@@ -37,6 +37,7 @@ struct eddy_ranks {
     size_t n_feeds, n_fetches;
     uint64_t seed;
     eddy__memory_exchange *exchange; /* of the execution under way */
+    eddy__process *process;          /* this one's part; NULL: all are here */
     uint64_t n_sent, n_left;         /* of the last one */
 };
 
@@ -112,6 +113,28 @@ static eddy_status make_member(member *m, const eddy_partition *p,
     return eddy_run_create(m->plan, &running, &m->run, err);
 }
 
+/* This process's own, and what came of it everywhere. */
+static eddy_status join(eddy_ranks *r, const eddy_partition *p,
+                        const share *shares, const eddy_ranks_options *options,
+                        eddy_error *err)
+{
+    const eddy__process_place place = {.folder = options->folder,
+                                       .rank = options->rank,
+                                       .timeout_ns = options->meet_ns};
+    member *m = &r->members[options->rank];
+    eddy_error own = {.code = EDDY_OK};
+    eddy_status status;
+
+    EDDY_TRY(eddy__process_join(p, r->allocator, &place, &r->process, err));
+    m->ranks = r;
+    m->rank = options->rank;
+    status = make_member(m, p, &shares[m->rank], options, &own);
+    status = eddy__process_agree(r->process, status, &own);
+    if (status != EDDY_OK && err)
+        *err = own;
+    return status;
+}
+
 static eddy_status make_members(eddy_ranks *r, const eddy_partition *p,
                                 const share *shares,
                                 const eddy_ranks_options *options,
@@ -164,7 +187,8 @@ static eddy_status fill(eddy_ranks *r, const eddy_partition *p,
     if (!r->members || !r->feeds || !r->fetches ||
         make_shares(r, p, &shares) != EDDY_OK)
         return eddy__fail_memory(err);
-    return make_members(r, p, shares, options, err);
+    return options->folder ? join(r, p, shares, options, err)
+                           : make_members(r, p, shares, options, err);
 }
 
 eddy_status eddy_ranks_create(const eddy_partition *partition,
@@ -189,6 +213,9 @@ eddy_status eddy_ranks_create(const eddy_partition *partition,
                        (copy.run && (copy.run->size == 0 ||
                                      copy.run->size > sizeof *copy.run)),
                    err, "the options of a plan or a run have the wrong size");
+    EDDY_REFUSE_IF(copy.folder && copy.rank >= eddy_partition_ranks(partition),
+                   err, "rank %u of %u", (unsigned)copy.rank,
+                   (unsigned)eddy_partition_ranks(partition));
     allocator = &eddy_partition_graph(partition, 0)->ctx->allocator;
     r = eddy__allocate_zeroed(allocator, 1, sizeof *r);
     if (!r)
@@ -213,6 +240,7 @@ void eddy_ranks_destroy(eddy_ranks *ranks)
         eddy_run_destroy(ranks->members[i].run);
         eddy_plan_release(ranks->members[i].plan);
     }
+    eddy__process_leave(ranks->process);
     eddy__arena_destroy(&ranks->arena);
     eddy__free(ranks->allocator, ranks, 1, sizeof *ranks);
 }
@@ -224,11 +252,16 @@ static eddy_status bind_feeds(eddy_ranks *r, eddy_tensor *const *feeds,
 {
     for (size_t i = 0; i < r->n_feeds; i++) {
         const port *at = &r->feeds[i];
+        eddy_run *run =
+            at->rank == EDDY__NOT_FOUND ? NULL : r->members[at->rank].run;
 
-        if (at->rank != EDDY__NOT_FOUND)
-            EDDY_TRY(blame(err, at->rank,
-                           eddy_run_feed(r->members[at->rank].run, at->index,
-                                         feeds[i], err)));
+        eddy_status status = EDDY_OK;
+
+        if (run)
+            status = eddy_run_feed(run, at->index, feeds[i], err);
+        /* Processes name the rank when they have agreed. */
+        if (status != EDDY_OK)
+            return r->process ? status : blame(err, at->rank, status);
     }
     return EDDY_OK;
 }
@@ -244,7 +277,7 @@ static void execute(void *arg)
     if (m->status != EDDY_OK)
         eddy__memory_exchange_abort(exchange, m->rank);
     /* It sends no more. */
-    base->idle(base);
+    (void)base->idle(base, 0);
 }
 
 /* Starts a thread each for all ranks but 0, which is the caller's. */
@@ -297,6 +330,24 @@ static void take_fetches(const eddy_ranks *r, eddy_tensor **out_fetches)
             r->members[r->fetches[i].rank].run, r->fetches[i].index));
 }
 
+/* In this process one rank alone. */
+static eddy_status run_process(eddy_ranks *r, eddy_tensor *const *feeds,
+                               eddy_tensor **out_fetches, eddy_error *err)
+{
+    eddy_error own = {.code = EDDY_OK};
+    eddy__process_run how = {.fetches = r->fetches, .n_fetches = r->n_fetches};
+    eddy_status status = bind_feeds(r, feeds, &own);
+
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        if (r->members[i].run)
+            how.run = r->members[i].run;
+    status = eddy__process_execute(r->process, &how, status, out_fetches, &own);
+    r->n_sent = eddy__process_messages(r->process, &r->n_left);
+    if (status != EDDY_OK && err)
+        *err = own;
+    return status;
+}
+
 eddy_status eddy_ranks_run(eddy_ranks *ranks, eddy_tensor *const *feeds,
                            eddy_tensor **out_fetches, eddy_error *err)
 {
@@ -308,6 +359,8 @@ eddy_status eddy_ranks_run(eddy_ranks *ranks, eddy_tensor *const *feeds,
                    err, "NULL for feeds or fetches");
     for (size_t i = 0; i < ranks->n_fetches; i++)
         out_fetches[i] = NULL;
+    if (ranks->process)
+        return run_process(ranks, feeds, out_fetches, err);
     EDDY_TRY(bind_feeds(ranks, feeds, err));
     EDDY_TRY(eddy__memory_exchange_create(ranks->allocator, ranks->seed,
                                           &ranks->exchange, err));
@@ -327,8 +380,10 @@ eddy_status eddy_ranks_run(eddy_ranks *ranks, eddy_tensor *const *feeds,
 
 void eddy_ranks_cancel(eddy_ranks *ranks)
 {
-    for (uint32_t i = 0; i < ranks->n_ranks; i++)
+    for (uint32_t i = 0; i < ranks->n_ranks && !ranks->process; i++)
         eddy_run_cancel(ranks->members[i].run);
+    if (ranks->process)
+        eddy__process_cancel(ranks->process);
 }
 
 const eddy_run *eddy_ranks_at(const eddy_ranks *ranks, uint32_t rank)

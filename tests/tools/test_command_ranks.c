@@ -10,6 +10,7 @@
 
 #define CASES "tests/conformance/tf"
 #define LOOP CASES "/programs/p01/graph.pb"
+#define COUNT CASES "/while/count/graph.pb"
 
 static char folder[SCRATCH_PATH];
 
@@ -67,7 +68,42 @@ START_TEST(test_cases_cut_literally)
 }
 END_TEST
 
+/* The programs among them with processes, which meet anew in each run. */
+START_TEST(test_cases_on_processes)
+{
+    command_result r = command_run(
+        "verify", "--forward", "--processes",
+        _i == 0 ? "--ranks=2" : "--ranks=3", "--seed=11", "--timeout=60",
+        program_is_release() ? CASES "/programs" : CASES "/programs/p01", NULL);
+
+    ck_assert_msg(r.status == 0, "%s%s", r.out, r.err);
+    ck_assert_msg(strstr(r.out, " 0 failed") != NULL, "%s", r.out);
+    command_result_free(&r);
+}
+END_TEST
+
 /* ---- the commands ---- */
+
+START_TEST(test_processes_print_what_one_does)
+{
+    command_result one =
+        command_run("run", COUNT, "--feed=n=9", "--fetch=y", NULL);
+    command_result three =
+        command_run("run", COUNT, "--feed=n=9", "--fetch=y", "--ranks=3",
+                    "--seed=2", "--processes", NULL);
+    command_result wrong = command_run("run", COUNT, "--feed=n=9", "--fetch=y",
+                                       "--processes", NULL);
+
+    ck_assert_int_eq(one.status, 0);
+    ck_assert_int_eq(three.status, one.status);
+    ck_assert_str_eq(three.out, one.out);
+    ck_assert_int_eq(wrong.status, 2);
+    ck_assert_ptr_nonnull(strstr(wrong.err, "wants --ranks or --place"));
+    command_result_free(&one);
+    command_result_free(&three);
+    command_result_free(&wrong);
+}
+END_TEST
 
 START_TEST(test_partition_writes_a_graph_a_rank)
 {
@@ -126,6 +162,8 @@ TCase *command_ranks_tests(void)
     tcase_set_timeout(tc, 240);
     tcase_add_loop_test(tc, test_cases_on_ranks, 0, 4);
     tcase_add_test(tc, test_cases_cut_literally);
+    tcase_add_loop_test(tc, test_cases_on_processes, 0, 2);
+    tcase_add_test(tc, test_processes_print_what_one_does);
     tcase_add_test(tc, test_partition_writes_a_graph_a_rank);
     tcase_add_test(tc, test_wrong_places);
     return tc;

@@ -225,6 +225,7 @@ static bool drive(eddy_run *run, uint64_t budget)
         d->allowance = (int64_t)budget;
         n = run->trace ? eddy__drive_recorded(run, n) : drive_some(run, n);
         run->n_executed += n;
+        eddy__task_flush(run);
         budget -= n;
         if (d->allowance < (int64_t)budget)
             budget = d->allowance > 0 ? (uint64_t)d->allowance : 0;

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs on several ranks that are processes: they come to the same results and
+ * errors, whatever becomes of one of them.
+ */
+#include "eddy/ranks.h"
+#include "tests/aid/program.h"
+#include "tests/aid/scratch_folder.h"
+#include "tests/suites.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* i from 0 to n; x = x * c + i. */
+#define LOOP                                                                   \
+    "n ?int32\nx float32=1\nc float32=0.5\nzero int32=0\n"                     \
+    "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! n\n"                    \
+    "one int32=1\none/e Enter@w! one\nc/e Enter@w! c\n"                        \
+    "less Less i/m n/e\ncond LoopCond less\n"                                  \
+    "i/s Switch i/m cond\ni/b AddV2 i/s:1 one/e\ni/n NextIteration i/b\n"      \
+    "i/x Exit i/s\n"                                                           \
+    "x/e Enter@w x\nx/m Merge x/e x/n\nx/s Switch x/m cond\n"                  \
+    "p Mul x/s:1 c/e\nf Cast i/s:1 DstT=float32\n"                             \
+    "x/b AddV2 p f\nx/n NextIteration x/b\nx/x Exit x/s\n"
+
+/* A loop that does not end, through all three ranks. */
+#define ENDLESS                                                                \
+    "n ?int32\nt bool=1\nt/e Enter@w! t\ni/e Enter@w n\n"                      \
+    "i/m Merge i/e i/n\ncond LoopCond t/e\ni/s Switch i/m cond\n"              \
+    "b Neg i/s:1\nd Neg b\ni/n NextIteration d\ni/x Exit i/s\n"
+
+/* The same on rank 0 alone, with nothing to wait for. */
+#define BUSY ENDLESS "y Neg n\nz Neg y\n"
+
+static char folder[SCRATCH_PATH];
+
+static void set_up(void)
+{
+    scratch_folder_create(folder);
+}
+
+static void tear_down(void)
+{
+    scratch_folder_remove(folder);
+}
+
+/* ---- a rank ---- */
+
+typedef struct rank {
+    program p;
+    eddy_partition *partition;
+    eddy_ranks *ranks;
+    eddy_tensor *feed, *out[2];
+    eddy_error err;
+} rank;
+
+/* How a graph is cut and run. */
+typedef struct job {
+    const char *text, *fetches[2];
+    eddy_place places[4];
+    size_t n_places;
+    uint32_t n_ranks;
+    uint32_t tight; /* above 0: the rank without memory for its plan */
+    eddy_run_options run;
+} job;
+
+static eddy_tensor *int_tensor(const program *p, int32_t value)
+{
+    eddy_tensor *tensor = NULL;
+
+    if (eddy_tensor_create(p->ctx, EDDY_INT32, &(eddy_shape){.rank = 0},
+                           &tensor, NULL) == EDDY_OK)
+        memcpy(eddy_tensor_mutable_data(tensor), &value, sizeof value);
+    return tensor;
+}
+
+static eddy_status join(rank *r, const job *j, uint32_t number,
+                        uint64_t meet_ns)
+{
+    const eddy_limits limits = {.size = sizeof limits, .max_bytes = 1};
+    const eddy_plan_options tight = {.size = sizeof tight, .limits = &limits};
+    eddy_output feed, fetches[2];
+    eddy_partition_options cut = {.size = sizeof cut,
+                                  .n_ranks = j->n_ranks,
+                                  .places = j->places,
+                                  .n_places = j->n_places,
+                                  .feeds = &feed,
+                                  .n_feeds = 1,
+                                  .fetches = fetches};
+    eddy_ranks_options how = {.size = sizeof how,
+                              .run = j->run.size > 0 ? &j->run : NULL,
+                              .plan = number > 0 && number == j->tight ? &tight
+                                                                       : NULL,
+                              .folder = folder,
+                              .rank = number,
+                              .meet_ns = meet_ns};
+    eddy_status status;
+
+    memset(r, 0, sizeof *r);
+    program_init(&r->p, 0);
+    program_build(&r->p, j->text);
+    feed = program_output(&r->p, "n");
+    for (; cut.n_fetches < 2 && j->fetches[cut.n_fetches]; cut.n_fetches++)
+        fetches[cut.n_fetches] =
+            program_output(&r->p, j->fetches[cut.n_fetches]);
+    status = eddy_partition_create(r->p.graph, &cut, &r->partition, &r->err);
+    if (status == EDDY_OK)
+        status = eddy_ranks_create(r->partition, &how, &r->ranks, &r->err);
+    return status;
+}
+
+static eddy_status execute(rank *r, int32_t n)
+{
+    eddy_status status;
+
+    r->feed = int_tensor(&r->p, n);
+    status = eddy_ranks_run(r->ranks, &r->feed, r->out, &r->err);
+    eddy_tensor_release(r->feed);
+    return status;
+}
+
+static void drop_fetches(rank *r)
+{
+    for (int i = 0; i < 2; i++)
+        eddy_tensor_release(r->out[i]);
+}
+
+static void leave(rank *r)
+{
+    eddy_ranks_destroy(r->ranks);
+    eddy_partition_destroy(r->partition);
+    program_deinit(&r->p);
+}
+
+/* ---- processes ---- */
+
+/* What a process does as a rank: 0, or the line that is not as it should be. */
+typedef int (*rank_cb)(const job *j, uint32_t number, int arg);
+
+#define WANT(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: rank %u: %s\n", __FILE__, __LINE__,        \
+                    (unsigned)number, #condition);                             \
+            return 1;                                                          \
+        }                                                                      \
+    } while (0)
+
+#define MOST 4
+
+static void start(const job *j, rank_cb body, int arg, pid_t ids[MOST])
+{
+    (void)fflush(NULL);
+    for (uint32_t i = 0; i < j->n_ranks; i++) {
+        ids[i] = fork();
+        ck_assert_int_ge(ids[i], 0);
+        if (ids[i] == 0)
+            _Exit(body(j, i, arg));
+    }
+}
+
+static void finish(const job *j, const pid_t ids[MOST])
+{
+    for (uint32_t i = 0; i < j->n_ranks; i++) {
+        int status = -1;
+
+        if (ids[i] == 0)
+            continue;
+        ck_assert_int_eq(waitpid(ids[i], &status, 0), ids[i]);
+        ck_assert_msg(status == 0, "rank %u: %#x", (unsigned)i,
+                      (unsigned)status);
+    }
+}
+
+static void run(const job *j, rank_cb body, int arg)
+{
+    pid_t ids[MOST] = {0};
+
+    start(j, body, arg, ids);
+    finish(j, ids);
+}
+
+static void rest(long ms)
+{
+    const struct timespec wait = {.tv_sec = ms / 1000,
+                                  .tv_nsec = ms % 1000 * 1000 * 1000};
+
+    nanosleep(&wait, NULL);
+}
+
+/* ---- results ---- */
+
+static const job loop_on_2 = {.text = LOOP,
+                              .fetches = {"i/x", "x/x"},
+                              .places = {{"x/", 1}, {"p", 1}, {"f", 1}},
+                              .n_places = 3,
+                              .n_ranks = 2};
+static const job loop_on_4 = {
+    .text = LOOP,
+    .fetches = {"i/x", "x/x"},
+    .places = {{"x/", 1}, {"p", 2}, {"f", 3}, {"less", 2}},
+    .n_places = 4,
+    .n_ranks = 4};
+
+static float loop_value(int32_t n)
+{
+    float x = 1;
+
+    for (int32_t i = 0; i < n; i++)
+        x = x * 0.5f + (float)i;
+    return x;
+}
+
+/* Several executions; all ranks get what each of them has. */
+static int count_up(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    for (int32_t n = 0; n < 400; n += 57) {
+        uint64_t left = 1;
+
+        WANT(execute(&r, n) == EDDY_OK);
+        WANT(*(const int32_t *)eddy_tensor_data(r.out[0]) == n);
+        WANT(*(const float *)eddy_tensor_data(r.out[1]) == loop_value(n));
+        WANT(eddy_ranks_messages(r.ranks, &left) >= 2 * ((uint64_t)n + 1));
+        WANT(left == 0);
+        drop_fetches(&r);
+    }
+    WANT((eddy_ranks_at(r.ranks, number) != NULL) && r.ranks != NULL);
+    WANT(eddy_ranks_at(r.ranks, (number + 1) % j->n_ranks) == NULL);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_loop_over_processes)
+{
+    run(_i == 0 ? &loop_on_2 : &loop_on_4, count_up, 0);
+}
+END_TEST
+
+/* A tensor that is longer than any buffer, there and back; and texts. */
+static int send_much(const job *j, uint32_t number, int arg)
+{
+    const float *values;
+    rank r;
+
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    WANT(execute(&r, arg) == EDDY_OK);
+    WANT(eddy_tensor_shape(r.out[0])->dims[0] == arg);
+    values = eddy_tensor_data(r.out[0]);
+    for (int i = 0; i < arg; i++)
+        WANT(values[i] == (float)i);
+    WANT(eddy_tensor_dtype(r.out[1]) == EDDY_STRING);
+    WANT(eddy_tensor_shape(r.out[1])->dims[0] == arg);
+    drop_fetches(&r);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_large_tensors_and_texts)
+{
+    static const job j = {
+        .text = "n ?int32\nzero int32=0\none int32=1\nr Range zero n one\n"
+                "f Cast r DstT=float32\na Neg f\nb Neg a\n"
+                "s AsString r\ns2 Identity s\n",
+        .fetches = {"b", "s2"},
+        .places = {{"a", 1}, {"s2", 1}},
+        .n_places = 2,
+        .n_ranks = 2};
+
+    run(&j, send_much, 300000);
+}
+END_TEST
+
+/* ---- errors ---- */
+
+static int divide(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    for (int i = 0; i < 3; i++) {
+        WANT(execute(&r, 0) == EDDY_INVALID_ARGUMENT);
+        WANT(r.err.detail == EDDY_E_DIVISION_BY_ZERO);
+        WANT(strcmp(r.err.node, "d") == 0);
+        WANT(strncmp(r.err.message, "rank 1: ", 8) == 0);
+        WANT(r.out[0] == NULL);
+        /* And again, as if nothing had been. */
+        WANT(execute(&r, 1) == EDDY_OK);
+        WANT(*(const int32_t *)eddy_tensor_data(r.out[0]) == -1);
+        drop_fetches(&r);
+    }
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_all_know_the_error)
+{
+    static const job j = {
+        .text = "n ?int32\none int32=1\nd FloorDiv one n\ny Neg d\n",
+        .fetches = {"y"},
+        .places = {{"d", 1}, {"y", 2}},
+        .n_places = 2,
+        .n_ranks = 3};
+
+    run(&j, divide, 0);
+}
+END_TEST
+
+/* What one rank alone finds wrong in its plan. */
+static int plan_alone(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    WANT(join(&r, j, number, 0) == EDDY_RESOURCE_EXHAUSTED);
+    WANT(strncmp(r.err.message, "rank 1: ", 8) == 0);
+    WANT(r.ranks == NULL);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_all_know_what_can_not_be_planned)
+{
+    static const job j = {.text = "n ?int32\na Neg n\ny Neg a\n",
+                          .fetches = {"y"},
+                          .places = {{"a", 1}, {"y", 2}},
+                          .n_places = 2,
+                          .n_ranks = 3,
+                          .tight = 1};
+
+    run(&j, plan_alone, 0);
+}
+END_TEST
+
+static int run_too_large(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    WANT(execute(&r, 1 << 20) == EDDY_RESOURCE_EXHAUSTED);
+    WANT(r.err.detail == EDDY_E_LIMIT_BYTES);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_limit_on_bytes)
+{
+    static const job j = {
+        .text = "n ?int32\nzero int32=0\none int32=1\nr Range zero n one\n"
+                "a Neg r\nb Neg a\n",
+        .fetches = {"b"},
+        .places = {{"b", 1}},
+        .n_places = 1,
+        .n_ranks = 2,
+        .run = {.size = sizeof(eddy_run_options), .max_bytes = 1 << 20}};
+
+    run(&j, run_too_large, 0);
+}
+END_TEST
+
+/* ---- who does not come, and who goes ---- */
+
+static int meet_nobody(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    if (number == 1)
+        return 0;
+    WANT(join(&r, j, number, UINT64_C(150) * 1000 * 1000) ==
+         EDDY_DEADLINE_EXCEEDED);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_one_does_not_come)
+{
+    static const job j = {.text = ENDLESS,
+                          .fetches = {"i/x"},
+                          .places = {{"b", 1}, {"d", 2}},
+                          .n_places = 2,
+                          .n_ranks = 3};
+
+    run(&j, meet_nobody, 0);
+}
+END_TEST
+
+static int meet_others(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    WANT(join(&r, number == 0 ? j : &loop_on_2, number, 0) ==
+         EDDY_FAILED_PRECONDITION);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_one_runs_something_else)
+{
+    static const job j = {.text = LOOP,
+                          .fetches = {"i/x", "x/x"},
+                          .places = {{"x/", 1}, {"p", 1}},
+                          .n_places = 2,
+                          .n_ranks = 2};
+
+    run(&j, meet_others, 0);
+}
+END_TEST
+
+/* The others end; `arg`: the rank that is killed. */
+static int be_left(const job *j, uint32_t number, int arg)
+{
+    char text[32];
+    rank r;
+
+    snprintf(text, sizeof text, "rank %d: it is lost", arg);
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    WANT(execute(&r, 1) == EDDY_UNAVAILABLE);
+    WANT(strncmp(r.err.message, text, strlen(text)) == 0);
+    WANT(r.out[0] == NULL);
+    /* And nothing more comes of it. */
+    WANT(execute(&r, 1) == EDDY_UNAVAILABLE);
+    leave(&r);
+    return 0;
+}
+
+static double clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static const job endless = {.text = ENDLESS,
+                            .fetches = {"i/x"},
+                            .places = {{"b", 1}, {"d", 2}},
+                            .n_places = 2,
+                            .n_ranks = 3};
+/* Rank 0 computes and neither sends nor receives. */
+static const job busy = {.text = BUSY,
+                         .fetches = {"i/x", "z"},
+                         .places = {{"y", 1}, {"z", 2}},
+                         .n_places = 2,
+                         .n_ranks = 3};
+
+START_TEST(test_one_is_killed)
+{
+    const job *j = _i < 3 ? &endless : &busy;
+    const int victim = _i % 3;
+    pid_t ids[MOST] = {0};
+    double begin;
+
+    start(j, be_left, victim, ids);
+    rest(150);
+    begin = clock_s();
+    ck_assert_int_eq(kill(ids[victim], SIGKILL), 0);
+    ck_assert_int_eq(waitpid(ids[victim], NULL, 0), ids[victim]);
+    ids[victim] = 0;
+    finish(j, ids);
+    ck_assert_msg(clock_s() - begin < (program_is_release() ? 1.0 : 4.0),
+                  "%.3f s", clock_s() - begin);
+}
+END_TEST
+
+static void *cancel_soon(void *arg)
+{
+    rest(50);
+    eddy_ranks_cancel(arg);
+    return NULL;
+}
+
+static int be_cancelled(const job *j, uint32_t number, int arg)
+{
+    pthread_t thread;
+    char text[32];
+    rank r;
+
+    snprintf(text, sizeof text, "rank %d: ", arg);
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    if ((int)number == arg)
+        WANT(pthread_create(&thread, NULL, cancel_soon, r.ranks) == 0);
+    WANT(execute(&r, 1) == EDDY_CANCELLED);
+    WANT(strncmp(r.err.message, text, strlen(text)) == 0);
+    if ((int)number == arg)
+        WANT(pthread_join(thread, NULL) == 0);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_one_cancels)
+{
+    run(_i < 3 ? &endless : &busy, be_cancelled, _i % 3);
+}
+END_TEST
+
+static int run_out_of_time(const job *j, uint32_t number, int arg)
+{
+    rank r;
+
+    (void)arg;
+    WANT(join(&r, j, number, 0) == EDDY_OK);
+    WANT(execute(&r, 1) == EDDY_DEADLINE_EXCEEDED);
+    leave(&r);
+    return 0;
+}
+
+START_TEST(test_deadline)
+{
+    job j = _i == 0 ? endless : busy;
+
+    j.run = (eddy_run_options){.size = sizeof j.run,
+                               .timeout_ns = UINT64_C(60) * 1000 * 1000};
+    run(&j, run_out_of_time, 0);
+}
+END_TEST
+
+TCase *processes_tests(void)
+{
+    TCase *tc = tcase_create("processes");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, test_loop_over_processes, 0, 2);
+    tcase_add_test(tc, test_large_tensors_and_texts);
+    tcase_add_test(tc, test_all_know_the_error);
+    tcase_add_test(tc, test_all_know_what_can_not_be_planned);
+    tcase_add_test(tc, test_limit_on_bytes);
+    tcase_add_test(tc, test_one_does_not_come);
+    tcase_add_test(tc, test_one_runs_something_else);
+    tcase_add_loop_test(tc, test_one_is_killed, 0, 6);
+    tcase_add_loop_test(tc, test_one_cancels, 0, 6);
+    tcase_add_loop_test(tc, test_deadline, 0, 2);
+    return tc;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of `--processes`: children of the command, one a rank, that
+ * meet in a folder made for them.  When a signal has ended one, the others
+ * learn that from each other; who has not by then, for not having met them, is
+ * ended too.
+ */
+#include "tools/processes.h"
+
+#include "tools/ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+/* How long the others may live on when one was killed, in steps. */
+#define STEP_NS (10 * 1000 * 1000)
+#define MOST_STEPS 70
+
+typedef struct children {
+    char folder[64];
+    uint32_t n;
+    pid_t *ids; /* 0: it has ended, with `statuses` of wait */
+    int *statuses;
+} children;
+
+static bool count_ranks(const eddy__options *options, uint32_t *out_n)
+{
+    eddy__rank_places places = {.n = 0};
+    eddy_error err = {.code = EDDY_OK};
+    eddy_status status = EDDY_OK;
+
+    *out_n = (uint32_t)options->n_ranks;
+    if (*out_n > 0)
+        return true;
+    if (options->place == NULL) {
+        eddy__complain("--processes wants --ranks or --place");
+        return false;
+    }
+    status = eddy__rank_places_init(&places, NULL, options, &err);
+    *out_n = places.n_ranks;
+    if (status != EDDY_OK)
+        eddy__complain_error(options->place, &err);
+    eddy__rank_places_deinit(&places);
+    return status == EDDY_OK;
+}
+
+/* ---- in a child ---- */
+
+static void become_rank(eddy__options *options, const children *c,
+                        uint32_t rank)
+{
+    const int nowhere = rank > 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+
+#ifdef __linux__
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, STDOUT_FILENO);
+        (void)dup2(nowhere, STDERR_FILENO);
+    }
+    /* As long as the process. */
+    options->socket = strdup(c->folder);
+    options->rank = rank;
+    options->n_ranks = c->n;
+    if (rank > 0)
+        options->trace = options->out = NULL;
+    if (options->socket == NULL)
+        _Exit(EDDY__EXIT_FAILED);
+}
+
+/* ---- in the parent ---- */
+
+static void remove_folder(const children *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        char path[sizeof c->folder + 32];
+
+        snprintf(path, sizeof path, "%s/rank%u", c->folder, (unsigned)i);
+        (void)unlink(path);
+    }
+    (void)rmdir(c->folder);
+}
+
+static void end_all(const children *c)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->ids[i] > 0)
+            (void)kill(c->ids[i], SIGKILL);
+}
+
+/* Notes a child's end; true if that was a signal. */
+static bool note_end(children *c, pid_t id, int status)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->ids[i] != id)
+            continue;
+        c->ids[i] = 0;
+        c->statuses[i] = status;
+        if (!WIFSIGNALED(status))
+            return false;
+        eddy__complain("rank %u was ended by signal %d", (unsigned)i,
+                       WTERMSIG(status));
+        return true;
+    }
+    return false;
+}
+
+static uint32_t count_living(const children *c)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        n += c->ids[i] > 0;
+    return n;
+}
+
+static void wait_all(children *c)
+{
+    const struct timespec step = {.tv_nsec = STEP_NS};
+    bool is_broken = false;
+    unsigned steps = 0;
+
+    while (count_living(c) > 0) {
+        int status = 0;
+        const pid_t id = waitpid(-1, &status, is_broken ? WNOHANG : 0);
+
+        if (id > 0 && note_end(c, id, status))
+            is_broken = true;
+        else if (id < 0 && errno != EINTR)
+            return;
+        if (id != 0)
+            continue;
+        if (++steps == MOST_STEPS)
+            end_all(c);
+        (void)nanosleep(&step, NULL);
+    }
+}
+
+static eddy__exit judge(const children *c)
+{
+    const int first = c->statuses[0];
+    eddy__exit result = EDDY__EXIT_FAILED;
+
+    if (WIFEXITED(first))
+        result = (eddy__exit)WEXITSTATUS(first);
+    for (uint32_t i = 1; i < c->n; i++) {
+        if (c->statuses[i] == first)
+            continue;
+        if (WIFEXITED(first) && WIFEXITED(c->statuses[i]))
+            eddy__complain("rank %u ended with %d, rank 0 with %d", (unsigned)i,
+                           WEXITSTATUS(c->statuses[i]), WEXITSTATUS(first));
+        if (result == EDDY__EXIT_DONE)
+            result = EDDY__EXIT_FAILED;
+    }
+    return result;
+}
+
+/* True in a child. */
+static bool fork_all(children *c, eddy__options *options, eddy__exit *out_exit)
+{
+    (void)fflush(NULL);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const pid_t id = fork();
+
+        if (id == 0) {
+            become_rank(options, c, i);
+            return true;
+        }
+        if (id < 0) {
+            eddy__complain("no process for rank %u: %s", (unsigned)i,
+                           strerror(errno));
+            end_all(c);
+            c->n = i;
+            wait_all(c);
+            *out_exit = EDDY__EXIT_FAILED;
+            return false;
+        }
+        c->ids[i] = id;
+    }
+    wait_all(c);
+    *out_exit = judge(c);
+    return false;
+}
+
+static bool start(children *c, eddy__options *options, eddy__exit *out_exit)
+{
+    bool is_child;
+
+    c->ids = calloc(c->n, sizeof *c->ids);
+    c->statuses = calloc(c->n, sizeof *c->statuses);
+    snprintf(c->folder, sizeof c->folder, "/tmp/eddy-XXXXXX");
+    *out_exit = EDDY__EXIT_FAILED;
+    if (c->ids == NULL || c->statuses == NULL || mkdtemp(c->folder) == NULL) {
+        eddy__complain("no folder for the ranks to meet in: %s",
+                       strerror(errno));
+        free(c->ids);
+        free(c->statuses);
+        return false;
+    }
+    is_child = fork_all(c, options, out_exit);
+    if (!is_child)
+        remove_folder(c);
+    free(c->ids);
+    free(c->statuses);
+    return is_child;
+}
+
+bool eddy__processes_start(eddy__options *options, eddy__exit *out_exit)
+{
+    children c = {.n = 0};
+
+    if (!options->processes)
+        return true;
+    *out_exit = EDDY__EXIT_USAGE;
+    if (options->socket != NULL) {
+        eddy__complain("--processes and --socket exclude each other");
+        return false;
+    }
+    return count_ranks(options, &c.n) && start(&c, options, out_exit);
+}
