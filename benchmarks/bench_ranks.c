@@ -12,7 +12,7 @@
 #include "benchmarks/options.h"
 #include "benchmarks/table.h"
 
-#include "eddy/ranks.h"
+#include "eddy/processes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,14 +73,16 @@ static eddy_status cut(const cut_loop *c, const char *folder, uint32_t rank,
                                         .n_places = c->n_far,
                                         .fetches = c->fetches,
                                         .n_fetches = 2};
-    const eddy_ranks_options ranks = {
-        .size = sizeof ranks, .folder = folder, .rank = rank};
+    const eddy_ranks_place place = {
+        .size = sizeof place, .folder = folder, .rank = rank};
     eddy_partition *partition = NULL;
     eddy_status status =
         eddy_partition_create(c->b.e.graph, &how, &partition, err);
 
     if (status == EDDY_OK)
-        status = eddy_ranks_create(partition, &ranks, out, err);
+        status = folder != NULL
+                     ? eddy_ranks_join(partition, NULL, &place, out, err)
+                     : eddy_ranks_create(partition, NULL, out, err);
     eddy_partition_destroy(partition);
     return status;
 }

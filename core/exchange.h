@@ -40,29 +40,8 @@ struct eddy__exchange {
      */
     eddy_status (*receive)(eddy__exchange *exchange,
                            const eddy__message_key *key, eddy_kernel *kernel);
-    /*
-     * A rank has nothing left to do but to wait for messages.  True: it has
-     * waited here until one came, it was woken, or it was `deadline_ns` (0:
-     * none).  False: whoever brings messages wakes the run.  @thread the driver
-     */
-    bool (*idle)(eddy__exchange *exchange, uint64_t deadline_ns);
-    /*
-     * Sends what was put aside to go together, since its rank will be busy.
-     * NULL: nothing ever is.  @thread the driver
-     */
-    void (*flush)(eddy__exchange *exchange);
-    /* Ends the waiting of `idle`, or else its next; NULL: it never waits. */
-    void (*wake)(eddy__exchange *exchange);
+    /* A rank has nothing left to do but to wait for messages. */
+    void (*idle)(eddy__exchange *exchange);
 };
-
-/* The hash in a key: FNV-1a of 64 bits. */
-static inline uint64_t eddy__edge_hash(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 #endif

@@ -5,7 +5,7 @@
 #include "tools/number.h"
 
 #include "eddy/lower.h"
-#include "eddy/ranks.h"
+#include "eddy/processes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -195,19 +195,19 @@ static eddy_status create_ranks(const eddy__request *request,
     };
     eddy_run_options run = eddy__options_run(options);
     const eddy_ranks_options how = {
-        .size = sizeof how,
-        .plan = &plan,
-        .run = &run,
-        .seed = options->socket == NULL ? options->seed : 0,
-        .folder = options->socket,
-        .rank = (uint32_t)options->rank};
+        .size = sizeof how, .plan = &plan, .run = &run, .seed = options->seed};
+    const eddy_ranks_place place = {.size = sizeof place,
+                                    .folder = options->socket,
+                                    .rank = (uint32_t)options->rank};
     eddy_partition *partition = NULL;
     eddy_status status =
         eddy__request_partition(request, graph, options, &partition, err);
 
     run.session = request->session;
     if (status == EDDY_OK)
-        status = eddy_ranks_create(partition, &how, out, err);
+        status = place.folder != NULL
+                     ? eddy_ranks_join(partition, &how, &place, out, err)
+                     : eddy_ranks_create(partition, &how, out, err);
     eddy_partition_destroy(partition);
     return status;
 }

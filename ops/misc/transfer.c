@@ -5,6 +5,7 @@
  * carries exactly one message (frames/partition).
  */
 #include "core/base/status.h"
+#include "core/carrier.h"
 #include "core/kernel.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"

@@ -567,8 +567,8 @@ static void find_driver(eddy_run *run)
  */
 static bool wake(eddy_run *run)
 {
-    if (run->exchange && run->exchange->wake)
-        run->exchange->wake(run->exchange);
+    if (run->carrier)
+        run->carrier->wake(run->carrier);
     if (run->state != EDDY__RUN_WAITING)
         return false;
     run->state = EDDY__RUN_READY;

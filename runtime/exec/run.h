@@ -14,6 +14,7 @@
 #define EDDY_EXEC_RUN_H
 
 #include "core/base/thread.h"
+#include "core/carrier.h"
 #include "core/context.h"
 #include "eddy/run.h"
 #include "runtime/exec/engine.h"
@@ -78,6 +79,7 @@ struct eddy_run {
     eddy_context *ctx;
     eddy_run_options options;
     eddy__exchange *exchange; /* with other ranks; borrowed, or NULL */
+    eddy__carrier *carrier;   /* the same, if they are processes */
 
     /* Bound between executions; read by the driver. */
     eddy_tensor **feeds;
@@ -194,7 +196,8 @@ extern const eddy__services eddy__run_services;
 
 /*
  * Hands a live node at `at`, whose slots are `values`, to the workers; false if
- * it isn't, being small, or for want of any.  `alone`: nothing else is to do meanwhile.
+ * it isn't, being small, or for want of any.  `alone`: nothing else is to do
+ * meanwhile.
  */
 bool eddy__task_offload(eddy_run *run, const eddy__step *step,
                         eddy__value *values, const eddy__place *at, bool alone);
@@ -217,8 +220,8 @@ bool eddy__task_idle(eddy_run *run);
 /* Lets go what other ranks wait for, before something that takes long. */
 static inline void eddy__task_flush(eddy_run *run)
 {
-    if (run->exchange && run->exchange->flush)
-        run->exchange->flush(run->exchange);
+    if (run->carrier)
+        run->carrier->flush(run->carrier);
 }
 
 /* ---- run.c ---- */

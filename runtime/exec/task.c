@@ -224,9 +224,9 @@ bool eddy__task_idle(eddy_run *run)
     const uint64_t deadline_ns = run->deadline_ns;
     int go = EDDY__GO;
 
-    if (run->failed || !run->exchange ||
-        !run->exchange->idle(run->exchange, deadline_ns))
+    if (run->failed || !run->carrier)
         return false;
+    run->carrier->wait(run->carrier, deadline_ns);
     if (deadline_ns > 0 && eddy__now_ns() >= deadline_ns)
         atomic_compare_exchange_strong_explicit(
             &run->stop, &go, EDDY__STOP_DEADLINE, memory_order_relaxed,
@@ -243,6 +243,8 @@ void eddy__task_settle_waits(eddy_run *run)
                         first->step, first->at,
                         "it waits for a queue that no other node can change "
                         "any more");
+    if (!run->failed && run->exchange && !run->carrier)
+        run->exchange->idle(run->exchange);
     for (eddy__task *task = first; run->failed && task; task = task->next_wait)
         task->give_up(&task->kernel, task->give_up_arg);
 }

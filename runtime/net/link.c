@@ -33,7 +33,7 @@ typedef struct peer {
 } peer;
 
 struct eddy__link {
-    eddy__exchange base;
+    eddy__carrier base;
     const eddy_allocator *allocator;
     const eddy__routes *routes;
     uint32_t rank, n_ranks;
@@ -162,9 +162,9 @@ static void write_peer(peer *p)
     p->out.n = p->written = 0;
 }
 
-static void write_all(eddy__exchange *exchange)
+static void write_all(eddy__carrier *carrier)
 {
-    eddy__link *l = link_of(exchange);
+    eddy__link *l = (eddy__link *)(void *)carrier;
 
     if (!l->has_unsent)
         return;
@@ -271,15 +271,14 @@ static void wait_once(eddy__link *l, uint64_t deadline_ns)
     (void)atomic_exchange(&l->is_woken, false);
 }
 
-static bool wait_for_messages(eddy__exchange *exchange, uint64_t deadline_ns)
+static void wait_for_messages(eddy__carrier *carrier, uint64_t deadline_ns)
 {
-    wait_once(link_of(exchange), deadline_ns);
-    return true;
+    wait_once((eddy__link *)(void *)carrier, deadline_ns);
 }
 
-static void wake(eddy__exchange *exchange)
+static void wake(eddy__carrier *carrier)
 {
-    eddy__link *l = link_of(exchange);
+    eddy__link *l = (eddy__link *)(void *)carrier;
     const uint8_t word = 1;
 
     atomic_store(&l->is_woken, true);
@@ -480,11 +479,11 @@ eddy_status eddy__link_create(const eddy_allocator *allocator,
         eddy__sockets_close(values, n_ranks);
         return eddy__fail_memory(err);
     }
-    l->base = (eddy__exchange){.send = send_message,
-                               .receive = receive_message,
-                               .idle = wait_for_messages,
-                               .flush = write_all,
-                               .wake = wake};
+    l->base = (eddy__carrier){
+        .base = {.send = send_message, .receive = receive_message},
+        .wait = wait_for_messages,
+        .flush = write_all,
+        .wake = wake};
     l->allocator = allocator;
     l->routes = routes;
     l->rank = rank;
@@ -527,7 +526,7 @@ void eddy__link_destroy(eddy__link *l)
     eddy__free(l->allocator, l, 1, sizeof *l);
 }
 
-eddy__exchange *eddy__link_exchange(eddy__link *link)
+eddy__carrier *eddy__link_carrier(eddy__link *link)
 {
     return &link->base;
 }

@@ -13,7 +13,7 @@
 #ifndef EDDY_NET_LINK_H
 #define EDDY_NET_LINK_H
 
-#include "core/exchange.h"
+#include "core/carrier.h"
 #include "runtime/net/routes.h"
 
 typedef struct eddy__link eddy__link;
@@ -30,7 +30,7 @@ eddy_status eddy__link_create(const eddy_allocator *allocator,
 void eddy__link_destroy(eddy__link *link);
 
 /* What a run is given; borrowed, the same for all executions. */
-eddy__exchange *eddy__link_exchange(eddy__link *link);
+eddy__carrier *eddy__link_carrier(eddy__link *link);
 
 /*
  * Before an execution: forgets the one before.  What comes is charged to

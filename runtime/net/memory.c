@@ -396,17 +396,15 @@ bool eddy__memory_exchange_take(eddy__memory_exchange *x,
     return true;
 }
 
-static bool let_all_go(eddy__exchange *exchange, uint64_t deadline_ns)
+static void let_all_go(eddy__exchange *exchange)
 {
     eddy__memory_exchange *x = exchange_of(exchange);
     entry *done = NULL;
 
-    (void)deadline_ns;
     eddy__mutex_lock(&x->mu);
     let_go(x, x->n_bag, &done);
     eddy__mutex_unlock(&x->mu);
     complete(x, done);
-    return false;
 }
 
 /* ---- its life ---- */

@@ -255,7 +255,8 @@ eddy_status eddy__process_execute(eddy__process *p, const eddy__process_run *r,
         mine.error = *err;
     if (status == EDDY_OK)
         status = eddy__link_begin(p->link, r->run->heap.account, &mine.error);
-    r->run->exchange = eddy__link_exchange(p->link);
+    r->run->carrier = eddy__link_carrier(p->link);
+    r->run->exchange = &r->run->carrier->base;
     if (status == EDDY_OK)
         set_run(p, r->run);
     eddy__agreement_begin(p->agreement);

@@ -3,7 +3,7 @@
  * The ranks of a partition: all of them in one process, a thread each, or one
  * of them in this process (process.c).
  */
-#include "eddy/ranks.h"
+#include "eddy/processes.h"
 
 #include "core/base/status.h"
 #include "core/context.h"
@@ -116,18 +116,18 @@ static eddy_status make_member(member *m, const eddy_partition *p,
 /* This process's own, and what came of it everywhere. */
 static eddy_status join(eddy_ranks *r, const eddy_partition *p,
                         const share *shares, const eddy_ranks_options *options,
-                        eddy_error *err)
+                        const eddy_ranks_place *place, eddy_error *err)
 {
-    const eddy__process_place place = {.folder = options->folder,
-                                       .rank = options->rank,
-                                       .timeout_ns = options->meet_ns};
-    member *m = &r->members[options->rank];
+    const eddy__process_place at = {.folder = place->folder,
+                                    .rank = place->rank,
+                                    .timeout_ns = place->meet_ns};
+    member *m = &r->members[place->rank];
     eddy_error own = {.code = EDDY_OK};
     eddy_status status;
 
-    EDDY_TRY(eddy__process_join(p, r->allocator, &place, &r->process, err));
+    EDDY_TRY(eddy__process_join(p, r->allocator, &at, &r->process, err));
     m->ranks = r;
-    m->rank = options->rank;
+    m->rank = place->rank;
     status = make_member(m, p, &shares[m->rank], options, &own);
     status = eddy__process_agree(r->process, status, &own);
     if (status != EDDY_OK && err)
@@ -173,7 +173,8 @@ static eddy_status make_shares(eddy_ranks *r, const eddy_partition *p,
 }
 
 static eddy_status fill(eddy_ranks *r, const eddy_partition *p,
-                        const eddy_ranks_options *options, eddy_error *err)
+                        const eddy_ranks_options *options,
+                        const eddy_ranks_place *place, eddy_error *err)
 {
     share *shares;
 
@@ -187,13 +188,15 @@ static eddy_status fill(eddy_ranks *r, const eddy_partition *p,
     if (!r->members || !r->feeds || !r->fetches ||
         make_shares(r, p, &shares) != EDDY_OK)
         return eddy__fail_memory(err);
-    return options->folder ? join(r, p, shares, options, err)
-                           : make_members(r, p, shares, options, err);
+    return place ? join(r, p, shares, options, place, err)
+                 : make_members(r, p, shares, options, err);
 }
 
-eddy_status eddy_ranks_create(const eddy_partition *partition,
-                              const eddy_ranks_options *options,
-                              eddy_ranks **out_ranks, eddy_error *err)
+/* `place`: of the one that is here; NULL: all are. */
+static eddy_status create(const eddy_partition *partition,
+                          const eddy_ranks_options *options,
+                          const eddy_ranks_place *place, eddy_ranks **out_ranks,
+                          eddy_error *err)
 {
     eddy_ranks_options copy = {.size = sizeof copy};
     const eddy_allocator *allocator;
@@ -213,9 +216,6 @@ eddy_status eddy_ranks_create(const eddy_partition *partition,
                        (copy.run && (copy.run->size == 0 ||
                                      copy.run->size > sizeof *copy.run)),
                    err, "the options of a plan or a run have the wrong size");
-    EDDY_REFUSE_IF(copy.folder && copy.rank >= eddy_partition_ranks(partition),
-                   err, "rank %u of %u", (unsigned)copy.rank,
-                   (unsigned)eddy_partition_ranks(partition));
     allocator = &eddy_partition_graph(partition, 0)->ctx->allocator;
     r = eddy__allocate_zeroed(allocator, 1, sizeof *r);
     if (!r)
@@ -224,12 +224,39 @@ eddy_status eddy_ranks_create(const eddy_partition *partition,
     r->arena.allocator = allocator;
     r->n_ranks = eddy_partition_ranks(partition);
     r->seed = copy.seed;
-    status = fill(r, partition, &copy, err);
+    status = fill(r, partition, &copy, place, err);
     if (status == EDDY_OK)
         *out_ranks = r;
     else
         eddy_ranks_destroy(r);
     return status;
+}
+
+eddy_status eddy_ranks_create(const eddy_partition *partition,
+                              const eddy_ranks_options *options,
+                              eddy_ranks **out_ranks, eddy_error *err)
+{
+    return create(partition, options, NULL, out_ranks, err);
+}
+
+eddy_status eddy_ranks_join(const eddy_partition *partition,
+                            const eddy_ranks_options *options,
+                            const eddy_ranks_place *place,
+                            eddy_ranks **out_ranks, eddy_error *err)
+{
+    eddy_ranks_place copy = {.size = sizeof copy};
+
+    if (out_ranks)
+        *out_ranks = NULL;
+    EDDY_REFUSE_IF(!place || place->size == 0 || place->size > sizeof copy, err,
+                   "the place of a rank is missing, or has the wrong size");
+    memcpy(&copy, place, place->size);
+    EDDY_REFUSE_IF(!copy.folder, err, "no folder to meet in");
+    EDDY_REFUSE_IF(!partition, err, "no partition");
+    EDDY_REFUSE_IF(copy.rank >= eddy_partition_ranks(partition), err,
+                   "rank %u of %u", (unsigned)copy.rank,
+                   (unsigned)eddy_partition_ranks(partition));
+    return create(partition, options, &copy, out_ranks, err);
 }
 
 void eddy_ranks_destroy(eddy_ranks *ranks)
@@ -277,7 +304,7 @@ static void execute(void *arg)
     if (m->status != EDDY_OK)
         eddy__memory_exchange_abort(exchange, m->rank);
     /* It sends no more. */
-    (void)base->idle(base, 0);
+    base->idle(base);
 }
 
 /* Starts a thread each for all ranks but 0, which is the caller's. */

@@ -3,7 +3,7 @@
 #include "runtime/net/routes.h"
 
 #include "core/base/status.h"
-#include "core/exchange.h"
+#include "core/carrier.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Graphs on several ranks that are processes: they come to the same results and
  * errors, whatever becomes of one of them.
  */
-#include "eddy/ranks.h"
+#include "eddy/processes.h"
 #include "tests/aid/program.h"
 #include "tests/aid/scratch_folder.h"
 #include "tests/suites.h"
@@ -93,13 +93,14 @@ static eddy_status join(rank *r, const job *j, uint32_t number,
                                   .feeds = &feed,
                                   .n_feeds = 1,
                                   .fetches = fetches};
-    eddy_ranks_options how = {.size = sizeof how,
-                              .run = j->run.size > 0 ? &j->run : NULL,
-                              .plan = number > 0 && number == j->tight ? &tight
-                                                                       : NULL,
-                              .folder = folder,
-                              .rank = number,
-                              .meet_ns = meet_ns};
+    const eddy_ranks_options how = {
+        .size = sizeof how,
+        .run = j->run.size > 0 ? &j->run : NULL,
+        .plan = number > 0 && number == j->tight ? &tight : NULL};
+    const eddy_ranks_place place = {.size = sizeof place,
+                                    .folder = folder,
+                                    .rank = number,
+                                    .meet_ns = meet_ns};
     eddy_status status;
 
     memset(r, 0, sizeof *r);
@@ -111,7 +112,8 @@ static eddy_status join(rank *r, const job *j, uint32_t number,
             program_output(&r->p, j->fetches[cut.n_fetches]);
     status = eddy_partition_create(r->p.graph, &cut, &r->partition, &r->err);
     if (status == EDDY_OK)
-        status = eddy_ranks_create(r->partition, &how, &r->ranks, &r->err);
+        status =
+            eddy_ranks_join(r->partition, &how, &place, &r->ranks, &r->err);
     return status;
 }
 

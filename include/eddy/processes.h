@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ranks of a partition (eddy/ranks.h) as processes of one machine, of which
+ * this is one.  They meet in a folder.  Each makes the same partition of the
+ * same graph and says which of its ranks it is; each calls the same functions
+ * in the same order, and gets the same results and errors.
+ *
+ * Not in eddy.h.
+ */
+#ifndef EDDY_PROCESSES_H
+#define EDDY_PROCESSES_H
+
+#include "eddy/ranks.h"
+
+EDDY_BEGIN_DECLS
+
+typedef struct eddy_ranks_place {
+    size_t size; /* sizeof(eddy_ranks_place) */
+    /*
+     * Where they meet, by sockets of which it gets the names; none but this
+     * job's may use it meanwhile.  Who can write in it can speak to the ranks.
+     */
+    const char *folder;
+    uint32_t rank;    /* which one this process is */
+    uint64_t meet_ns; /* how long to wait for the others; 0: half a minute */
+} eddy_ranks_place;
+
+/*
+ * Meets the other ranks and plans this one.  `options` are those of
+ * eddy_ranks_create; its seed is left alone.  The partition is not needed
+ * afterwards.
+ *
+ * What eddy/ranks.h says of all ranks holds with these differences: feeds are
+ * those of the whole partition, and each rank takes its own; each gets all
+ * fetches; one that cancels does so for all; of other ranks there is no run.
+ * One that is lost ends all with UNAVAILABLE, also what is asked of them later;
+ * one that does not answer does so some seconds after a failure or the
+ * deadline.
+ *
+ * Errors: those of eddy_plan_create and eddy_run_create on any rank, which
+ * comes before the message; DEADLINE_EXCEEDED if one does not come,
+ * FAILED_PRECONDITION if it runs another graph or has cut it otherwise,
+ * UNAVAILABLE if one is lost.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_ranks_join(
+    const eddy_partition *partition, const eddy_ranks_options *options,
+    const eddy_ranks_place *place, eddy_ranks **out_ranks, eddy_error *err);
+
+EDDY_END_DECLS
+
+#endif
