@@ -35,7 +35,7 @@ typedef struct peer {
 struct eddy__link {
     eddy__carrier base;
     const eddy_allocator *allocator;
-    const eddy__routes *routes;
+    const eddy__edge_routes *routes;
     uint32_t rank, n_ranks;
     peer *peers;
     struct pollfd *polled; /* and the pipe last */
@@ -66,7 +66,7 @@ static void lose(peer *p)
 static eddy_status take_packet(eddy__link *l, const eddy__packet *packet,
                                const uint8_t *data, eddy_error *err)
 {
-    const eddy__route *route;
+    const eddy__edge_route *route;
     eddy__message_key key;
     eddy__value value;
 
@@ -321,7 +321,7 @@ static eddy_status send_message(eddy__exchange *exchange,
                                 eddy_kernel *k)
 {
     eddy__link *l = link_of(exchange);
-    const uint32_t edge = eddy__routes_find(l->routes, key->edge);
+    const uint32_t edge = eddy__edge_routes_find(l->routes, key->edge);
     const eddy__packet packet = {.edge = edge,
                                  .epoch = l->epoch,
                                  .frame = key->tag.frame,
@@ -355,7 +355,7 @@ static eddy_status receive_message(eddy__exchange *exchange,
 
 static eddy__message_key key_of_fetch(const eddy__link *l, size_t i)
 {
-    const eddy__route *route = &l->routes->items[l->routes->n_edges + i];
+    const eddy__edge_route *route = &l->routes->items[l->routes->n_edges + i];
 
     return (eddy__message_key){.edge = route->edge, .hash = route->hash};
 }
@@ -467,7 +467,7 @@ static bool fill(eddy__link *l, int *values)
 }
 
 eddy_status eddy__link_create(const eddy_allocator *allocator,
-                              const eddy__routes *routes, uint32_t rank,
+                              const eddy__edge_routes *routes, uint32_t rank,
                               uint32_t n_ranks, int *values, eddy__link **out,
                               eddy_error *err)
 {

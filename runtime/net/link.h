@@ -23,7 +23,7 @@ typedef struct eddy__link eddy__link;
  * it fails.  `routes` is borrowed.
  */
 eddy_status eddy__link_create(const eddy_allocator *allocator,
-                              const eddy__routes *routes, uint32_t rank,
+                              const eddy__edge_routes *routes, uint32_t rank,
                               uint32_t n_ranks, int *values, eddy__link **out,
                               eddy_error *err);
 /* Accepts NULL. */

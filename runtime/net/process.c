@@ -17,7 +17,7 @@
 struct eddy__process {
     const eddy_allocator *allocator;
     uint32_t rank;
-    eddy__routes routes;
+    eddy__edge_routes routes;
     eddy__link *link;
     eddy__agreement *agreement;
     uint64_t n_sent, n_left; /* of the last execution */
@@ -69,7 +69,7 @@ static eddy_status join(eddy__process *p, const eddy_partition *partition,
     int *sockets;
     eddy_status status;
 
-    EDDY_TRY(eddy__routes_init(&p->routes, partition, p->allocator, err));
+    EDDY_TRY(eddy__edge_routes_init(&p->routes, partition, p->allocator, err));
     sockets = eddy__allocate(p->allocator, 2 * (size_t)n, sizeof *sockets);
     if (!sockets)
         return eddy__fail_memory(err);
@@ -113,7 +113,7 @@ void eddy__process_leave(eddy__process *p)
         return;
     eddy__agreement_destroy(p->agreement);
     eddy__link_destroy(p->link);
-    eddy__routes_deinit(&p->routes);
+    eddy__edge_routes_deinit(&p->routes);
     eddy__mutex_destroy(&p->mu);
     eddy__free(p->allocator, p, 1, sizeof *p);
 }

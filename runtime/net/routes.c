@@ -41,14 +41,14 @@ static char *name_edge(eddy__arena *arena, const eddy_graph *graph, eddy_node v)
     return text;
 }
 
-static bool add(eddy__routes *r, const char *edge, uint32_t to)
+static bool add(eddy__edge_routes *r, const char *edge, uint32_t to)
 {
-    eddy__route *route = &r->items[r->n];
+    eddy__edge_route *route = &r->items[r->n];
 
     if (!edge || !eddy__map_set(&r->numbers, edge, (uint32_t)r->n))
         return false;
-    *route =
-        (eddy__route){.edge = edge, .hash = eddy__edge_hash(edge), .to = to};
+    *route = (eddy__edge_route){
+        .edge = edge, .hash = eddy__edge_hash(edge), .to = to};
     r->fingerprint =
         (r->fingerprint ^ route->hash ^ to) * UINT64_C(0x100000001b3);
     r->n++;
@@ -64,7 +64,8 @@ static size_t count(const eddy_partition *p)
     return n;
 }
 
-static bool add_rank(eddy__routes *r, const eddy_partition *p, uint32_t rank)
+static bool add_rank(eddy__edge_routes *r, const eddy_partition *p,
+                     uint32_t rank)
 {
     const eddy_graph *graph = eddy_partition_graph(p, rank);
 
@@ -75,7 +76,7 @@ static bool add_rank(eddy__routes *r, const eddy_partition *p, uint32_t rank)
     return true;
 }
 
-static bool add_fetches(eddy__routes *r, const eddy_partition *p)
+static bool add_fetches(eddy__edge_routes *r, const eddy_partition *p)
 {
     for (size_t i = 0; i < eddy_partition_fetches(p); i++) {
         char text[32];
@@ -89,16 +90,17 @@ static bool add_fetches(eddy__routes *r, const eddy_partition *p)
     return true;
 }
 
-eddy_status eddy__routes_init(eddy__routes *routes,
-                              const eddy_partition *partition,
-                              const eddy_allocator *allocator, eddy_error *err)
+eddy_status eddy__edge_routes_init(eddy__edge_routes *routes,
+                                   const eddy_partition *partition,
+                                   const eddy_allocator *allocator,
+                                   eddy_error *err)
 {
     bool ok;
 
-    *routes = (eddy__routes){.allocator = allocator,
-                             .arena.allocator = allocator,
-                             .numbers.allocator = allocator,
-                             .fingerprint = UINT64_C(0xcbf29ce484222325)};
+    *routes = (eddy__edge_routes){.allocator = allocator,
+                                  .arena.allocator = allocator,
+                                  .numbers.allocator = allocator,
+                                  .fingerprint = UINT64_C(0xcbf29ce484222325)};
     routes->items = eddy__arena_allocate(&routes->arena, count(partition),
                                          sizeof *routes->items);
     ok = routes->items != NULL;
@@ -109,13 +111,14 @@ eddy_status eddy__routes_init(eddy__routes *routes,
                                                 : eddy__fail_memory(err);
 }
 
-void eddy__routes_deinit(eddy__routes *routes)
+void eddy__edge_routes_deinit(eddy__edge_routes *routes)
 {
     eddy__map_deinit(&routes->numbers);
     eddy__arena_destroy(&routes->arena);
 }
 
-uint32_t eddy__routes_find(const eddy__routes *routes, const char *edge)
+uint32_t eddy__edge_routes_find(const eddy__edge_routes *routes,
+                                const char *edge)
 {
     return eddy__map_find(&routes->numbers, edge, strlen(edge));
 }
