@@ -5,10 +5,14 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 512, MOST = 256, ROWS = 32 };
+#define N ((int64_t)512)
+#define ROWS ((int64_t)32)
+
+enum { MOST = 256 };
 
 static float noise(uint32_t i)
 {
@@ -25,10 +29,24 @@ static float *numbers(size_t n, uint32_t seed)
     return made;
 }
 
+/* One sum in the order of k, each step rounded once. */
+static void check_element(const eddy__product *p, int64_t row, int64_t column)
+{
+    const float *a = p->a, *b = p->b;
+    float want = 0;
+
+    for (int64_t j = 0; j < p->k; j++)
+        want = fmaf(a[p->transpose_a ? j * p->m + row : row * p->k + j],
+                    b[j * N + column], want);
+    ck_assert_mem_eq((const float *)p->out + row * N + column, &want,
+                     sizeof want);
+}
+
 static void check(int64_t m, int64_t k, bool transpose)
 {
-    float *a = numbers((size_t)(m * k), 1), *b = numbers((size_t)k * N, 7);
-    float *panels = numbers((size_t)k * N, 0), *out = numbers(ROWS * N, 0);
+    float *a = numbers((size_t)(m * k), 1), *b = numbers((size_t)(k * N), 7);
+    float *panels = numbers((size_t)(k * N), 0);
+    float *out = numbers((size_t)(ROWS * N), 0);
     const eddy__product p = {.m = m,
                              .n = N,
                              .k = k,
@@ -36,19 +54,14 @@ static void check(int64_t m, int64_t k, bool transpose)
                              .a = a,
                              .b = b,
                              .out = out};
+    const bool pays = eddy__panels_pay(&p);
 
-    if (eddy__panels_pay(&p)) {
-        eddy__panels_make(&p, panels);
+    eddy__panels_make(&p, panels);
+    if (pays)
         eddy__panels_multiply(&p, panels);
-        for (int64_t i = 0; i < m * N; i++) {
-            float want = 0;
-
-            for (int64_t j = 0; j < k; j++)
-                want = fmaf(a[transpose ? j * m + i / N : i / N * k + j],
-                            b[j * N + i % N], want);
-            ck_assert_mem_eq(&out[i], &want, sizeof want);
-        }
-    }
+    for (int64_t row = 0; pays && row < m; row++)
+        for (int64_t column = 0; column < N; column++)
+            check_element(&p, row, column);
     free(out);
     free(panels);
     free(b);
@@ -102,12 +115,12 @@ END_TEST
 
 static void run_loop(program *p, const char *weights, eddy_tensor **out)
 {
-    float values[64 * 512];
+    static float values[64 * 512];
     char text[1024] = "";
 
-    for (size_t i = 0; i < 64 * 512; i++)
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         values[i] = (float)(i % 3 + 1);
-    strcat(strcpy(text, weights), LOOP);
+    ck_assert_int_gt(snprintf(text, sizeof text, "%s%s", weights, LOOP), 0);
     program_clear(p);
     program_build(p, text);
     program_plan(p, weights[2] == '?' ? "x w" : "x", "xs");
@@ -137,9 +150,9 @@ START_TEST(constant_weights_give_what_fed_ones_do)
         p.plan_options.executor = executors[e];
         run_loop(&p, "w ?float32[64,512]\n", &want);
         run_loop(&p, "w float32[64,512]=1,2,3\n", &got);
-        ck_assert_uint_eq(eddy_tensor_bytes(got), 16 * 512 * sizeof(float));
+        ck_assert_uint_eq(eddy_tensor_bytes(got), sizeof(float[16][512]));
         ck_assert_mem_eq(eddy_tensor_data(got), eddy_tensor_data(want),
-                         16 * 512 * sizeof(float));
+                         sizeof(float[16][512]));
         eddy_tensor_release(want);
         eddy_tensor_release(got);
     }
