@@ -3,8 +3,7 @@
  * Runs every test file.  Check reads its own variables from the environment:
  * CK_RUN_CASE=<name> runs tests/test_<name>.c alone, CK_FORK=no keeps a test
  * in this process for a debugger, CK_VERBOSITY=verbose lists every test.
- * EDDY_TEST_FILES="a b" runs tests/test_a.c and test_b.c alone,
- * EDDY_TEST_SHARE=1/3 the second of three shares of the files that are to run.
+ * EDDY_TEST_FILES="a b" runs tests/test_a.c and test_b.c alone.
  */
 #include "tests/suites.h"
 
@@ -28,30 +27,14 @@ static bool is_wanted(const char *name)
     return false;
 }
 
-/* Is the next file, of which there have been `n`, in our share? */
-static bool is_ours(unsigned n)
-{
-    const char *text = getenv("EDDY_TEST_SHARE");
-    unsigned share = 0, shares = 1;
-
-    if (!text)
-        return true;
-    if (sscanf(text, "%u/%u", &share, &shares) != 2 || share >= shares) {
-        fprintf(stderr, "EDDY_TEST_SHARE='%s' is no share\n", text);
-        exit(EXIT_FAILURE);
-    }
-    return n % shares == share;
-}
-
 int main(void)
 {
     Suite *suite = suite_create("eddy");
     SRunner *runner;
-    unsigned n = 0;
     int failed;
 
 #define X(name)                                                                \
-    if (is_wanted(#name) && is_ours(n++))                                      \
+    if (is_wanted(#name))                                                      \
         suite_add_tcase(suite, name##_tests());
 #include "tests/suites.inc"
 #undef X
