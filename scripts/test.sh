@@ -34,7 +34,9 @@ name_files()
 }
 
 # Under a sanitizer a fork costs more than most tests do, so that the tests of a
-# file share a process.
+# file share a process; but not where they look at the process itself, or leave
+# something behind in it.
+forked=" async native run_control "
 wrap=
 multiplier=1
 case $VARIANT in
@@ -91,6 +93,9 @@ run_file()
 {
     if [ -n "$1" ]; then
         export EDDY_TEST_FILES="$1"
+    fi
+    if [ "${forked/ $1 /}" != "$forked" ]; then
+        unset CK_FORK
     fi
     # $wrap is a command with its arguments, so it is split on purpose.
     # shellcheck disable=SC2086
