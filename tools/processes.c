@@ -23,7 +23,7 @@
 #endif
 
 /* How long the others may live on when one was killed, in steps. */
-#define STEP_NS (10 * 1000 * 1000)
+#define STEP_NS 10000000L
 #define MOST_STEPS 70
 
 typedef struct children {

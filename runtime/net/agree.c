@@ -390,24 +390,22 @@ static eddy_status fill(eddy__agreement *a, int *controls, eddy_error *err)
     return EDDY_UNAVAILABLE;
 }
 
-eddy_status eddy__agreement_create(const eddy_allocator *allocator,
-                                   uint32_t rank, uint32_t n_ranks,
-                                   int *controls, eddy__abort_cb abort,
-                                   void *arg, eddy__agreement **out,
-                                   eddy_error *err)
+eddy_status eddy__agreement_create(const eddy__team *team, int *controls,
+                                   eddy__abort_cb abort, void *arg,
+                                   eddy__agreement **out, eddy_error *err)
 {
-    eddy__agreement *a = eddy__allocate_zeroed(allocator, 1, sizeof *a);
+    eddy__agreement *a = eddy__allocate_zeroed(team->allocator, 1, sizeof *a);
     eddy_status status;
 
     *out = NULL;
     if (!a) {
-        eddy__sockets_close(controls, n_ranks);
+        eddy__sockets_close(controls, team->n_ranks);
         return eddy__fail_memory(err);
     }
-    a->allocator = allocator;
-    a->rank = rank;
-    a->n_ranks = n_ranks;
-    a->n_controls = rank == 0 ? n_ranks : 1;
+    a->allocator = team->allocator;
+    a->rank = team->rank;
+    a->n_ranks = team->n_ranks;
+    a->n_controls = team->rank == 0 ? team->n_ranks : 1;
     a->wake[0] = a->wake[1] = -1;
     a->abort = abort;
     a->arg = arg;
@@ -416,7 +414,7 @@ eddy_status eddy__agreement_create(const eddy_allocator *allocator,
         *out = a;
         return EDDY_OK;
     }
-    eddy__sockets_close(controls, n_ranks);
+    eddy__sockets_close(controls, team->n_ranks);
     free_parts(a);
     return status;
 }

@@ -11,8 +11,7 @@
 #ifndef EDDY_NET_AGREE_H
 #define EDDY_NET_AGREE_H
 
-#include "core/base/memory.h"
-#include "eddy/status.h"
+#include "runtime/net/socket.h"
 
 /* What a rank reports, and what is told of all: sums, and one error. */
 typedef struct eddy__report {
@@ -35,11 +34,9 @@ typedef void (*eddy__abort_cb)(void *arg, uint32_t rank, bool is_lost);
  * Takes over `controls` (socket.h), of which it makes -1 what is in it, also
  * when it fails.
  */
-eddy_status eddy__agreement_create(const eddy_allocator *allocator,
-                                   uint32_t rank, uint32_t n_ranks,
-                                   int *controls, eddy__abort_cb abort,
-                                   void *arg, eddy__agreement **out,
-                                   eddy_error *err);
+eddy_status eddy__agreement_create(const eddy__team *team, int *controls,
+                                   eddy__abort_cb abort, void *arg,
+                                   eddy__agreement **out, eddy_error *err);
 /* Leaves; the others take it for lost if they begin a round.  Accepts NULL. */
 void eddy__agreement_destroy(eddy__agreement *agreement);
 

@@ -466,17 +466,16 @@ static bool fill(eddy__link *l, int *values)
     return true;
 }
 
-eddy_status eddy__link_create(const eddy_allocator *allocator,
-                              const eddy__edge_routes *routes, uint32_t rank,
-                              uint32_t n_ranks, int *values, eddy__link **out,
-                              eddy_error *err)
+eddy_status eddy__link_create(const eddy__team *team,
+                              const eddy__edge_routes *routes, int *values,
+                              eddy__link **out, eddy_error *err)
 {
-    eddy__link *l = eddy__allocate_zeroed(allocator, 1, sizeof *l);
+    eddy__link *l = eddy__allocate_zeroed(team->allocator, 1, sizeof *l);
     eddy_status status = EDDY_OK;
 
     *out = NULL;
     if (!l) {
-        eddy__sockets_close(values, n_ranks);
+        eddy__sockets_close(values, team->n_ranks);
         return eddy__fail_memory(err);
     }
     l->base = (eddy__carrier){
@@ -484,10 +483,10 @@ eddy_status eddy__link_create(const eddy_allocator *allocator,
         .wait = wait_for_messages,
         .flush = write_all,
         .wake = wake};
-    l->allocator = allocator;
+    l->allocator = team->allocator;
     l->routes = routes;
-    l->rank = rank;
-    l->n_ranks = n_ranks;
+    l->rank = team->rank;
+    l->n_ranks = team->n_ranks;
     l->wake[0] = l->wake[1] = -1;
     if (!fill(l, values))
         status = eddy__fail_memory(err);
@@ -498,7 +497,7 @@ eddy_status eddy__link_create(const eddy_allocator *allocator,
         (void)fcntl(l->wake[i], F_SETFL, O_NONBLOCK);
         (void)fcntl(l->wake[i], F_SETFD, FD_CLOEXEC);
     }
-    eddy__sockets_close(values, n_ranks);
+    eddy__sockets_close(values, team->n_ranks);
     if (status == EDDY_OK)
         *out = l;
     else

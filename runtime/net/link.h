@@ -15,6 +15,7 @@
 
 #include "core/carrier.h"
 #include "runtime/net/routes.h"
+#include "runtime/net/socket.h"
 
 typedef struct eddy__link eddy__link;
 
@@ -22,10 +23,9 @@ typedef struct eddy__link eddy__link;
  * Takes over `values` (socket.h), of which it makes -1 what is in it, also when
  * it fails.  `routes` is borrowed.
  */
-eddy_status eddy__link_create(const eddy_allocator *allocator,
-                              const eddy__edge_routes *routes, uint32_t rank,
-                              uint32_t n_ranks, int *values, eddy__link **out,
-                              eddy_error *err);
+eddy_status eddy__link_create(const eddy__team *team,
+                              const eddy__edge_routes *routes, int *values,
+                              eddy__link **out, eddy_error *err);
 /* Accepts NULL. */
 void eddy__link_destroy(eddy__link *link);
 

@@ -19,8 +19,8 @@ enum { DEAD, SCALAR, NUMBERS, STRINGS, HELD, LIST, N_KINDS };
 /* `count` items follow one of HELD and LIST; `rank` below 0: unknown. */
 typedef struct item {
     uint8_t kind, dtype;
-    int16_t rank;
-    uint32_t unused;
+    uint16_t unused;
+    int32_t rank;
     int64_t count;
     int64_t max_count; /* of a list; of a scalar its bits */
 } item;
@@ -64,7 +64,7 @@ static bool append(eddy__bytes *to, const void *data, size_t n)
 
 static bool append_item(eddy__bytes *to, item it, const eddy_shape *shape)
 {
-    it.rank = shape ? (int16_t)shape->rank : 0;
+    it.rank = shape ? shape->rank : 0;
     return append(to, &it, sizeof it) &&
            (it.rank <= 0 ||
             append(to, shape->dims, (size_t)it.rank * sizeof *shape->dims));

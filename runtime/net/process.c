@@ -54,12 +54,13 @@ static eddy_status connect_all(eddy__process *p, uint32_t n_ranks,
         .n_ranks = n_ranks,
         .fingerprint = p->routes.fingerprint,
         .deadline_ns = wait < UINT64_MAX - now ? now + wait : UINT64_MAX};
+    const eddy__team team = {
+        .allocator = p->allocator, .rank = place->rank, .n_ranks = n_ranks};
 
     EDDY_TRY(eddy__sockets_meet(&meeting, values, controls, err));
-    EDDY_TRY(eddy__link_create(p->allocator, &p->routes, place->rank, n_ranks,
-                               values, &p->link, err));
-    return eddy__agreement_create(p->allocator, place->rank, n_ranks, controls,
-                                  end_round, p, &p->agreement, err);
+    EDDY_TRY(eddy__link_create(&team, &p->routes, values, &p->link, err));
+    return eddy__agreement_create(&team, controls, end_round, p, &p->agreement,
+                                  err);
 }
 
 static eddy_status join(eddy__process *p, const eddy_partition *partition,

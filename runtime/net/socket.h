@@ -10,6 +10,12 @@
 #include "core/base/memory.h"
 #include "eddy/status.h"
 
+/* One rank among its others, and whose memory it takes. */
+typedef struct eddy__team {
+    const eddy_allocator *allocator;
+    uint32_t rank, n_ranks;
+} eddy__team;
+
 typedef struct eddy__meeting {
     const char *folder;
     uint32_t rank, n_ranks;
