@@ -252,7 +252,8 @@ static bool is_plausible(const reader *r, const item *it,
     if (it->kind == STRINGS || it->kind == HELD)
         each = it->kind == STRINGS ? sizeof(uint64_t) : sizeof(item);
     if ((it->kind == STRINGS) != (dtype == EDDY_STRING) ||
-        (it->kind == HELD) != (dtype == EDDY_VARIANT) || each == 0)
+        (it->kind == HELD) != (dtype == EDDY_VARIANT) || each == 0 ||
+        (it->rank == 0 && eddy__dtype_is_inline(dtype)))
         return false;
     for (int i = 0; i < shape->rank; i++)
         if (__builtin_mul_overflow(count, shape->dims[i], &count))
