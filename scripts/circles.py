@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Finds circles between .c files: files that call each other, by way of others
-too.  Fails if there is one that the list below does not allow.
+too.  Fails if there is one that the list below does not allow, or if two files
+define functions of one name.
 
     usage: circles.py OBJECTS            (build/release; objects of a build)
 
@@ -39,11 +40,18 @@ ALLOWED = [
 ]
 
 
+# Which files may define the same, as a program is linked with one of them.
+EITHER = [
+    {"ops/linalg/blas.c", "ops/linalg/blas_linked.c"},
+]
+
+
 def read_symbols(root):
-    """Of each object: what it defines, and what it asks for."""
+    """Of each object: what it defines, and what it asks for; and the symbols
+    that two define, of which a static archive would give either."""
     objects = sorted(p for folder in FOLDERS
                      for p in (root / folder).rglob("*.o"))
-    defines, asks = {}, {}
+    defines, asks, twice = {}, {}, []
     for path in objects:
         name = str(path.relative_to(root).with_suffix(".c"))
         if not pathlib.Path(name).exists():
@@ -56,8 +64,10 @@ def read_symbols(root):
             if kind == "U":
                 asks[name].add(symbol)
             elif kind.isupper():
-                defines[symbol] = name
-    return defines, asks
+                other = defines.setdefault(symbol, name)
+                if other != name and {other, name} not in EITHER:
+                    twice.append((symbol, other, name))
+    return defines, asks, twice
 
 
 def find_circles(edges):
@@ -95,7 +105,7 @@ def find_circles(edges):
 
 
 def main():
-    defines, asks = read_symbols(pathlib.Path(sys.argv[1]))
+    defines, asks, twice = read_symbols(pathlib.Path(sys.argv[1]))
     edges = {name: set() for name in asks}
     why = collections.defaultdict(list)
     for name, symbols in asks.items():
@@ -104,7 +114,9 @@ def main():
             if to and to != name:
                 edges[name].add(to)
                 why[name, to].append(symbol)
-    n_files, bad = 0, False
+    n_files, bad = 0, bool(twice)
+    for symbol, one, other in twice:
+        print("%s is in %s and in %s" % (symbol, one, other))
     for circle in find_circles(edges):
         n_files += len(circle)
         allowed = any(set(circle) <= set(files) for files, _ in ALLOWED)
