@@ -26,8 +26,13 @@
 #define STEP_NS 10000000L
 #define MOST_STEPS 70
 
+#define FOLDER_SIZE 64
+
+/* Where the ranks meet, in a child: as long as the process. */
+static char met_in[FOLDER_SIZE];
+
 typedef struct children {
-    char folder[64];
+    char folder[FOLDER_SIZE];
     uint32_t n;
     pid_t *ids; /* 0: it has ended, with `statuses` of wait */
     int *statuses;
@@ -68,14 +73,12 @@ static void become_rank(eddy__options *options, const children *c,
         (void)dup2(nowhere, STDOUT_FILENO);
         (void)dup2(nowhere, STDERR_FILENO);
     }
-    /* As long as the process. */
-    options->socket = strdup(c->folder);
+    memcpy(met_in, c->folder, sizeof met_in);
+    options->socket = met_in;
     options->rank = rank;
     options->n_ranks = c->n;
     if (rank > 0)
         options->trace = options->out = NULL;
-    if (options->socket == NULL)
-        _Exit(EDDY__EXIT_FAILED);
 }
 
 /* ---- in the parent ---- */
