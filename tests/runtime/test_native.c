@@ -327,6 +327,47 @@ START_TEST(a_loop_without_end_can_be_polled_and_cancelled)
 }
 END_TEST
 
+/* Two loops that have nothing to do with each other. */
+#define SIDE(w)                                                                \
+    w "/enter Enter@" w " zero\n" w "/one Enter@" w "! one\n" w "/n Enter@" w  \
+      "! n\n" w "/m Merge " w "/enter " w "/next\n" w "/less Less " w "/m " w  \
+      "/n\n" w "/cond LoopCond " w "/less\n" w "/sw Switch " w "/m " w         \
+      "/cond\n" w "/add AddV2 " w "/sw:1 " w "/one\n" w                        \
+      "/next NextIteration " w "/add\n" w "/exit Exit " w "/sw\n"
+
+START_TEST(loops_side_by_side_take_turns)
+{
+    program *p = &programs[1];
+    int n_polls = 0;
+
+    program_build(p,
+                  "zero int64=0\none int64=1\nn ?int64\n" SIDE("u") SIDE("v"));
+    program_plan(p, "n", "u/exit v/exit");
+    program_make_run(p);
+    for (int i = 0; i < 2; i++) {
+        program_feed_int(p, 0, 200000);
+        ck_assert_int_eq(eddy_run_start(p->run, &p->err), EDDY_OK);
+        while (!eddy_run_poll(p->run))
+            n_polls++;
+        ck_assert_int_eq(eddy_run_wait(p->run, &p->err), EDDY_OK);
+        ck_assert_int_eq(program_fetch_int(p, 0), 200000);
+        ck_assert_int_eq(program_fetch_int(p, 1), 200000);
+        ck_assert_uint_eq(program_stats(p).iterations, 400002);
+    }
+    ck_assert_int_gt(n_polls, 10);
+    /* One that is cancelled while both of them wait begins anew. */
+    program_feed_int(p, 0, INT64_MAX);
+    ck_assert_int_eq(eddy_run_start(p->run, &p->err), EDDY_OK);
+    ck_assert(!eddy_run_poll(p->run));
+    eddy_run_cancel(p->run);
+    program_want(p, eddy_run_wait(p->run, &p->err), EDDY_CANCELLED,
+                 EDDY_E_CANCELLED);
+    program_feed_int(p, 0, 5);
+    program_run(p);
+    ck_assert_int_eq(program_fetch_int(p, 1), 5);
+}
+END_TEST
+
 static atomic_bool is_done;
 
 static void *run_for_ever(void *arg)
@@ -620,6 +661,7 @@ TCase *native_tests(void)
     tcase_add_test(tc, a_nest_counts_and_stops_where_it_should);
     tcase_add_test(tc, a_loop_without_end_is_out_of_time);
     tcase_add_test(tc, a_loop_without_end_can_be_polled_and_cancelled);
+    tcase_add_test(tc, loops_side_by_side_take_turns);
     tcase_add_test(tc, what_is_done_between_two_looks_is_bounded);
     tcase_add_test(tc, a_cancel_from_another_thread_ends_it_at_once);
     tcase_add_test(tc, code_is_made_when_a_loop_has_run_long_enough);

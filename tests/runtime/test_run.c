@@ -42,14 +42,14 @@ START_TEST(a_poll_runs_a_bounded_slice)
     int n_polls = 0;
 
     plan_counter();
-    program_feed_int(&p, 0, 100 * 1000);
+    program_feed_int(&p, 0, 400 * 1000);
     start();
     while (!eddy_run_poll(p.run))
         n_polls++;
     ck_assert_int_gt(n_polls, 10);
     ck_assert_int_lt(n_polls, 10000);
     ck_assert_int_eq(eddy_run_wait(p.run, &p.err), EDDY_OK);
-    ck_assert_int_eq(program_fetch_int(&p, 0), 100 * 1000);
+    ck_assert_int_eq(program_fetch_int(&p, 0), 400 * 1000);
     ck_assert(eddy_run_poll(p.run));
 }
 END_TEST

@@ -212,6 +212,21 @@ static bool at(const eddy_run *run, const eddy__step **out_step,
     return true;
 }
 
+/* Regions that have had enough of this slice are ready for the next one. */
+static void resume_regions(eddy_run *run)
+{
+    eddy__dynamic *d = eddy__dynamic_of(run);
+
+    for (eddy__gate *gate = d->gates; gate && d->n_paused > 0;
+         gate = gate->next) {
+        if (!gate->is_paused)
+            continue;
+        gate->is_paused = false;
+        d->n_paused--;
+        eddy__push(run, &gate->region->step, gate->it, false);
+    }
+}
+
 static bool drive(eddy_run *run, uint64_t budget)
 {
     eddy__dynamic *d = eddy__dynamic_of(run);
@@ -229,6 +244,8 @@ static bool drive(eddy_run *run, uint64_t budget)
         budget -= n;
         if (d->allowance < (int64_t)budget)
             budget = d->allowance > 0 ? (uint64_t)d->allowance : 0;
+        if (d->n_paused > 0)
+            resume_regions(run);
         if (run->deadline_ns > 0 && eddy__now_ns() >= run->deadline_ns)
             atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
                                   memory_order_relaxed);
@@ -245,6 +262,7 @@ static void end(eddy_run *run)
     while (eddy__dynamic_of(run)->frames)
         eddy__frame_destroy(run, eddy__dynamic_of(run)->frames);
     eddy__dynamic_of(run)->root = NULL;
+    eddy__dynamic_of(run)->n_paused = 0;
     run->stats.live_executions += run->n_executed - run->stats.dead_executions;
 }
 

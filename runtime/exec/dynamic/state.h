@@ -119,6 +119,7 @@ typedef struct eddy__dynamic {
     eddy__frame *frames; /* live ones, the root among them */
     eddy__frame *root;
     eddy__gate *gates;          /* of regions that have been entered in part */
+    uint32_t n_paused;          /* of them */
     int64_t allowance;          /* nodes that may still run before others may */
     eddy__frame **spare_frames; /* by static frame, linked by next */
     eddy__iteration **spare_iterations;

@@ -81,6 +81,12 @@ static int64_t most_fuel(const eddy_run *run, int64_t chunk)
     return left < (uint64_t)chunk ? (int64_t)left : chunk;
 }
 
+/* More than a chunk of the interpreter's is so fast that it costs no more. */
+static int64_t cost_of(int64_t spent, int64_t most)
+{
+    return most > CHUNK ? spent * COST * CHUNK / most : spent * COST;
+}
+
 /* Instruction `at`, ENTER or one that goes back, has no fuel. */
 eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
                                          tank *t, uint32_t at, int64_t most,
@@ -92,7 +98,7 @@ eddy__linear_verdict eddy__linear_refuel(eddy_run *run, eddy__linear_run *l,
         l->places[f].index < 0 ? l->instances[f].parent : &l->places[f];
 
     l->at = at;
-    *budget -= COST * (t->filled - t->fuel);
+    *budget -= cost_of(t->filled - t->fuel, most);
     drain(run, l, t);
     if (must_stop(run))
         return EDDY__LINEAR_FAILED;
