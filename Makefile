@@ -5,6 +5,7 @@
 #   make demo          shows loops and branches run, with their counts
 #   make test          all tests                (CK_RUN_CASE=tensor for one)
 #   make test-onnx     ONNX's own node tests, if Python has the package onnx
+#   make test-mpi      recorded cases over ranks of an MPI
 #   make asan, tsan    the same tests under the sanitizers
 #   make valgrind      the same tests under Valgrind
 #   make coverage      lines and branches that tests reach, as a page
@@ -35,7 +36,8 @@
 # the commands); VARIANT (release, asan, tsan); BUILD (where objects go,
 # build/VARIANT); JOBS (how many compilers, as many as processors); ONEDNN=0
 # (build without oneDNN, although it is there); NATIVE=0 (without
-# machine code for loops).
+# machine code for loops); MPI=0 (without MPI, although it is there); MPICC,
+# MPIRUN (which MPI).
 
 # include/eddy/version.h holds the number; nothing else does.
 part = $(shell sed -n 's/^.define EDDY_VERSION_$(1) //p' include/eddy/version.h)
@@ -109,6 +111,19 @@ endif
 # for that archive alone, and the provider.
 BLAS_SRC := ops/linalg/blas_provider.c
 BLAS_LINKED := ops/linalg/blas_linked.c
+# An MPI has headers and types of its own, so what sees them is a library of
+# its own, too, which is loaded by who starts MPI: MPI=0 leaves it out.
+MPICC ?= mpicc
+MPIRUN ?= mpirun
+MPI ?= $(if $(shell command -v $(MPICC)),1,0)
+ifeq ($(MPI),1)
+MPI_SHOWN := $(shell $(MPICC) -show)
+MPI_CFLAGS := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_SHOWN)))
+MPI_LIBS := $(filter -L% -l%,$(MPI_SHOWN))
+MPI_SRC := runtime/net/mpi_provider.c
+endif
+FLAGS_runtime/net/mpi_provider.c := $(MPI_CFLAGS)
+FLAGS_runtime/net/mpi.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 FLAGS_ops/linalg/onednn.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 FLAGS_ops/linalg/blas.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 # Machine code for loops (docs/native.md): NATIVE=0 leaves it out.
@@ -178,11 +193,12 @@ ONNX_TABLE := $(BUILD)/scripts/onnx_table
 ONNX_GRADIENTS := $(BUILD)/scripts/onnx_gradients
 ONEDNN_OBJ := $(call objects,$(ONEDNN_SRC))
 BLAS_OBJ := $(call objects,$(BLAS_SRC))
+MPI_OBJ := $(call objects,$(MPI_SRC))
 # Given before the archive, it is taken in place of blas_linked.c.
 BLAS_LAZY := $(call objects,ops/linalg/blas.c)
 STATIC_OBJ := $(filter-out $(BLAS_LAZY),$(LIB_OBJ)) \
 	$(call objects,$(BLAS_LINKED)) $(BLAS_OBJ)
-OBJ := $(LIB_OBJ) $(STATIC_OBJ) $(ONEDNN_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
+OBJ := $(LIB_OBJ) $(STATIC_OBJ) $(ONEDNN_OBJ) $(MPI_OBJ) $(TOOL_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(EXAMPLE_OBJ) \
 	$(CAMPAIGN_OBJ) \
 	$(OPS_TABLE).o $(ONNX_TABLE).o $(ONNX_GRADIENTS).o
 
@@ -190,7 +206,8 @@ STATIC := $(OUT)/libeddy.a
 SONAME := libeddy.so.$(SOVERSION)
 SHARED := $(OUT)/libeddy.so
 PROVIDERS := $(OUT)/libeddy-openblas.so.$(SOVERSION) \
-	$(if $(ONEDNN_SRC),$(OUT)/libeddy-onednn.so.$(SOVERSION))
+	$(if $(ONEDNN_SRC),$(OUT)/libeddy-onednn.so.$(SOVERSION)) \
+	$(if $(MPI_SRC),$(OUT)/libeddy-mpi.so.$(SOVERSION))
 COMMAND := $(if $(TOOL_SRC),$(OUT)/eddy)
 RUNNER := $(BUILD)/tests/run
 # The suite of graphs goes first.
@@ -218,7 +235,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test test-onnx asan tsan valgrind fuzz fuzz-programs fault \
+.PHONY: all demo test test-mpi test-onnx asan tsan valgrind fuzz fuzz-programs fault \
 	stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs docs-html \
 	drawings format install uninstall wheel test-python test-viewer deb dist abi abi-dump reproducible deps \
@@ -293,6 +310,17 @@ $(OUT)/libeddy-onednn.so.$(SOVERSION): $(ONEDNN_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ \
 	    $(ONEDNN_LIBS) -Wl,--no-as-needed -lc -o $@
+
+# Another MPI makes another library.
+$(BUILD)/mpi: FORCE
+	$(call refresh,'$(MPI_SHOWN)')
+
+$(MPI_OBJ): $(BUILD)/mpi
+
+$(OUT)/libeddy-mpi.so.$(SOVERSION): $(MPI_OBJ) $(BUILD)/mpi
+	@mkdir -p $(@D)
+	$(call say,LINK) $(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,defs $(MPI_OBJ) \
+	    $(MPI_LIBS) -o $@
 
 LINK_BLAS = $(LINK) -shared -Wl,-soname,libeddy-openblas.so.$(SOVERSION) \
 	-Wl,-z,defs $(BLAS_OBJ) $(shell $(PKG_CONFIG) --libs openblas) \
@@ -410,6 +438,13 @@ run-fault: $(OUT)/fault
 run-stress: $(OUT)/stress
 	@setarch $$(uname -m) -R $< $(STRESS_FLAGS) $(CAMPAIGN_GRAPHS)
 
+# Every recorded case over ranks that an MPI has started.
+test-mpi:
+	@scripts/deps.sh mpi
+	$(AGAIN) all $(RUNNER)
+	@EDDY='$(OUT)/eddy' RUNNER='$(RUNNER)' MPIRUN='$(MPIRUN)' \
+	    scripts/test_mpi.sh
+
 test-onnx: $(COMMAND) $(ONNX_GRADIENTS)
 	@EDDY='$(COMMAND)' GRADIENTS='$(ONNX_GRADIENTS)' FOLDER='$(BUILD)/onnx_node_tests' scripts/test_onnx.sh
 
@@ -421,7 +456,7 @@ run-benches: $(COMMAND) $(BENCHES)
 
 # The page of ops is looked at when everything is.
 lint: $(BUILD)/flags $(GENERATED) $(if $(FILES),,$(OPS_TABLE) $(ONNX_TABLE))
-	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL)' \
+	@CC='$(CC)' FLAGS='-std=c11 $(WARN) $(INTERNAL) $(MPI_CFLAGS)' \
 	    FILES='$(FILES)' OPS_TABLE='$(if $(FILES),,$(OPS_TABLE))' \
 	    ONNX_TABLE='$(if $(FILES),,$(ONNX_TABLE))' \
 	    DEPTH='$(DEPTH)' scripts/lint.sh

@@ -6,6 +6,8 @@
  *
  *     one way:     rank 0: i += 1                rank 1: x = x + i
  *     round trip:  rank 0: i += 1; x = y         rank 1: y = -x
+ *
+ * Started by `mpirun -n 2` it measures ranks of that MPI, and nothing else.
  */
 #include "benchmarks/loops.h"
 #include "benchmarks/measure.h"
@@ -62,6 +64,12 @@ static void build(cut_loop *c, bool is_round_trip)
     c->far[c->n_far++] = eddy_graph_node_name(b->e.graph, l.body[1].node);
 }
 
+/* Has an MPI started this process?  OpenMPI and MPICH say so. */
+static bool is_by_mpi(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_SIZE") != NULL;
+}
+
 static eddy_status cut(const cut_loop *c, const char *folder, uint32_t rank,
                        eddy_ranks **out, eddy_error *err)
 {
@@ -80,7 +88,7 @@ static eddy_status cut(const cut_loop *c, const char *folder, uint32_t rank,
         eddy_partition_create(c->b.e.graph, &how, &partition, err);
 
     if (status == EDDY_OK)
-        status = folder != NULL
+        status = folder != NULL || is_by_mpi()
                      ? eddy_ranks_join(partition, NULL, &place, out, err)
                      : eddy_ranks_create(partition, NULL, out, err);
     eddy_partition_destroy(partition);
@@ -151,14 +159,39 @@ static eddy_status measure_processes(bool is_round_trip, uint64_t *times,
     return status;
 }
 
+/* What is printed is rank 0's. */
+static bool be_rank_of_mpi(void)
+{
+    eddy_error err = {.code = EDDY_OK};
+    uint32_t rank = 0, n;
+
+    if (eddy_mpi_start(&rank, &n, &err) != EDDY_OK || n != 2) {
+        fprintf(stderr, "bench_ranks: two ranks are wanted: %s\n", err.message);
+        return false;
+    }
+    return rank == 0 || freopen("/dev/null", "w", stdout) != NULL;
+}
+
+static eddy_status measure_mpi(bool is_round_trip, uint64_t *times,
+                               eddy_error *err)
+{
+    uint32_t rank, n;
+    const eddy_status status = eddy_mpi_start(&rank, &n, err);
+
+    return status == EDDY_OK
+               ? measure_rank(is_round_trip, NULL, rank, times, err)
+               : status;
+}
+
 static bool measure(const table *t, const char *name, bool is_round_trip,
                     bool has_processes)
 {
     eddy_error err = {.code = EDDY_OK};
     uint64_t times[REPEATS] = {0};
     const eddy_status status =
-        has_processes ? measure_processes(is_round_trip, times, &err)
-                      : measure_rank(is_round_trip, NULL, 0, times, &err);
+        is_by_mpi()     ? measure_mpi(is_round_trip, times, &err)
+        : has_processes ? measure_processes(is_round_trip, times, &err)
+                        : measure_rank(is_round_trip, NULL, 0, times, &err);
     double best, median;
 
     if (status != EDDY_OK) {
@@ -175,12 +208,14 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        bool is_round_trip, has_processes;
+        bool is_round_trip, has_processes, is_by_mpi;
     } rows[] = {
-        {"one_way_processes", false, true},
-        {"round_trip_processes", true, true},
-        {"one_way_threads", false, false},
-        {"round_trip_threads", true, false},
+        {"one_way_processes", false, true, false},
+        {"round_trip_processes", true, true, false},
+        {"one_way_threads", false, false, false},
+        {"round_trip_threads", true, false, false},
+        {"one_way_mpi", false, true, true},
+        {"round_trip_mpi", true, true, true},
     };
     table t = {.columns = columns, .n_columns = N_COLUMNS};
     bench_options o;
@@ -188,11 +223,14 @@ int main(int argc, char **argv)
 
     options_parse(&o, argc, argv, "A loop over two ranks.");
     t.is_tsv = o.is_tsv;
+    if (is_by_mpi() && !be_rank_of_mpi())
+        return EXIT_FAILURE;
     table_begin(&t, "20,000 trips of a loop over two ranks");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (options_want(&o, rows[i].name))
+        if (options_want(&o, rows[i].name) && rows[i].is_by_mpi == is_by_mpi())
             is_good = measure(&t, rows[i].name, rows[i].is_round_trip,
                               rows[i].has_processes) &&
                       is_good;
+    eddy_mpi_end();
     return is_good && options_found(&o) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -76,6 +76,8 @@ class BuildWithLibrary(build_py):
         needed = {}
         for path in glob.glob(os.path.join(LIBRARY, "libeddy*.so.[0-9]*")):
             name = os.path.basename(path)
+            if name.startswith("libeddy-mpi"):  # each system has its own MPI
+                continue
             own, to = os.path.join(INSTEAD, name), os.path.join(folder, name)
             shutil.copyfile(own if os.path.exists(own) else path, to)
             if shutil.which("strip"):

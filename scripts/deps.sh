@@ -11,6 +11,7 @@
 #   scripts/deps.sh fuzz            the same, and clang with libFuzzer
 #   scripts/deps.sh coverage        the same, and gcovr
 #   scripts/deps.sh viewer          the same, and chromium
+#   scripts/deps.sh mpi             the same, and OpenMPI
 #   scripts/deps.sh lint valgrind   several of them
 #
 # Why each package is needed: docs/dependencies.md.
@@ -37,10 +38,11 @@ for extra; do
     deb) PACKAGES="$PACKAGES debhelper dh-python lintian mmdebstrap python3-dev
         python3-cffi python3-numpy python3-setuptools python3-venv" ;;
     coverage) PACKAGES="$PACKAGES gcovr" ;;
+    mpi) PACKAGES="$PACKAGES libopenmpi-dev openmpi-bin" ;;
     viewer) PACKAGES="$PACKAGES chromium python3" ;;
     *) die "unknown argument '$extra'; expected lint, python, deb," \
         "valgrind," \
-        "fuzz, coverage or viewer" ;;
+        "fuzz, coverage, viewer or mpi" ;;
     esac
 done
 

@@ -39,6 +39,7 @@ BEGIN {
     wrapper["cblas.h"]        = "ops"
     wrapper["openblas_config.h"] = "ops"
     wrapper["dnnl.h"]         = "ops"
+    wrapper["mpi.h"]          = "runtime/net"
     wrapper["sleef.h"]        = "ops"
     wrapper["Random123/philox.h"] = "ops"
     wrapper["protobuf-c/protobuf-c.h"] = "interop interop/onnx"

@@ -65,6 +65,7 @@ static eddy__exit run(const eddy__command *command, int argc, char *const *argv)
             write_help(command);
         else if (eddy__processes_start(&options, &status))
             status = command->run(&options);
+        eddy__processes_end(&options);
     }
     if (status == EDDY__EXIT_USAGE)
         fprintf(stderr, "`eddy %s --help` says more.\n", command->name);

@@ -95,6 +95,8 @@ static const option options_table[] = {
      EDDY_MAX_RANKS, "cut the graph for so many ranks"},
     {"processes", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_VERIFY,
      MEMBER(processes), 0, 0, "make each rank a process, and start them"},
+    {"mpi", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_VERIFY, MEMBER(mpi), 0,
+     0, "be one rank, of processes that mpirun has started"},
     {"socket", "DIR", KIND_TEXT, EDDY__FOR_RUN | EDDY__FOR_VERIFY,
      MEMBER(socket), 0, 0, "be one rank, of processes that meet in DIR"},
     {"rank", "R", KIND_COUNT, EDDY__FOR_RUN | EDDY__FOR_VERIFY, MEMBER(rank), 0,

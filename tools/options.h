@@ -58,6 +58,7 @@ typedef struct eddy__options {
     uint64_t n_workers;
     uint64_t n_ranks;
     bool processes;     /* each rank is one, which this one starts */
+    bool mpi;           /* an MPI has started them, and this is one */
     const char *socket; /* the folder where ranks meet; this one is `rank` */
     uint64_t rank;
     uint64_t seed;

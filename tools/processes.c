@@ -9,6 +9,8 @@
 
 #include "tools/ranks.h"
 
+#include "eddy/processes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -61,24 +63,31 @@ static bool count_ranks(const eddy__options *options, uint32_t *out_n)
 
 /* ---- in a child ---- */
 
-static void become_rank(eddy__options *options, const children *c,
-                        uint32_t rank)
+/* All but rank 0 print and write nothing. */
+static void take_rank(eddy__options *options, uint32_t rank, uint32_t n_ranks)
 {
     const int nowhere = rank > 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
 
-#ifdef __linux__
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
     if (nowhere >= 0) {
         (void)dup2(nowhere, STDOUT_FILENO);
         (void)dup2(nowhere, STDERR_FILENO);
+        (void)close(nowhere);
     }
-    memcpy(met_in, c->folder, sizeof met_in);
-    options->socket = met_in;
     options->rank = rank;
-    options->n_ranks = c->n;
+    options->n_ranks = n_ranks;
     if (rank > 0)
         options->trace = options->out = NULL;
+}
+
+static void become_rank(eddy__options *options, const children *c,
+                        uint32_t rank)
+{
+#ifdef __linux__
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    memcpy(met_in, c->folder, sizeof met_in);
+    options->socket = met_in;
+    take_rank(options, rank, c->n);
 }
 
 /* ---- in the parent ---- */
@@ -218,10 +227,46 @@ static bool start(children *c, eddy__options *options, eddy__exit *out_exit)
     return is_child;
 }
 
+/* ---- by MPI ---- */
+
+static bool start_mpi(eddy__options *options, eddy__exit *out_exit)
+{
+    eddy_error err = {.code = EDDY_OK};
+    uint32_t rank, n;
+
+    *out_exit = EDDY__EXIT_USAGE;
+    if (options->socket != NULL || options->processes) {
+        eddy__complain("--mpi, --processes and --socket exclude each other");
+        return false;
+    }
+    *out_exit = EDDY__EXIT_FAILED;
+    if (eddy_mpi_start(&rank, &n, &err) != EDDY_OK) {
+        eddy__complain_error("--mpi", &err);
+        return false;
+    }
+    if (options->n_ranks > 0 && options->n_ranks != n) {
+        if (rank == 0)
+            eddy__complain("--ranks %u: MPI has started %u",
+                           (unsigned)options->n_ranks, (unsigned)n);
+        *out_exit = EDDY__EXIT_USAGE;
+        return false;
+    }
+    take_rank(options, rank, n);
+    return true;
+}
+
+void eddy__processes_end(const eddy__options *options)
+{
+    if (options->mpi)
+        eddy_mpi_end();
+}
+
 bool eddy__processes_start(eddy__options *options, eddy__exit *out_exit)
 {
     children c = {.n = 0};
 
+    if (options->mpi)
+        return start_mpi(options, out_exit);
     if (!options->processes)
         return true;
     *out_exit = EDDY__EXIT_USAGE;

@@ -15,7 +15,7 @@
 bool eddy__options_want_ranks(const eddy__options *options)
 {
     return options->place != NULL || options->n_ranks > 0 ||
-           options->socket != NULL;
+           options->socket != NULL || options->mpi;
 }
 
 /* ---- places ---- */
@@ -205,7 +205,7 @@ static eddy_status create_ranks(const eddy__request *request,
 
     run.session = request->session;
     if (status == EDDY_OK)
-        status = place.folder != NULL
+        status = place.folder != NULL || options->mpi
                      ? eddy_ranks_join(partition, &how, &place, out, err)
                      : eddy_ranks_create(partition, &how, out, err);
     eddy_partition_destroy(partition);

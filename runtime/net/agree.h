@@ -11,7 +11,7 @@
 #ifndef EDDY_NET_AGREE_H
 #define EDDY_NET_AGREE_H
 
-#include "runtime/net/socket.h"
+#include "runtime/net/wire.h"
 
 /* What a rank reports, and what is told of all: sums, and one error. */
 typedef struct eddy__report {

@@ -2,7 +2,7 @@
 /*
  * The exchange of a rank whose others are other processes.  What comes goes
  * into a table of messages (memory.h), what is sent into a queue for each rank.
- * Only the driver of the run touches sockets: it writes a queue that is long,
+ * Only the driver of the run touches the wire: it writes a queue that is long,
  * and all of them before it does something that takes long; and it reads when
  * there is nothing left to do but to wait.  So no thread stands between a
  * message and who receives it.
@@ -15,16 +15,12 @@
 
 #include "core/carrier.h"
 #include "runtime/net/routes.h"
-#include "runtime/net/socket.h"
+#include "runtime/net/wire.h"
 
 typedef struct eddy__link eddy__link;
 
-/*
- * Takes over `values` (socket.h), of which it makes -1 what is in it, also when
- * it fails.  `routes` is borrowed.
- */
-eddy_status eddy__link_create(const eddy__team *team,
-                              const eddy__edge_routes *routes, int *values,
+/* Takes over `wire`, also when it fails.  `routes` is borrowed. */
+eddy_status eddy__link_create(eddy__wire *wire, const eddy__edge_routes *routes,
                               eddy__link **out, eddy_error *err);
 /* Accepts NULL. */
 void eddy__link_destroy(eddy__link *link);

@@ -7,6 +7,7 @@
 #include "runtime/exec/run.h"
 #include "runtime/net/agree.h"
 #include "runtime/net/link.h"
+#include "runtime/net/mpi.h"
 #include "runtime/net/socket.h"
 
 #include <stdio.h>
@@ -41,44 +42,70 @@ static void end_round(void *arg, uint32_t rank, bool is_lost)
 
 /* ---- joining and leaving ---- */
 
-static eddy_status connect_all(eddy__process *p, uint32_t n_ranks,
-                               const eddy__process_place *place, int *values,
-                               int *controls, eddy_error *err)
-{
-    const uint64_t wait =
-        place->timeout_ns > 0 ? place->timeout_ns : MEETING_NS;
-    const uint64_t now = eddy__now_ns();
-    const eddy__meeting meeting = {
-        .folder = place->folder,
-        .rank = place->rank,
-        .n_ranks = n_ranks,
-        .fingerprint = p->routes.fingerprint,
-        .deadline_ns = wait < UINT64_MAX - now ? now + wait : UINT64_MAX};
-    const eddy__team team = {
-        .allocator = p->allocator, .rank = place->rank, .n_ranks = n_ranks};
+/* What is needed to meet the others, in arrays with room for all. */
+typedef struct meeting {
+    const eddy__process_place *place;
+    eddy__team team;
+    uint64_t deadline_ns;
+    int *values, *controls;
+} meeting;
 
-    EDDY_TRY(eddy__sockets_meet(&meeting, values, controls, err));
-    EDDY_TRY(eddy__link_create(&team, &p->routes, values, &p->link, err));
-    return eddy__agreement_create(&team, controls, end_round, p, &p->agreement,
-                                  err);
+static eddy_status meet_by_sockets(const eddy__process *p, const meeting *m,
+                                   eddy__wire **out, eddy_error *err)
+{
+    const eddy__meeting how = {.folder = m->place->folder,
+                               .rank = m->team.rank,
+                               .n_ranks = m->team.n_ranks,
+                               .fingerprint = p->routes.fingerprint,
+                               .deadline_ns = m->deadline_ns};
+
+    EDDY_TRY(eddy__sockets_meet(&how, m->values, m->controls, err));
+    return eddy__socket_wire_create(&m->team, m->values, out, err);
+}
+
+static eddy_status meet_by_mpi(const eddy__process *p, const meeting *m,
+                               eddy__wire **out, eddy_error *err)
+{
+    EDDY_TRY(eddy__mpi_meet(p->routes.fingerprint, m->deadline_ns, m->controls,
+                            err));
+    return eddy__mpi_wire_create(&m->team, out, err);
+}
+
+static eddy_status connect_all(eddy__process *p, const meeting *m,
+                               eddy_error *err)
+{
+    eddy__wire *wire;
+
+    EDDY_TRY(m->place->folder ? meet_by_sockets(p, m, &wire, err)
+                              : meet_by_mpi(p, m, &wire, err));
+    EDDY_TRY(eddy__link_create(wire, &p->routes, &p->link, err));
+    return eddy__agreement_create(&m->team, m->controls, end_round, p,
+                                  &p->agreement, err);
 }
 
 static eddy_status join(eddy__process *p, const eddy_partition *partition,
                         const eddy__process_place *place, eddy_error *err)
 {
     const uint32_t n = eddy_partition_ranks(partition);
-    int *sockets;
+    const uint64_t wait =
+        place->timeout_ns > 0 ? place->timeout_ns : MEETING_NS;
+    const uint64_t now = eddy__now_ns();
+    meeting m = {
+        .place = place,
+        .team = {.allocator = p->allocator, .rank = place->rank, .n_ranks = n},
+        .deadline_ns = wait < UINT64_MAX - now ? now + wait : UINT64_MAX};
     eddy_status status;
 
     EDDY_TRY(eddy__edge_routes_init(&p->routes, partition, p->allocator, err));
-    sockets = eddy__allocate(p->allocator, 2 * (size_t)n, sizeof *sockets);
-    if (!sockets)
+    m.values = eddy__allocate(p->allocator, 2 * (size_t)n, sizeof *m.values);
+    if (!m.values)
         return eddy__fail_memory(err);
+    m.controls = m.values + n;
     for (size_t i = 0; i < 2 * (size_t)n; i++)
-        sockets[i] = -1;
-    status = connect_all(p, n, place, sockets, sockets + n, err);
-    eddy__sockets_close(sockets, 2 * n);
-    eddy__free(p->allocator, sockets, 2 * (size_t)n, sizeof *sockets);
+        m.values[i] = -1;
+    status = connect_all(p, &m, err);
+    eddy__sockets_close(m.values, 2 * n);
+    eddy__free(p->allocator, m.values, 2 * (size_t)n, sizeof *m.values);
     return status;
 }
 

@@ -11,7 +11,7 @@
 
 typedef struct eddy__process eddy__process;
 
-/* Where they meet (socket.h). */
+/* Where they meet (socket.h), or NULL: by MPI (mpi.h). */
 typedef struct eddy__process_place {
     const char *folder;
     uint32_t rank;

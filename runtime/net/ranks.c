@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "runtime/exec/run.h"
 #include "runtime/net/memory.h"
+#include "runtime/net/mpi.h"
 #include "runtime/net/process.h"
 
 #include <stdio.h>
@@ -239,6 +240,22 @@ eddy_status eddy_ranks_create(const eddy_partition *partition,
     return create(partition, options, NULL, out_ranks, err);
 }
 
+/* Is the place the one that MPI has given? */
+static eddy_status check_mpi(const eddy_partition *partition,
+                             const eddy_ranks_place *place, eddy_error *err)
+{
+    uint32_t rank, n;
+
+    EDDY_REFUSE_IF(!eddy__mpi_is_started(&rank, &n), err,
+                   "no folder to meet in, and MPI is not started");
+    EDDY_REFUSE_IF(n != eddy_partition_ranks(partition), err,
+                   "MPI has started %u ranks, the partition has %u",
+                   (unsigned)n, (unsigned)eddy_partition_ranks(partition));
+    EDDY_REFUSE_IF(rank != place->rank, err, "this is rank %u, not %u",
+                   (unsigned)rank, (unsigned)place->rank);
+    return EDDY_OK;
+}
+
 eddy_status eddy_ranks_join(const eddy_partition *partition,
                             const eddy_ranks_options *options,
                             const eddy_ranks_place *place,
@@ -251,8 +268,9 @@ eddy_status eddy_ranks_join(const eddy_partition *partition,
     EDDY_REFUSE_IF(!place || place->size == 0 || place->size > sizeof copy, err,
                    "the place of a rank is missing, or has the wrong size");
     memcpy(&copy, place, place->size);
-    EDDY_REFUSE_IF(!copy.folder, err, "no folder to meet in");
     EDDY_REFUSE_IF(!partition, err, "no partition");
+    if (!copy.folder)
+        EDDY_TRY(check_mpi(partition, &copy, err));
     EDDY_REFUSE_IF(copy.rank >= eddy_partition_ranks(partition), err,
                    "rank %u of %u", (unsigned)copy.rank,
                    (unsigned)eddy_partition_ranks(partition));

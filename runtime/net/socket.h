@@ -7,14 +7,10 @@
 #ifndef EDDY_NET_SOCKET_H
 #define EDDY_NET_SOCKET_H
 
-#include "core/base/memory.h"
 #include "eddy/status.h"
 
-/* One rank among its others, and whose memory it takes. */
-typedef struct eddy__team {
-    const eddy_allocator *allocator;
-    uint32_t rank, n_ranks;
-} eddy__team;
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct eddy__meeting {
     const char *folder;

@@ -529,10 +529,44 @@ START_TEST(test_deadline)
 }
 END_TEST
 
+START_TEST(test_without_mpi)
+{
+    uint32_t number, n;
+    program p;
+    eddy_partition *partition = NULL;
+    eddy_ranks *ranks = (eddy_ranks *)&p;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    ck_assert_int_eq(
+        eddy_partition_create(
+            p.graph,
+            &(eddy_partition_options){.size = sizeof(eddy_partition_options),
+                                      .n_ranks = 2},
+            &partition, &p.err),
+        EDDY_OK);
+    ck_assert_int_eq(
+        eddy_ranks_join(partition, NULL,
+                        &(eddy_ranks_place){.size = sizeof(eddy_ranks_place)},
+                        &ranks, &p.err),
+        EDDY_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(p.err.message, "MPI is not started"));
+    ck_assert_ptr_null(ranks);
+    ck_assert_int_eq(eddy_mpi_start(NULL, &n, &p.err), EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(eddy_mpi_start(&number, NULL, &p.err),
+                     EDDY_INVALID_ARGUMENT);
+    /* There is nothing to end. */
+    eddy_mpi_end();
+    eddy_partition_destroy(partition);
+    program_deinit(&p);
+}
+END_TEST
+
 TCase *processes_tests(void)
 {
     TCase *tc = tcase_create("processes");
 
+    tcase_add_test(tc, test_without_mpi);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, test_loop_over_processes, 0, 2);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A wire of sockets: a rank that waits sleeps in poll(). */
+#include "core/base/status.h"
+#include "core/base/thread.h"
+#include "runtime/net/socket.h"
+#include "runtime/net/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define READ_SIZE ((size_t)64 << 10)
+
+typedef struct socket_wire {
+    eddy__wire base;
+    int *sockets;          /* a rank; -1: this one itself, or it is gone */
+    struct pollfd *polled; /* and the pipe last */
+    int wake[2];
+    atomic_bool is_woken, is_asleep;
+} socket_wire;
+
+static socket_wire *wire_of(eddy__wire *wire)
+{
+    return (socket_wire *)(void *)wire;
+}
+
+/* It is for the agreement to say what has become of the rank. */
+static void lose(socket_wire *w, uint32_t rank)
+{
+    eddy__stream *s = &w->base.streams[rank];
+
+    close(w->sockets[rank]);
+    w->sockets[rank] = -1;
+    s->is_open = false;
+    s->out.n = s->written = 0;
+}
+
+/* ---- reading and writing ---- */
+
+static eddy_status read_rank(socket_wire *w, uint32_t rank, bool *out_any,
+                             eddy_error *err)
+{
+    eddy__stream *s = &w->base.streams[rank];
+    ssize_t n = 1;
+
+    while (n > 0 && s->is_open) {
+        size_t room;
+
+        if (!eddy__bytes_reserve(&s->in, READ_SIZE))
+            return eddy__fail_memory(err);
+        room = s->in.capacity - s->in.n;
+        n = recv(w->sockets[rank], s->in.data + s->in.n, room, 0);
+        if (n > 0) {
+            s->in.n += (size_t)n;
+            EDDY_TRY(w->base.came(w->base.arg, s, out_any, err));
+            if ((size_t)n < room)
+                return EDDY_OK;
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            lose(w, rank);
+            *out_any = true;
+        }
+    }
+    return EDDY_OK;
+}
+
+/* Writes what the socket takes. */
+static void write_rank(eddy__wire *wire, uint32_t to)
+{
+    socket_wire *w = wire_of(wire);
+    eddy__stream *s = &wire->streams[to];
+
+    while (s->is_open && s->written < s->out.n) {
+        const ssize_t n = send(w->sockets[to], s->out.data + s->written,
+                               s->out.n - s->written, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0)
+            lose(w, to);
+        else
+            s->written += (size_t)n;
+    }
+    s->out.n = s->written = 0;
+}
+
+static bool is_written(const eddy__wire *wire, uint32_t to)
+{
+    return wire->streams[to].out.n == 0;
+}
+
+/*
+ * Reads what is there already.  It looks once and then sleeps: looking again
+ * and again would take the processor from those who are to send.
+ */
+static eddy_status look(eddy__wire *wire, bool *out_any, eddy_error *err)
+{
+    for (uint32_t i = 0; i < wire->team.n_ranks; i++)
+        if (wire->streams[i].is_open)
+            EDDY_TRY(read_rank(wire_of(wire), i, out_any, err));
+    return EDDY_OK;
+}
+
+/* ---- waiting ---- */
+
+static int aim_poll(socket_wire *w, uint64_t deadline_ns)
+{
+    const uint64_t now = deadline_ns > 0 ? eddy__now_ns() : 0;
+    const uint32_t n = w->base.team.n_ranks;
+    uint64_t ms;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const int wanted =
+            w->base.streams[i].out.n > 0 ? POLLIN | POLLOUT : POLLIN;
+
+        w->polled[i] =
+            (struct pollfd){.fd = w->sockets[i], .events = (short)wanted};
+    }
+    w->polled[n] = (struct pollfd){.fd = w->wake[0], .events = POLLIN};
+    if (deadline_ns == 0)
+        return -1;
+    ms = now < deadline_ns ? (deadline_ns - now + 999999) / 1000000 : 0;
+    return ms > 1000000 ? 1000000 : (int)ms;
+}
+
+static void sleep_on(socket_wire *w, uint64_t deadline_ns)
+{
+    const uint32_t n = w->base.team.n_ranks;
+    const int ms = aim_poll(w, deadline_ns);
+    uint8_t words[64];
+
+    atomic_store(&w->is_asleep, true);
+    if (!atomic_load(&w->is_woken))
+        (void)poll(w->polled, n + 1, ms);
+    atomic_store(&w->is_asleep, false);
+    if (w->polled[n].revents != 0)
+        while (read(w->wake[0], words, sizeof words) == sizeof words)
+            ;
+    /* An exchange, so that what was done before the call is seen. */
+    (void)atomic_exchange(&w->is_woken, false);
+}
+
+static eddy_status wait_for_bytes(eddy__wire *wire, uint64_t deadline_ns,
+                                  eddy_error *err)
+{
+    socket_wire *w = wire_of(wire);
+    bool any = false;
+
+    sleep_on(w, deadline_ns);
+    for (uint32_t i = 0; i < wire->team.n_ranks; i++) {
+        const int ready = w->polled[i].revents;
+
+        if (wire->streams[i].is_open && (ready & ~POLLOUT) != 0)
+            EDDY_TRY(read_rank(w, i, &any, err));
+        if (wire->streams[i].is_open && (ready & POLLOUT) != 0)
+            write_rank(wire, i);
+    }
+    return EDDY_OK;
+}
+
+static void wake(eddy__wire *wire)
+{
+    socket_wire *w = wire_of(wire);
+    const uint8_t word = 1;
+
+    atomic_store(&w->is_woken, true);
+    /* A pipe that is full wakes it, too. */
+    if (atomic_load(&w->is_asleep) && write(w->wake[1], &word, 1) < 0)
+        return;
+}
+
+static void rest(eddy__wire *wire)
+{
+    (void)atomic_exchange(&wire_of(wire)->is_woken, false);
+}
+
+/* ---- its life ---- */
+
+static void destroy(eddy__wire *wire, bool is_broken)
+{
+    socket_wire *w = wire_of(wire);
+    const eddy__team team = wire->team;
+
+    (void)is_broken;
+    if (w->sockets)
+        eddy__sockets_close(w->sockets, team.n_ranks);
+    eddy__sockets_close(w->wake, 2);
+    eddy__free(team.allocator, w->sockets, team.n_ranks, sizeof *w->sockets);
+    eddy__free(team.allocator, w->polled, (size_t)team.n_ranks + 1,
+               sizeof *w->polled);
+    eddy__wire_deinit(wire);
+    eddy__free(team.allocator, w, 1, sizeof *w);
+}
+
+static const eddy__wire_kind kind = {.write = write_rank,
+                                     .is_written = is_written,
+                                     .look = look,
+                                     .wait = wait_for_bytes,
+                                     .wake = wake,
+                                     .rest = rest,
+                                     .destroy = destroy};
+
+static eddy_status fill(socket_wire *w, int *sockets, eddy_error *err)
+{
+    const eddy__team *team = &w->base.team;
+
+    w->sockets =
+        eddy__allocate(team->allocator, team->n_ranks, sizeof *w->sockets);
+    w->polled = eddy__allocate_zeroed(
+        team->allocator, (size_t)team->n_ranks + 1, sizeof *w->polled);
+    for (uint32_t i = 0; w->sockets && i < team->n_ranks; i++) {
+        w->sockets[i] = sockets[i];
+        sockets[i] = -1;
+    }
+    if (!w->sockets || !w->polled)
+        return eddy__fail_memory(err);
+    for (uint32_t i = 0; i < team->n_ranks; i++)
+        w->base.streams[i].is_open = w->sockets[i] >= 0;
+    if (pipe(w->wake) != 0)
+        return eddy__fail(err, EDDY_UNAVAILABLE, EDDY_E_IO, "no pipe: %s",
+                          strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        (void)fcntl(w->wake[i], F_SETFL, O_NONBLOCK);
+        (void)fcntl(w->wake[i], F_SETFD, FD_CLOEXEC);
+    }
+    return EDDY_OK;
+}
+
+eddy_status eddy__socket_wire_create(const eddy__team *team, int *sockets,
+                                     eddy__wire **out, eddy_error *err)
+{
+    socket_wire *w = eddy__allocate_zeroed(team->allocator, 1, sizeof *w);
+    eddy_status status;
+
+    *out = NULL;
+    if (!w) {
+        eddy__sockets_close(sockets, team->n_ranks);
+        return eddy__fail_memory(err);
+    }
+    w->wake[0] = w->wake[1] = -1;
+    status = eddy__wire_init(&w->base, &kind, team) ? fill(w, sockets, err)
+                                                    : eddy__fail_memory(err);
+    eddy__sockets_close(sockets, team->n_ranks);
+    if (status == EDDY_OK)
+        *out = &w->base;
+    else
+        destroy(&w->base, true);
+    return status;
+}
