@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures eddy beside TensorFlow and ONNX Runtime on the same programs.
+# Measures eddy beside TensorFlow, ONNX Runtime, XLA and TorchScript on the
+# same programs.
 #
-#   scripts/bench_peers.sh [--json] [--cpu] [--rounds N]
-#                          [--group suite|scaling|onnx] [--eddy-option=OPTION]
-#                          [PROGRAM...]
+#   scripts/bench_peers.sh [--json] [--cpu] [--rounds N] [--plot FILE.svg]
+#                          [--group suite|scaling|onnx|scalars|tensors]...
+#                          [--eddy-option=OPTION] [PROGRAM...]
 #   scripts/bench_peers.sh --self-test      tests the comparison itself
 #
 # The peers live in a Python environment under build/peers, which is made
@@ -34,7 +35,7 @@ install_peers()
         fail "$python: not found; install Python 3.11, 3.12 or 3.13"
     "$python" -c 'import venv, ensurepip' 2>/dev/null ||
         fail "$python has no venv; on Debian: apt-get install python3-venv"
-    echo "installing the peers into build/peers (once, about 1.7 GB)" >&2
+    echo "installing the peers into build/peers (once, about 2 GB)" >&2
     rm -rf "$environment"
     "$python" -m venv "$environment" ||
         fail "$python -m venv failed"

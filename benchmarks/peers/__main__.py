@@ -2,36 +2,63 @@
 """The command line of the comparison; scripts/bench_peers.sh calls it."""
 
 import argparse
+import os
 import sys
 from functools import partial
 from pathlib import Path
 
 from .eddy_runner import UNSUPPORTED, EddyRunner
+from .jax_runner import JaxRunner
 from .measure import Result, measure
 from .onnx_programs import load_models
 from .onnx_runner import OnnxRunner
+from .plot import draw
 from .program import Program
-from .report import EDDY, ONNX, TENSORFLOW, as_json, environment, table
+from .report import (
+    EDDY,
+    ONNX,
+    TENSORFLOW,
+    TORCH,
+    XLA,
+    as_json,
+    environment,
+    table,
+)
+from .scalar_programs import load_scalars
 from .scaling import load_scaling
 from .suite import load_suite
+from .tensor_programs import load_tensors
 from .tensorflow_runner import TensorFlowRunner
+from .torch_runner import TorchRunner
 
 DONE = 0
 COMPARISON_FAILED = 1
 WRONG_USE = 2
-GROUPS = ("suite", "scaling", "onnx")
+LOADERS = {
+    "suite": lambda o: load_suite(o.graphs, o.scratch),
+    "scaling": lambda o: load_scaling(o.scratch),
+    "onnx": lambda o: load_models(o.scratch),
+    "scalars": lambda o: load_scalars(o.scratch / "scalars"),
+    "tensors": lambda o: load_tensors(o.scratch / "tensors"),
+}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench_peers.sh",
-        description="eddy, TensorFlow and ONNX Runtime on the same programs, "
-        "by turns, one thread each.",
+        description="eddy, TensorFlow, ONNX Runtime, XLA and TorchScript on "
+        "the same programs, by turns, one thread each.",
     )
     parser.add_argument(
         "programs", nargs="*", help="names of programs; all when none is given"
     )
-    parser.add_argument("--group", choices=GROUPS, help="one group only")
+    parser.add_argument(
+        "--group", choices=LOADERS, action="append",
+        help="this group only; repeated for more",
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE.svg", help="draw the ratios, too"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--rounds", type=int, default=5, help="turns of each system (5)"
@@ -61,15 +88,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def choose(options: argparse.Namespace) -> list[Program]:
     """The programs asked for; ends with a message if there are none."""
-    programs = load_suite(options.graphs, options.scratch)
-    programs += load_scaling(options.scratch)
-    programs += load_models(options.scratch)
+    groups = options.group or LOADERS
+    programs = [p for group in groups for p in LOADERS[group](options)]
     unknown = set(options.programs) - {p.name for p in programs}
     chosen = [
         p
         for p in programs
-        if options.group in (None, p.group)
-        and (not options.programs or p.name in options.programs)
+        if not options.programs or p.name in options.programs
     ]
     if unknown or not chosen:
         wanted = " ".join(sorted(unknown) or options.programs)
@@ -111,11 +136,15 @@ def main(arguments: list[str]) -> int:
             "Measuring its peers alone.",
             file=sys.stderr,
         )
+    # One processor for all, or a peer's idle threads would help it.
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     eddy_options = ["--workers", "0", *options.eddy_option]
     systems = {
         EDDY: partial(EddyRunner, binary=options.eddy, options=eddy_options),
         TENSORFLOW: TensorFlowRunner,
         ONNX: OnnxRunner,
+        XLA: JaxRunner,
+        TORCH: TorchRunner,
     }
     results = []
     for done, program in enumerate(programs):
@@ -124,6 +153,8 @@ def main(arguments: list[str]) -> int:
     report_progress(len(programs), len(programs), "")
     about = environment(options.rounds, eddy_options, options.cpu)
     print((as_json if options.json else table)(results, about))
+    if options.plot:
+        options.plot.write_text(draw(results))
     return DONE if succeeded(results) else COMPARISON_FAILED
 
 

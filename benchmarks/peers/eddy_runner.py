@@ -6,6 +6,7 @@ use.  The sub-code in the message tells an op that is not there yet from all
 other failures.
 """
 
+import functools
 import json
 import resource
 import subprocess
@@ -65,6 +66,10 @@ class EddyRunner:
         self._arguments = [str(program.graph), *options]
         for fetch in program.fetches:
             self._arguments += ["--fetch", fetch]
+        for name, value in program.feeds.items():
+            path = program.graph.with_name(f"{program.name}.{name}.npy")
+            np.save(path, value)
+            self._arguments += ["--feed", f"{name}=@{path}"]
 
     def values(self) -> list[np.ndarray]:
         with tempfile.TemporaryDirectory() as folder:
@@ -83,6 +88,12 @@ class EddyRunner:
         many = self._cpu_of_bench(1 + repeat)
         return max(many - few, 0.0) / repeat
 
+    @functools.cached_property
+    def first_ns(self) -> float:
+        """Loading, planning and the one run of a process of its own."""
+        figures = self._figures(1)
+        return float(sum(figures[k] for k in ("load_ns", "plan_ns", "max_ns")))
+
     def _cpu_of_bench(self, repeat: int) -> float:
         """Nanoseconds that processors have spent on a call."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -92,15 +103,21 @@ class EddyRunner:
         return (user + after.ru_stime - before.ru_stime) * 1e9
 
     def _bench(self, repeat: int) -> float:
+        return float(self._figures(repeat)["median_ns"])
+
+    def _figures(self, repeat: int) -> dict[str, float]:
+        """What `bench --json` prints."""
         status, output, errors = self._call(
             "bench", "--json", "--repeat", str(repeat)
         )
         self._require_done(status, errors)
+        wanted = ("load_ns", "plan_ns", "max_ns", "median_ns")
         try:
-            return float(json.loads(output)["median_ns"])
+            figures = json.loads(output)
+            return {name: float(figures[name]) for name in wanted}
         except (ValueError, KeyError, TypeError) as problem:
             raise Unavailable(
-                FAILED, f"bench --json printed no median_ns: {problem!r}"
+                FAILED, f"bench --json printed no such figures: {problem!r}"
             ) from problem
 
     def close(self) -> None:

@@ -26,6 +26,9 @@ class Outcome:
     reason: str = ""
     block: int = 0
     samples: list[float] = field(default_factory=list)
+    few_block: int = 0
+    few_samples: list[float] = field(default_factory=list)
+    first_ns: float | None = None
     values: list[np.ndarray] | None = None
 
     @property
@@ -34,6 +37,13 @@ class Outcome:
         if self.label or not self.samples:
             return None
         return statistics.median(self.samples)
+
+    @property
+    def few_ns(self) -> float | None:
+        """The same of the program's smaller twin."""
+        if self.label or not self.few_samples:
+            return None
+        return statistics.median(self.few_samples)
 
 
 @dataclass
@@ -50,13 +60,33 @@ class Result:
     empty: bool
 
     def ns_per_iteration(self, system: str) -> float | None:
-        median = self.outcomes[system].median_ns
-        return None if median is None else median / self.program.iterations
+        """What one more iteration takes, where there is a smaller twin.
+
+        Else the whole run by its iterations; so too where the twin took
+        longer than the run, as happens on a busy machine.
+        """
+        outcome, few = self.outcomes[system], self.program.smaller
+        if outcome.median_ns is None:
+            return None
+        if few and few.iterations < self.program.iterations:
+            more_ns = outcome.median_ns - (outcome.few_ns or 0.0)
+            if outcome.few_ns and more_ns > 0:
+                return more_ns / (self.program.iterations - few.iterations)
+        return outcome.median_ns / self.program.iterations
+
+    def fixed_ns(self, system: str) -> float | None:
+        """What a run takes without its iterations."""
+        outcome = self.outcomes[system]
+        an_iteration = self.ns_per_iteration(system)
+        if an_iteration is None or not outcome.few_ns:
+            return None
+        rest = outcome.median_ns - an_iteration * self.program.iterations
+        return max(rest, 0.0)
 
     def ratio(self, system: str, base: str) -> float | None:
-        """How many times the time of `base` the system took."""
-        ours = self.outcomes[base].median_ns
-        theirs = self.outcomes[system].median_ns
+        """How many times the time of `base` an iteration takes."""
+        ours = self.ns_per_iteration(base)
+        theirs = self.ns_per_iteration(system)
         return None if not ours or theirs is None else theirs / ours
 
 
@@ -131,6 +161,35 @@ def take_values(
         runner.close()
 
 
+def prepare(
+    outcome: Outcome, program: Program, load: Callable[[Program], Runner]
+) -> dict[str, Runner]:
+    """The system's runners of the program, and of its twin as "few"."""
+    runners = {}
+    try:
+        outcome.values = take_values(program, load)
+        runners["full"] = full = load(program)
+        outcome.block = block_size(full.block(MIN_BLOCK, False))
+        outcome.first_ns = full.first_ns
+        if program.smaller:
+            runners["few"] = few = load(program.smaller)
+            outcome.few_block = block_size(few.block(MIN_BLOCK, False))
+    except BaseException:
+        for runner in runners.values():
+            runner.close()
+        raise
+    return runners
+
+
+def take_turn(outcome: Outcome, runners: dict[str, Runner], cpu: bool) -> None:
+    """A block of the program, and one of its twin."""
+    outcome.samples.append(runners["full"].block(outcome.block, cpu))
+    if "few" in runners:
+        outcome.few_samples.append(
+            runners["few"].block(outcome.few_block, cpu)
+        )
+
+
 def measure(
     program: Program,
     systems: dict[str, Callable[[Program], Runner]],
@@ -142,25 +201,20 @@ def measure(
     How many runs a block has is found by the clock.
     """
     outcomes = {name: Outcome() for name in systems}
-    runners: dict[str, Runner] = {}
+    runners: dict[str, dict[str, Runner]] = {}
     try:
         for name, load in systems.items():
             with giving_up(outcomes[name]):
-                outcomes[name].values = take_values(program, load)
-                runners[name] = runner = load(program)
-                outcomes[name].block = block_size(
-                    runner.block(MIN_BLOCK, False)
-                )
+                runners[name] = prepare(outcomes[name], program, load)
         for _ in range(rounds):
-            for name, runner in runners.items():
-                outcome = outcomes[name]
-                if not outcome.label:
-                    with giving_up(outcome):
-                        ns = runner.block(outcome.block, cpu)
-                        outcome.samples.append(ns)
+            for name, of_system in runners.items():
+                if not outcomes[name].label:
+                    with giving_up(outcomes[name]):
+                        take_turn(outcomes[name], of_system, cpu)
     finally:
-        for runner in runners.values():
-            runner.close()
+        for of_system in runners.values():
+            for runner in of_system.values():
+                runner.close()
     given = [o.values for o in outcomes.values() if o.values is not None]
     empty = any(is_empty(value) for values in given for value in values)
     agree = None if empty else all_agree(given, program.tolerance)

@@ -3,7 +3,7 @@
 
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -13,17 +13,20 @@ from .measure import Result
 EDDY = "eddy"
 TENSORFLOW = "tensorflow"
 ONNX = "onnxruntime"
+XLA = "xla"
+TORCH = "torchscript"
 
-HEADER = (
-    "program",
-    "iterations",
-    "eddy",
-    "TensorFlow",
-    "ONNX RT",
-    "TF/eddy",
-    "ORT/eddy",
-    "agree",
-)
+# The systems as the columns of a table are headed.
+TITLES = {
+    EDDY: "eddy",
+    TENSORFLOW: "TensorFlow",
+    ONNX: "ONNX RT",
+    XLA: "XLA",
+    TORCH: "TorchScript",
+}
+# The packages whose versions figures depend on.
+PACKAGES = {TENSORFLOW: "tensorflow-cpu", ONNX: "onnxruntime", XLA: "jaxlib"}
+
 AGREE = {True: "yes", False: "NO", None: "-"}
 PEERS_AGREE = {True: "(yes)", False: "(NO)", None: "-"}
 
@@ -38,15 +41,22 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def version_of(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
 def environment(
     rounds: int, eddy_options: list[str], cpu: bool
 ) -> dict[str, object]:
     """All that figures depend on and that the reader cannot see."""
+    versions = {name: version_of(p) for name, p in PACKAGES.items()}
     return {
         "processor": processor(),
         "python": platform.python_version(),
-        TENSORFLOW: metadata.version("tensorflow-cpu"),
-        ONNX: metadata.version("onnxruntime"),
+        **versions,
         "threads": 1,
         "rounds": rounds,
         "time": "cpu" if cpu else "clock",
@@ -54,16 +64,20 @@ def environment(
     }
 
 
+def number(value: float) -> str:
+    return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
+
+
 def time_cell(result: Result, system: str) -> str:
     value = result.ns_per_iteration(system)
     if value is None:
-        return result.outcomes[system].label
-    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+        return result.outcomes[system].label or "-"
+    return number(value)
 
 
 def ratio_cell(result: Result, system: str) -> str:
     value = result.ratio(system, EDDY)
-    return "-" if value is None else f"{value:.1f}"
+    return "-" if value is None else f"{value:.2f}"
 
 
 def agree_cell(result: Result) -> str:
@@ -72,18 +86,39 @@ def agree_cell(result: Result) -> str:
     return words[result.agree]
 
 
-def row(result: Result) -> tuple[str, ...]:
-    """The cells of one program."""
-    return (
-        result.program.name,
-        f"{result.program.iterations:,}",
-        time_cell(result, EDDY),
-        time_cell(result, TENSORFLOW),
-        time_cell(result, ONNX),
-        ratio_cell(result, TENSORFLOW),
-        ratio_cell(result, ONNX),
-        agree_cell(result),
-    )
+def us_cell(value: float | None) -> str:
+    return "-" if value is None else number(value / 1000)
+
+
+Row = tuple[str, ...]
+
+
+def iteration_rows(results: list[Result], systems: Sequence[str]) -> list[Row]:
+    """An iteration's cost on each system, and by eddy's."""
+    peers = [s for s in systems if s != EDDY]
+    rows = [
+        ("program", "iterations", *(TITLES[s] for s in systems))
+        + (*(f"{TITLES[s]}/eddy" for s in peers), "agree")
+    ]
+    for result in results:
+        cells = [result.program.name, f"{result.program.iterations:,}"]
+        cells += [time_cell(result, s) for s in systems]
+        cells += [ratio_cell(result, s) for s in peers]
+        rows.append((*cells, agree_cell(result)))
+    return rows
+
+
+def first_rows(results: list[Result], systems: Sequence[str]) -> list[Row]:
+    """What comes before iterations: the first result, and a call."""
+    heads = [TITLES[s] for s in systems]
+    rows = [("program", *(f"{h} first" for h in heads))
+            + tuple(f"{h} call" for h in heads)]
+    for result in results:
+        cells = [result.program.name]
+        cells += [us_cell(result.outcomes[s].first_ns) for s in systems]
+        cells += [us_cell(result.fixed_ns(s)) for s in systems]
+        rows.append(tuple(cells))
+    return rows
 
 
 def notes(results: list[Result]) -> Iterator[str]:
@@ -99,31 +134,55 @@ def notes(results: list[Result]) -> Iterator[str]:
             yield f"{result.program.name}: values too empty to compare"
 
 
-def table(results: list[Result], about: dict[str, object]) -> str:
-    """The whole report as text, the groups parted by a rule."""
-    rows = [HEADER] + [row(result) for result in results]
+def aligned(rows: list[Row], groups: Sequence[str]) -> list[str]:
+    """Lines of text; a rule stands before each group."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = "  ".join("-" * width for width in widths)
 
-    def align(cells: tuple[str, ...]) -> str:
+    def align(cells: Row) -> str:
         first = cells[0].ljust(widths[0])
         rest = [c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True)]
         return "  ".join([first, *rest])
 
+    lines = [align(rows[0])]
+    before = None
+    for group, cells in zip(groups, rows[1:], strict=True):
+        lines += [rule] * (group != before)
+        lines.append(align(cells))
+        before = group
+    return lines
+
+
+def used_systems(results: list[Result]) -> list[str]:
+    """eddy, and the systems for which some program is written."""
+    return [
+        system
+        for system in results[0].outcomes
+        if system == EDDY
+        or any(r.outcomes[system].label != "-" for r in results)
+    ]
+
+
+def table(results: list[Result], about: dict[str, object]) -> str:
+    """The whole report as text, the groups parted by a rule."""
+    systems = used_systems(results)
+    groups = [result.program.group for result in results]
+    versions = [
+        f"{TITLES[s]} {about[s]}" for s in systems if s in about
+    ]
     lines = [
         f"Nanoseconds ({about['time']}) an iteration of the innermost loop, "
         f"one thread, median of {about['rounds']} rounds.",
-        f"TensorFlow {about[TENSORFLOW]}, ONNX Runtime {about[ONNX]}, "
-        f"{about['processor']}.",
+        ", ".join([*versions, str(about["processor"])]) + ".",
         "",
-        align(HEADER),
+        *aligned(iteration_rows(results, systems), groups),
+        "",
+        "Microseconds from the graph in memory to the first result, and of a "
+        "call without its",
+        "iterations.",
+        "",
+        *aligned(first_rows(results, systems), groups),
     ]
-    group = None
-    for result, cells in zip(results, rows[1:], strict=True):
-        if result.program.group != group:
-            lines.append(rule)
-            group = result.program.group
-        lines.append(align(cells))
     explained = list(notes(results))
     return "\n".join(lines + [""] * bool(explained) + explained)
 
@@ -141,7 +200,10 @@ def as_json(results: list[Result], about: dict[str, object]) -> str:
                 "runs_a_round": outcome.block,
                 "round_ns": outcome.samples,
                 "median_ns": outcome.median_ns,
+                "first_ns": outcome.first_ns,
+                "fixed_ns": result.fixed_ns(name),
                 "ns_per_iteration": result.ns_per_iteration(name),
+                "by_eddy": result.ratio(name, EDDY),
             }
         programs.append(
             {
@@ -149,8 +211,6 @@ def as_json(results: list[Result], about: dict[str, object]) -> str:
                 "group": program.group,
                 "iterations": program.iterations,
                 "systems": systems,
-                "tensorflow_over_eddy": result.ratio(TENSORFLOW, EDDY),
-                "onnxruntime_over_eddy": result.ratio(ONNX, EDDY),
                 "values_agree": result.agree,
                 "values_empty": result.empty,
             }

@@ -5,21 +5,36 @@ The stand-in is a shell script that answers as the command's page says it
 does; what it answers is set by each test.
 """
 
+import contextlib
+import dataclasses
 import json
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 
 from . import __main__ as command
 from .eddy_runner import EddyRunner, file_name
-from .measure import all_agree, block_size, is_empty, measure, same_values
+from .jax_runner import JaxRunner
+from .measure import (
+    Outcome,
+    Result,
+    all_agree,
+    block_size,
+    is_empty,
+    measure,
+    same_values,
+)
 from .onnx_runner import OnnxRunner
-from .program import Program
+from .plot import draw
+from .program import Program, Unavailable
 from .report import as_json, table
+from .scalar_programs import load_scalars
 from .scaling import Shape, generate, shapes
 from .tensorflow_runner import TensorFlowRunner
+from .torch_runner import TorchRunner
 
 ABOUT = {
     "tensorflow": "?",
@@ -28,6 +43,10 @@ ABOUT = {
     "rounds": 2,
     "time": "clock",
 }
+
+FIGURES = (
+    '{"load_ns": 1, "plan_ns": 2, "max_ns": 600, "median_ns": 500}'
+)
 
 STAND_IN = """#!/bin/sh
 echo "$*" >> {folder}/calls
@@ -57,7 +76,7 @@ class WithFolder(unittest.TestCase):
         self,
         values: list[np.ndarray],
         run: str = "exit 0",
-        bench: str = "echo '{\"load_ns\": 1, \"median_ns\": 500}'",
+        bench: str = f"echo '{FIGURES}'",
     ) -> Path:
         """Writes the stand-in; `run` and `bench` are how the verbs end."""
         (self.folder / "values").mkdir()
@@ -89,7 +108,9 @@ class EddyTest(WithFolder):
         self.assertIs(result.agree, True)
         self.assertEqual(result.ns_per_iteration("eddy"), 50.0)
         theirs = result.outcomes["tensorflow"].median_ns
-        self.assertEqual(result.ratio("tensorflow", "eddy"), theirs / 500)
+        self.assertAlmostEqual(
+            result.ratio("tensorflow", "eddy"), theirs / 500
+        )
         self.assertTrue(command.succeeded([result]))
 
     def test_wrong_value_disagrees_and_fails(self) -> None:
@@ -147,7 +168,7 @@ class EddyTest(WithFolder):
     def test_processor_time_leaves_out_loading_and_waiting(self) -> None:
         count = "i=0; while [ $i -lt $((${11} * 3000)) ]; do i=$((i+1)); done"
         wait = "[ ${11} = 1 ] || sleep 2"
-        answer = "echo '{\"median_ns\": 500}'"
+        answer = f"echo '{FIGURES}'"
         eddy = self.write_eddy(RIGHT, bench=f"{count}; {wait}; {answer}")
         runner = EddyRunner(self.program, eddy, ["--x", "1"])
         run_ns = runner.block(20, True)
@@ -230,7 +251,8 @@ class ReportTest(WithFolder):
         parsed = json.loads(as_json([result], ABOUT))["programs"][0]
         self.assertEqual(parsed["systems"]["eddy"]["round_ns"], [500, 500])
         self.assertIs(parsed["values_agree"], True)
-        self.assertGreater(parsed["onnxruntime_over_eddy"], 0)
+        self.assertEqual(parsed["systems"]["eddy"]["first_ns"], 603)
+        self.assertGreater(parsed["systems"]["onnxruntime"]["by_eddy"], 0)
 
     def test_program_without_onnx_model_shows_a_dash(self) -> None:
         fields = {**self.program.__dict__, "onnx_model": None}
@@ -238,6 +260,35 @@ class ReportTest(WithFolder):
         result = self.measured(self.write_eddy(RIGHT))
         self.assertEqual(result.outcomes["onnxruntime"].label, "-")
         self.assertIs(result.agree, True)
+
+    def test_an_iteration_is_parted_from_a_call(self) -> None:
+        few = dataclasses.replace(self.program, iterations=2)
+        program = dataclasses.replace(self.program, smaller=few)
+        outcome = Outcome(samples=[500.0], few_samples=[180.0])
+        result = Result(program, {"eddy": outcome}, None, False)
+        self.assertEqual(result.ns_per_iteration("eddy"), 40.0)
+        self.assertEqual(result.fixed_ns("eddy"), 100.0)
+
+    def test_a_drawing_has_a_bar_for_each_peer(self) -> None:
+        result = self.measured(self.write_eddy(RIGHT))
+        root = ElementTree.fromstring(draw([result]))
+        bars = [e for e in root if e.tag.endswith("rect")]
+        self.assertEqual(len(bars), 1 + 2 + 2)  # ground, legend, bars
+
+
+class WrittenTest(WithFolder):
+    def test_twins_give_the_same_values(self) -> None:
+        found = {p.name: p for p in load_scalars(self.folder)}
+        for name in ("counter", "cond_in_loop", "edit_distance"):
+            program = found[name].smaller
+            runners = [TensorFlowRunner(program)]
+            for make in (JaxRunner, TorchRunner):
+                with contextlib.suppress(Unavailable):
+                    runners.append(make(program))
+            given = [runner.values() for runner in runners]
+            self.assertIsNot(all_agree(given, program.tolerance), False)
+            for runner in runners:
+                runner.close()
 
 
 if __name__ == "__main__":
