@@ -14,6 +14,7 @@
 
 #if defined(EDDY_ONEDNN) && defined(__x86_64__)
 
+#include "core/base/cpu.h"
 #include "core/base/provider.h"
 #include "eddy/version.h"
 #include "ops/linalg/onednn_provider.h"
@@ -88,9 +89,9 @@ static bool is_faster(const eddy__product *p)
 {
     const double volume = (double)p->m * (double)p->n * (double)p->k;
 
-    if (!__builtin_cpu_supports("avx512f"))
-        return __builtin_cpu_supports("avx2") && p->m > 1 && p->n > 1 &&
-               volume >= 0x1p14;
+    if (eddy__cpu_vectors() < EDDY__VECTORS_AVX512)
+        return eddy__cpu_vectors() == EDDY__VECTORS_AVX2 && p->m > 1 &&
+               p->n > 1 && volume >= 0x1p14;
     if (!eddy__gemm_is_wide())
         return p->n > 1 && volume >= 0x1p14;
     return p->m > 1 && p->m <= 32 && p->n >= 64 && p->k >= 64 &&
@@ -141,7 +142,8 @@ static bool multiply_by_panels(const eddy__onednn_provider *with,
 /* Fewer rows are not worth the copies; with AVX-512 nobody has measured. */
 static bool wants_panels(const eddy__product *p)
 {
-    return has_bad_stride(p) && p->m >= 8 && !__builtin_cpu_supports("avx512f");
+    return has_bad_stride(p) && p->m >= 8 &&
+           eddy__cpu_vectors() < EDDY__VECTORS_AVX512;
 }
 
 bool eddy__onednn_multiply(const eddy__product *p)

@@ -2,6 +2,7 @@
 /* Products of few rows by panels of 32 columns (panels.h). */
 #include "ops/linalg/panels.h"
 
+#include "core/base/cpu.h"
 #include "core/base/status.h"
 #include "core/value/tensor.h"
 
@@ -134,7 +135,7 @@ bool eddy__panels_pay(const eddy__product *p)
     return p->m >= LEAST_ROWS && p->m <= MOST_ROWS && p->k >= LEAST_INNER &&
            p->k <= MOST_INNER && p->n > 0 && p->n <= MOST_ELEMENTS / p->k &&
            p->n % BAD_STRIDE == 0 && !p->transpose_b && !p->adds &&
-           __builtin_cpu_supports("avx512f");
+           eddy__cpu_vectors() >= EDDY__VECTORS_AVX512;
 }
 
 void eddy__panels_multiply(const eddy__product *p, const float *panels)

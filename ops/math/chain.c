@@ -234,15 +234,10 @@ static void run_member(const strips *s, const member *m, const part *p,
 
     rows.a = operand_at(s, &m->in[0], p, &rows.step_a, &rows.stride_a);
     if (m->strip.unary) {
-        const eddy__unary *u = m->strip.unary;
-
-        (u->wide && EDDY__HAS_WIDE() ? u->wide : u->loop)(out, rows.a,
-                                                          p->n * p->n_rows);
+        eddy__unary_loop_of(m->strip.unary)(out, rows.a, p->n * p->n_rows);
     } else {
-        const eddy__binary *b = m->strip.binary;
-
         rows.b = operand_at(s, &m->in[1], p, &rows.step_b, &rows.stride_b);
-        (b->wide && EDDY__HAS_WIDE() ? b->wide : b->loop)(&rows);
+        eddy__binary_loop_of(m->strip.binary)(&rows);
     }
 }
 

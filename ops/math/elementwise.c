@@ -30,8 +30,7 @@ eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary)
     const int64_t n = eddy__in_count(k, 0);
     const size_t in_size = eddy_dtype_size(eddy__in_dtype(k, 0));
     const size_t out_size = eddy_dtype_size(unary->out);
-    const eddy__unary_loop loop =
-        unary->wide && EDDY__HAS_WIDE() ? unary->wide : unary->loop;
+    const eddy__unary_loop loop = eddy__unary_loop_of(unary);
     void *out;
 
     EDDY_TRY(
@@ -88,10 +87,7 @@ static eddy_status make_output(eddy_kernel *k, const operands *o,
 
 static void run_part(const eddy__binary *binary, const eddy__rows *rows)
 {
-    if (binary->wide && EDDY__HAS_WIDE())
-        binary->wide(rows);
-    else
-        binary->loop(rows);
+    eddy__binary_loop_of(binary)(rows);
 }
 
 /* `n` elements of each of `n_rows` rows, from the given ones on. */

@@ -13,6 +13,7 @@
 #ifndef EDDY_OPS_ELEMENTWISE_H
 #define EDDY_OPS_ELEMENTWISE_H
 
+#include "core/base/cpu.h"
 #include "core/graph/infer.h"
 #include "ops/math/numeric.h"
 
@@ -29,11 +30,36 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define EDDY__WIDE __attribute__((target("avx2")))
-#define EDDY__HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
+#define EDDY__WIDEST                                                           \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #else
 #define EDDY__WIDE
-#define EDDY__HAS_WIDE() false
+#define EDDY__WIDEST
 #endif
+#define EDDY__HAS_WIDE() (eddy__cpu_vectors() >= EDDY__VECTORS_AVX2)
+
+/* `yes` for the dtypes whose loops have a form for AVX-512, else `no`. */
+#define EDDY__IF_WIDEST_F16(yes, no) no
+#define EDDY__IF_WIDEST_BF16(yes, no) no
+#define EDDY__IF_WIDEST_F32(yes, no) yes
+#define EDDY__IF_WIDEST_F64(yes, no) yes
+#define EDDY__IF_WIDEST_I8(yes, no) no
+#define EDDY__IF_WIDEST_I16(yes, no) no
+#define EDDY__IF_WIDEST_I32(yes, no) no
+#define EDDY__IF_WIDEST_I64(yes, no) no
+#define EDDY__IF_WIDEST_U8(yes, no) no
+#define EDDY__IF_WIDEST_U16(yes, no) no
+#define EDDY__IF_WIDEST_U32(yes, no) no
+#define EDDY__IF_WIDEST_U64(yes, no) no
+#define EDDY__IF_WIDEST_B(yes, no) no
+#define EDDY__IF_WIDEST_C64(yes, no) no
+#define EDDY__IF_WIDEST_C128(yes, no) no
+
+/* Initialisers of the forms that a kernel has. */
+#define EDDY__NARROW_FORM(name, D) .loop = loop_##name##_##D
+#define EDDY__ALL_FORMS(name, D)                                               \
+    .loop = loop_##name##_##D, .wide = wide_##name##_##D,                      \
+    .widest = EDDY__IF_WIDEST_##D(widest_##name##_##D, NULL)
 
 #define EDDY__STRIP 16
 
@@ -64,9 +90,20 @@
 typedef void (*eddy__unary_loop)(void *out, const void *in, int64_t n);
 
 typedef struct eddy__unary {
-    eddy__unary_loop loop, wide; /* `wide` NULL: there is none */
+    eddy__unary_loop loop, wide, widest; /* NULL: there is none */
     eddy_dtype out;
 } eddy__unary;
+
+/* The form for the vectors that may be used. */
+static inline eddy__unary_loop eddy__unary_loop_of(const eddy__unary *unary)
+{
+    const eddy__vectors vectors = eddy__cpu_vectors();
+
+    if (vectors >= EDDY__VECTORS_AVX512 && unary->widest)
+        return unary->widest;
+    return vectors >= EDDY__VECTORS_AVX2 && unary->wide ? unary->wide
+                                                        : unary->loop;
+}
 
 eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary);
 
@@ -93,9 +130,15 @@ eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary);
                        out[i] = element_##name##_##D(eddy__load_##D(in[i])));  \
     }
 
-#define EDDY__UNARY_RUN(name, D, OUT, wide_loop)                               \
-    static const eddy__unary loops_##name##_##D = {                            \
-        loop_##name##_##D, wide_loop, EDDY__DTYPE_##OUT};                      \
+/* Every form that the dtype has. */
+#define EDDY__UNARY_LOOPS(name, D, OUT)                                        \
+    EDDY__UNARY_LOOP(, loop, name, D, OUT)                                     \
+    EDDY__UNARY_LOOP(EDDY__WIDE, wide, name, D, OUT)                           \
+    EDDY__IF_WIDEST_##D(EDDY__UNARY_LOOP(EDDY__WIDEST, widest, name, D, OUT), )
+
+#define EDDY__UNARY_RUN(name, D, OUT, FORMS)                                   \
+    static const eddy__unary loops_##name##_##D = {FORMS(name, D),             \
+                                                   .out = EDDY__DTYPE_##OUT};  \
     static eddy_status run_##name##_##D(eddy_kernel *k)                        \
     {                                                                          \
         const eddy__value *in = eddy__in(k, 0);                                \
@@ -111,13 +154,12 @@ eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary);
 #define EDDY__UNARY_KERNEL(D, name, OUT, LOCALS, e)                            \
     EDDY__UNARY_ELEMENT(name, D, OUT, LOCALS, e)                               \
     EDDY__UNARY_LOOP(, loop, name, D, OUT)                                     \
-    EDDY__UNARY_RUN(name, D, OUT, NULL)
+    EDDY__UNARY_RUN(name, D, OUT, EDDY__NARROW_FORM)
 
 #define EDDY__UNARY_WIDE(D, name, OUT, LOCALS, e)                              \
     EDDY__UNARY_ELEMENT(name, D, OUT, LOCALS, e)                               \
-    EDDY__UNARY_LOOP(, loop, name, D, OUT)                                     \
-    EDDY__UNARY_LOOP(EDDY__WIDE, wide, name, D, OUT)                           \
-    EDDY__UNARY_RUN(name, D, OUT, wide_##name##_##D)
+    EDDY__UNARY_LOOPS(name, D, OUT)                                            \
+    EDDY__UNARY_RUN(name, D, OUT, EDDY__ALL_FORMS)
 
 /* ---- two inputs, broadcast ---- */
 
@@ -132,7 +174,7 @@ typedef struct eddy__rows {
 typedef void (*eddy__binary_loop)(const eddy__rows *rows);
 
 typedef struct eddy__binary {
-    eddy__binary_loop loop, wide; /* `wide` NULL: there is none */
+    eddy__binary_loop loop, wide, widest; /* NULL: there is none */
     eddy_dtype out;
     size_t in_size; /* of one element */
     /* The first element of `b` that the op refuses, or -1; NULL: any will do.
@@ -140,6 +182,17 @@ typedef struct eddy__binary {
     int64_t (*find_bad)(const void *b, int64_t n);
     eddy_status (*fail_bad)(eddy_kernel *k, int64_t i);
 } eddy__binary;
+
+/* As eddy__unary_loop_of. */
+static inline eddy__binary_loop eddy__binary_loop_of(const eddy__binary *binary)
+{
+    const eddy__vectors vectors = eddy__cpu_vectors();
+
+    if (vectors >= EDDY__VECTORS_AVX512 && binary->widest)
+        return binary->widest;
+    return vectors >= EDDY__VECTORS_AVX2 && binary->wide ? binary->wide
+                                                         : binary->loop;
+}
 
 eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary);
 
@@ -191,14 +244,24 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
         }                                                                      \
     }
 
+/* Every form that the dtype has. */
+#define EDDY__BINARY_LOOPS(name, D, OUT)                                       \
+    EDDY__BINARY_LOOP(, loop, name, D, OUT)                                    \
+    EDDY__BINARY_LOOP(EDDY__WIDE, wide, name, D, OUT)                          \
+    EDDY__IF_WIDEST_##D(EDDY__BINARY_LOOP(EDDY__WIDEST, widest, name, D, OUT), )
+
 /*
  * The scalar path comes first and calls nothing.  BAD(y) says which `y` the op
  * refuses, `find` and `fail` are as in eddy__binary.
  */
-#define EDDY__BINARY_RUN(name, D, OUT, wide_loop, BAD, find, fail)             \
+#define EDDY__BINARY_RUN(name, D, OUT, FORMS, BAD, find, fail)                 \
     static const eddy__binary loops_##name##_##D = {                           \
-        loop_##name##_##D,        wide_loop, EDDY__DTYPE_##OUT,                \
-        sizeof(eddy__stored_##D), find,      fail};                            \
+        FORMS(name, D),                                                        \
+        .out = EDDY__DTYPE_##OUT,                                              \
+        .in_size = sizeof(eddy__stored_##D),                                   \
+        .find_bad = find,                                                      \
+        .fail_bad = fail,                                                      \
+    };                                                                         \
     static eddy_status run_##name##_##D(eddy_kernel *k)                        \
     {                                                                          \
         const eddy__value *a = eddy__in(k, 0), *b = eddy__in(k, 1);            \
@@ -218,14 +281,13 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
 #define EDDY__BINARY_KERNEL(D, name, OUT, LOCALS, e)                           \
     EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)                              \
     EDDY__BINARY_LOOP(, loop, name, D, OUT)                                    \
-    EDDY__BINARY_RUN(name, D, OUT, NULL, EDDY__NONE_BAD, NULL, NULL)
+    EDDY__BINARY_RUN(name, D, OUT, EDDY__NARROW_FORM, EDDY__NONE_BAD, NULL,    \
+                     NULL)
 
 #define EDDY__BINARY_WIDE(D, name, OUT, LOCALS, e)                             \
     EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)                              \
-    EDDY__BINARY_LOOP(, loop, name, D, OUT)                                    \
-    EDDY__BINARY_LOOP(EDDY__WIDE, wide, name, D, OUT)                          \
-    EDDY__BINARY_RUN(name, D, OUT, wide_##name##_##D, EDDY__NONE_BAD, NULL,    \
-                     NULL)
+    EDDY__BINARY_LOOPS(name, D, OUT)                                           \
+    EDDY__BINARY_RUN(name, D, OUT, EDDY__ALL_FORMS, EDDY__NONE_BAD, NULL, NULL)
 
 #define EDDY__BINARY_CHECKED(D, name, OUT, LOCALS, BAD, fail, e)               \
     EDDY__BINARY_ELEMENT(name, D, OUT, LOCALS, e)                              \
@@ -239,7 +301,8 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
                 return i;                                                      \
         return -1;                                                             \
     }                                                                          \
-    EDDY__BINARY_RUN(name, D, OUT, NULL, BAD, find_##name##_##D, fail)
+    EDDY__BINARY_RUN(name, D, OUT, EDDY__NARROW_FORM, BAD, find_##name##_##D,  \
+                     fail)
 
 /* ---- what expressions may use besides x and y ---- */
 

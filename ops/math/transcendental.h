@@ -21,17 +21,15 @@
 #define EDDY__UNARY_SHORT(D, name, OUT, e)                                     \
     EDDY__UNARY_ELEMENT(name, D, OUT, EDDY__NO_LOCALS,                         \
                         eddy__settle((double)(e)))                             \
-    EDDY__UNARY_LOOP(, loop, name, D, OUT)                                     \
-    EDDY__UNARY_LOOP(EDDY__WIDE, wide, name, D, OUT)                           \
-    EDDY__UNARY_RUN(name, D, OUT, wide_##name##_##D)
+    EDDY__UNARY_LOOPS(name, D, OUT)                                            \
+    EDDY__UNARY_RUN(name, D, OUT, EDDY__ALL_FORMS)
 
 /* The same of float32 and bfloat16; a denormal `x` is the result itself. */
 #define EDDY__UNARY_KEPT(D, name, e)                                           \
     EDDY__UNARY_ELEMENT(name, D, D, EDDY__NO_LOCALS,                           \
                         eddy__kept_float(x, eddy__settle((double)(e))))        \
-    EDDY__UNARY_LOOP(, loop, name, D, D)                                       \
-    EDDY__UNARY_LOOP(EDDY__WIDE, wide, name, D, D)                             \
-    EDDY__UNARY_RUN(name, D, D, wide_##name##_##D)
+    EDDY__UNARY_LOOPS(name, D, D)                                              \
+    EDDY__UNARY_RUN(name, D, D, EDDY__ALL_FORMS)
 
 /* Elements that vector_math.h computes before anything is done with them. */
 #define EDDY__BLOCK 64
@@ -95,7 +93,9 @@ static inline int64_t eddy__fill_lanes(double *block, int64_t n)
     }                                                                          \
     EDDY__UNARY_VIA_LOOP(, loop, name, D, OUT, function)                       \
     EDDY__UNARY_VIA_LOOP(EDDY__WIDE, wide, name, D, OUT, function)             \
-    EDDY__UNARY_RUN(name, D, OUT, wide_##name##_##D)
+    EDDY__IF_WIDEST_##D(                                                       \
+        EDDY__UNARY_VIA_LOOP(EDDY__WIDEST, widest, name, D, OUT, function), )  \
+        EDDY__UNARY_RUN(name, D, OUT, EDDY__ALL_FORMS)
 
 /* ---- two inputs, broadcast ---- */
 
@@ -103,8 +103,7 @@ static inline int64_t eddy__fill_lanes(double *block, int64_t n)
 #define EDDY__PAIR_SHORT(D, name, X, Y, e)                                     \
     EDDY__PAIR_ELEMENT(name, D, D, X, Y, EDDY__NO_LOCALS,                      \
                        eddy__settle((double)(e)))                              \
-    EDDY__BINARY_LOOP(, loop, name, D, D)                                      \
-    EDDY__BINARY_LOOP(EDDY__WIDE, wide, name, D, D)
+    EDDY__BINARY_LOOPS(name, D, D)
 
 /*
  * As EDDY__UNARY_VIA: the function's arguments are `first` and `second`, which
@@ -188,9 +187,9 @@ static inline int64_t eddy__fill_lanes(double *block, int64_t n)
 /* The same as kernels that broadcast `x` and `y`. */
 #define EDDY__BINARY_SHORT(D, name, e)                                         \
     EDDY__PAIR_SHORT(D, name, x, y, e)                                         \
-    EDDY__BINARY_RUN(name, D, D, wide_##name##_##D, EDDY__NONE_BAD, NULL, NULL)
+    EDDY__BINARY_RUN(name, D, D, EDDY__ALL_FORMS, EDDY__NONE_BAD, NULL, NULL)
 #define EDDY__BINARY_VIA(D, name, function, apply, first, second, after)       \
     EDDY__PAIR_VIA(D, name, x, y, function, apply, first, second, after)       \
-    EDDY__BINARY_RUN(name, D, D, NULL, EDDY__NONE_BAD, NULL, NULL)
+    EDDY__BINARY_RUN(name, D, D, EDDY__NARROW_FORM, EDDY__NONE_BAD, NULL, NULL)
 
 #endif

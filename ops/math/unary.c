@@ -90,7 +90,7 @@ static inline double log1p_by(double x, double t)
     EDDY__UNARY_ELEMENT_OF(name, D, D, at, EDDY__IN_DOUBLE,                    \
                            eddy__settle_double(e))                             \
     EDDY__UNARY_LOOP(, loop, name, D, D)                                       \
-    EDDY__UNARY_RUN(name, D, D, NULL)
+    EDDY__UNARY_RUN(name, D, D, EDDY__NARROW_FORM)
 #define SCALARS(name, e) EDDY__EACH_FLOAT(SCALAR_KERNEL, name, e)
 #define SIGNED(name, e)                                                        \
     EDDY__UNARY_KERNEL(I8, name, I8, EDDY__WRAPPED_X, e)                       \

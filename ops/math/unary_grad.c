@@ -12,10 +12,9 @@
 /* ---- kernels ---- */
 
 /* FIRST and SECOND are what a row calls its inputs, AS_FLAT how they meet. */
-#define KERNEL_RUN(name, D, wide_loop)                                         \
+#define KERNEL_RUN(name, D, FORMS)                                             \
     static const eddy__binary loops_##name##_##D = {                           \
-        .loop = loop_##name##_##D,                                             \
-        .wide = (wide_loop),                                                   \
+        FORMS(name, D),                                                        \
         .out = EDDY__DTYPE_##D,                                                \
         .in_size = sizeof(eddy__stored_##D),                                   \
     };                                                                         \
@@ -35,25 +34,24 @@
 #define KERNEL(D, name, LOCALS, e)                                             \
     EDDY__PAIR_ELEMENT(name, D, D, FIRST, SECOND, LOCALS, e)                   \
     EDDY__BINARY_LOOP(, loop, name, D, D)                                      \
-    KERNEL_RUN(name, D, NULL)
+    KERNEL_RUN(name, D, EDDY__NARROW_FORM)
 #define KERNEL_WIDE(D, name, LOCALS, e)                                        \
     EDDY__PAIR_ELEMENT(name, D, D, FIRST, SECOND, LOCALS, e)                   \
-    EDDY__BINARY_LOOP(, loop, name, D, D)                                      \
-    EDDY__BINARY_LOOP(EDDY__WIDE, wide, name, D, D)                            \
-    KERNEL_RUN(name, D, wide_##name##_##D)
+    EDDY__BINARY_LOOPS(name, D, D)                                             \
+    KERNEL_RUN(name, D, EDDY__ALL_FORMS)
 
 #define WRAPPED_GRADIENT(D) const eddy__wrapped_##D ug = (eddy__wrapped_##D)g;
 
 #define FLOATS(name, e) EDDY__EACH_FLOAT(KERNEL_WIDE, name, EDDY__NO_LOCALS, e)
 #define SHORT_KERNEL(D, name, e)                                               \
     EDDY__PAIR_SHORT(D, name, FIRST, SECOND, e)                                \
-    KERNEL_RUN(name, D, wide_##name##_##D)
+    KERNEL_RUN(name, D, EDDY__ALL_FORMS)
 #define MATHS(name, e, function, before, after)                                \
     EDDY__EACH_HALF(SHORT_KERNEL, name, e)                                     \
     SHORT_KERNEL(F32, name, e)                                                 \
     EDDY__PAIR_VIA(F64, name, FIRST, SECOND, function, EDDY__APPLY_ONE,        \
                    before, 1, after)                                           \
-    KERNEL_RUN(name, F64, NULL)
+    KERNEL_RUN(name, F64, EDDY__NARROW_FORM)
 #define SIGNED(name, e) EDDY__EACH_SIGNED(KERNEL, name, WRAPPED_GRADIENT, e)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(KERNEL, name, WRAPPED_GRADIENT, e)
 #define COMPLEX(name, e) EDDY__EACH_COMPLEX(KERNEL, name, EDDY__NO_LOCALS, e)

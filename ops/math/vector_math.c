@@ -3,9 +3,9 @@
  * The functions for the baseline processor: SSE2, and elsewhere than on x86-64
  * SLEEF's portable forms; and the choice among them.
  */
+#include "core/base/cpu.h"
 #include "ops/math/vector_math_wide.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__x86_64__)
@@ -42,19 +42,15 @@ EDDY__MATH_UNARY_MAP(X)
 EDDY__MATH_BINARY_MAP(X)
 #undef X
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAS(feature) (__builtin_cpu_supports(feature) != 0)
-#else
-#define HAS(feature) false
-#endif
-
 const eddy__math_loop *eddy__math_loops_of(int width)
 {
+    const eddy__vectors vectors = eddy__cpu_vectors();
+
     if (width == 0)
         return math_loops;
     if (width == 1)
-        return HAS("avx") ? eddy__math_loops_avx() : NULL;
-    return HAS("avx512f") ? eddy__math_loops_avx512() : NULL;
+        return vectors >= EDDY__VECTORS_AVX ? eddy__math_loops_avx() : NULL;
+    return vectors >= EDDY__VECTORS_AVX512 ? eddy__math_loops_avx512() : NULL;
 }
 
 const eddy__math_loop *eddy__math_loops(void)
