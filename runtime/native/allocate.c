@@ -202,6 +202,18 @@ static uint32_t depth_of(const allocator *a, uint32_t at)
     return depth;
 }
 
+/* Stacks and arrays that stay: the pointer to one may be in a register. */
+static void note_handle(const allocator *a, const eddy__linear_code *c)
+{
+    eddy__native_range *r = &a->homes->ranges[number_of(c->a)];
+
+    if (c->op < EDDY__LINEAR_PUSH_8 || c->op > EDDY__LINEAR_WRITE_64 ||
+        r->is_written)
+        return;
+    r->class = EDDY__CLASS_INT;
+    r->dtype = EDDY_UINT64;
+}
+
 /* What comes in from outside has its value before all code. */
 static void begin_ranges(allocator *a)
 {
@@ -232,6 +244,8 @@ static void touch_all(allocator *a)
         eddy__native_each_register(linear, i, touch, a);
     }
     a->calls[linear->n_code] = calls;
+    for (uint32_t i = 0; i < linear->n_code; i++)
+        note_handle(a, &linear->code[i]);
     a->at = linear->n_code - 1;
     a->weight = 1;
     for (uint32_t i = 0; i < linear->n_exits; i++)

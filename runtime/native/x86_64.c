@@ -59,7 +59,7 @@ _Static_assert(N_HOMES < 32, "a bit a home");
 
 typedef struct stub {
     uint32_t kind, at;
-    size_t from; /* the jump that leads there */
+    size_t from, other; /* the jumps that lead there; 0: no other */
     live_set live;
 } stub;
 
@@ -131,6 +131,7 @@ static void note_stub(maker *m, stub_kind kind, size_t from)
     s->kind = kind;
     s->at = m->at;
     s->from = from;
+    s->other = 0;
     s->live = m->live;
 }
 
@@ -531,6 +532,16 @@ static void emit_typed(maker *m, const eddy__linear_code *c)
         note_stub(m, STUB_FAULT, fault);
 }
 
+static void emit_bare(maker *m, const eddy__linear_code *c)
+{
+    size_t slow[2];
+
+    eddy__x86_emit_store(&m->base, c, slow);
+    note_stub(m, STUB_KERNEL, slow[0]);
+    if (!m->failed)
+        m->stubs[m->n_stubs - 1].other = slow[1];
+}
+
 static void emit_code(maker *m, const eddy__linear_code *c)
 {
     if (way_of(c->op) == EDDY__WAY_PERFORM) {
@@ -569,7 +580,7 @@ static void emit_code(maker *m, const eddy__linear_code *c)
     if (eddy__linear_is_back_if(c->op))
         emit_back(m, c);
     else if (eddy__x86_has_store(c->op))
-        note_stub(m, STUB_KERNEL, eddy__x86_emit_store(&m->base, c));
+        emit_bare(m, c);
     else if (way_of(c->op) == EDDY__WAY_FUNCTION)
         emit_function(m);
     else if (eddy__linear_operands(c->op)[0] == 't')
@@ -630,6 +641,8 @@ static void emit_stub(maker *m, const stub *s)
     be_in(m, frame_before(m, s->at));
     frame = frame_with_fuel(m);
     eddy__x86_aim(x, s->from, x->n);
+    if (s->other > 0)
+        eddy__x86_aim(x, s->other, x->n);
     if (s->kind == STUB_KERNEL) {
         perform(m, s->at, &s->live);
         eddy__x86_aim(x, eddy__x86_emit_jump(x), m->starts[s->at + 1]);

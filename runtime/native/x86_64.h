@@ -8,7 +8,8 @@
  * a region with tapes r15 is none: in an innermost loop that pushes to and pops
  * from one tape, it is where the next item of that is put.
  * Integers of less than four bytes stand in registers as C's int would have
- * them, extended by their sign or by zeros.  Memory has their own width: what
+ * them, extended by their sign or by zeros, and behind four bytes there are
+ * zeros.  Memory has their own width: what
  * is behind that is nobody's.
  */
 #ifndef EDDY_NATIVE_X86_64_H
@@ -62,8 +63,9 @@ void eddy__x86_emit_op(eddy__x86_maker *m, const eddy__linear_code *c,
  * or the items allow it? */
 bool eddy__x86_has_store(uint32_t op);
 
-/* Code for one; gives where it jumps from if the kernel is to do it. */
-size_t eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c);
+/* Code for one; gives where it jumps from if the kernel is to do it, or 0. */
+void eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c,
+                          size_t out_slow[2]);
 
 /* The comparison in an UNLESS or BACK_IF. */
 eddy__x86_answer eddy__x86_emit_test(eddy__x86_maker *m,

@@ -78,13 +78,15 @@ static inline void put_rex_of(eddy__x86 *x, bool wide, uint32_t reg,
         put8(x, rex);
 }
 
-/* `base` and a distance; rsp and r12 are not for it. */
+/* `base` and a distance; r12 takes a byte more; rsp is not for it. */
 static inline void put_memory(eddy__x86 *x, uint32_t reg, uint32_t base,
                               int32_t at)
 {
     const bool is_near = at >= -128 && at <= 127;
 
     put8(x, (is_near ? 0x40u : 0x80u) | (reg & 7) << 3 | (base & 7));
+    if ((base & 7) == EDDY__RSP)
+        put8(x, 0x24);
     if (is_near)
         put8(x, (uint32_t)at & 0xff);
     else
@@ -115,7 +117,7 @@ static inline void put_place(eddy__x86 *x, uint32_t reg, eddy__x86_place place)
 /* Registers of one byte from the fifth on are those of a REX alone. */
 static bool needs_rex(eddy__x86_op op, uint32_t reg, eddy__x86_place place)
 {
-    if (op == EDDY__X86_STORE8 || op == EDDY__X86_OR_TO8)
+    if (op == EDDY__X86_STORE8 || op == EDDY__X86_OR8)
         return reg >= 4 || (!place.is_memory && place.reg >= 4);
     return (op == EDDY__X86_MOVZX8 || op == EDDY__X86_MOVSX8) &&
            !place.is_memory && place.reg >= 4;
@@ -165,6 +167,30 @@ void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
         put8(x, (uint32_t)number & 0xff);
     else
         put32(x, (uint32_t)number);
+}
+
+void eddy__x86_emit_number8(eddy__x86 *x, eddy__x86_op op,
+                            eddy__x86_place place, uint8_t number)
+{
+    const bool is_test = op == EDDY__X86_TEST;
+
+    if (!begin(x))
+        return;
+    put_rex_of(x, false, 0, place, false);
+    put8(x, is_test ? 0xf6 : 0x80);
+    put_place(x, is_test ? 0 : encodings[op].opcode >> 3, place);
+    put8(x, number);
+}
+
+void eddy__x86_emit_imul_number(eddy__x86 *x, uint32_t to, uint32_t from,
+                                int32_t number)
+{
+    if (!begin(x))
+        return;
+    put_rex(x, false, to, from, false);
+    put8(x, 0x69);
+    put_place(x, to, eddy__x86_reg(from));
+    put32(x, (uint32_t)number);
 }
 
 void eddy__x86_emit_mov_number(eddy__x86 *x, uint32_t reg, uint32_t number)
@@ -282,6 +308,11 @@ void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
 void eddy__x86_emit_shr(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
 {
     emit_shift_by(x, wide, 5, reg, n);
+}
+
+void eddy__x86_emit_sar(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n)
+{
+    emit_shift_by(x, wide, 7, reg, n);
 }
 
 /* ---- where to go on ---- */

@@ -63,7 +63,7 @@ typedef struct eddy__x86 {
 } eddy__x86;
 
 /*
- * A register, or memory at a distance from one, which is not rsp or r12, and
+ * A register, or memory at a distance from one, which is not rsp, and
  * maybe from another one times 2^scale_log, which is not rsp.
  */
 typedef struct eddy__x86_place {
@@ -106,6 +106,12 @@ void eddy__x86_emit_alone(eddy__x86 *x, eddy__x86_op op, bool wide,
 /* add, or, and, sub, xor, cmp by ADD to CMP; eight bytes if `wide`. */
 void eddy__x86_emit_number(eddy__x86 *x, eddy__x86_op op, bool wide,
                            eddy__x86_place place, int32_t number);
+/* test, or one of the above, with a byte of memory */
+void eddy__x86_emit_number8(eddy__x86 *x, eddy__x86_op op,
+                            eddy__x86_place place, uint8_t number);
+/* imul of four bytes: `to` is `from` times a number. */
+void eddy__x86_emit_imul_number(eddy__x86 *x, uint32_t to, uint32_t from,
+                                int32_t number);
 void eddy__x86_emit_mov_number(eddy__x86 *x, uint32_t reg, uint32_t number);
 void eddy__x86_emit_store_number(eddy__x86 *x, bool wide, int32_t at,
                                  int32_t number);
@@ -138,9 +144,10 @@ typedef enum eddy__x86_rounding {
 void eddy__x86_emit_round(eddy__x86 *x, bool wide, uint32_t reg, uint32_t from,
                           eddy__x86_rounding rounding);
 bool eddy__x86_can_round(void);
-/* shl and shr of an integer register by a number */
+/* shl, shr and sar of an integer register by a number */
 void eddy__x86_emit_shl(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n);
 void eddy__x86_emit_shr(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n);
+void eddy__x86_emit_sar(eddy__x86 *x, bool wide, uint32_t reg, uint8_t n);
 /* The number of a condition, EDDY__IF_...; returns where the distance is. */
 size_t eddy__x86_emit_jump_if(eddy__x86 *x, uint32_t condition);
 size_t eddy__x86_emit_jump(eddy__x86 *x);

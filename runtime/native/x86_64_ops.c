@@ -255,6 +255,17 @@ static uint32_t target(const job *j, uint32_t spare)
     return j->to.is_memory || is_at(j->b, j->to.reg) ? spare : j->to.reg;
 }
 
+/* Where the home of the result is that of b, which may as well come first. */
+static void swap_for_home(job *j)
+{
+    const eddy__x86_place a = j->a;
+
+    if (j->to.is_memory || !is_at(j->b, j->to.reg))
+        return;
+    j->a = j->b;
+    j->b = a;
+}
+
 /* `detail`: the instruction.  x op y */
 static void emit_int(maker *m, job *j)
 {
@@ -262,12 +273,8 @@ static void emit_int(maker *m, job *j)
     uint32_t to;
     eddy__x86_place b;
 
-    if (op != EDDY__X86_SUB && !j->to.is_memory && is_at(j->b, j->to.reg)) {
-        const eddy__x86_place a = j->a;
-
-        j->a = j->b;
-        j->b = a;
-    }
+    if (op != EDDY__X86_SUB)
+        swap_for_home(j);
     to = target(j, EDDY__RAX);
     b = last_int(m, j->t, j->b, EDDY__RCX);
     if (is_at(b, to) && !is_at(j->a, to))
@@ -337,12 +344,17 @@ static void emit_int_sign(maker *m, job *j)
 /* `detail`: when b is taken; by the sign, or not. */
 static void emit_int_choice(maker *m, job *j)
 {
-    const eddy__x86_place b = last_int(m, j->t, j->b, EDDY__RCX);
+    eddy__x86_place b;
+    uint32_t to;
 
-    get_int(m, j->t, EDDY__RAX, j->a);
-    eddy__x86_emit(&m->x, EDDY__X86_CMP, is_wide(j->t), EDDY__RAX, b);
-    eddy__x86_emit(&m->x, (eddy__x86_op)j->detail, is_wide(j->t), EDDY__RAX, b);
-    put_int(m, j->t, j->to, EDDY__RAX);
+    swap_for_home(j);
+    to = target(j, EDDY__RAX);
+    b = last_int(m, j->t, j->b, EDDY__RCX);
+    get_int(m, j->t, to, j->a);
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, is_wide(j->t), to, b);
+    eddy__x86_emit(&m->x, (eddy__x86_op)j->detail, is_wide(j->t), to, b);
+    if (to == EDDY__RAX)
+        put_int(m, j->t, j->to, to);
 }
 
 /* The least of relu and 6. */
@@ -485,18 +497,61 @@ static bool emit_power_of_two(maker *m, job *j)
 /* Divisors that are given with the graph say no more of the code than this. */
 #define MOST_DIVISOR 1024
 
+/* The quotient by a known number is in rax; or the rest is wanted. */
+static void put_quotient(maker *m, job *j)
+{
+    const bool is_rest = (j->detail & REST) != 0;
+    const bool is_home = !j->to.is_memory && j->t->size == 4;
+    const uint32_t to = is_home ? j->to.reg : EDDY__RAX;
+
+    if (!is_rest) {
+        put_int(m, j->t, j->to, EDDY__RAX);
+        return;
+    }
+    eddy__x86_emit_imul_number(&m->x, EDDY__RDX, EDDY__RAX, (int32_t)j->known);
+    get_int(m, j->t, to, j->a);
+    eddy__x86_emit(&m->x, EDDY__X86_SUB, false, to, eddy__x86_reg(EDDY__RDX));
+    if (!is_home)
+        put_int(m, j->t, j->to, to);
+}
+
+/*
+ * The quotient by d, rounded down, of x of any sign: (x M + 2^k / 2d) / 2^k,
+ * where M is 2^k / d to the nearest.  What x M / 2^k is wrong by, 2^30 / 2^k at
+ * most, is less than 1 / 2d where 2^k is at least 2^31 (d + 1).  So the sum
+ * lies between x / d and the next multiple of 1 / d, and is rounded as x / d
+ * is.
+ */
+static void emit_floored_product(maker *m, job *j, uint32_t k)
+{
+    const uint64_t d = (uint64_t)j->known, one = UINT64_C(1) << k;
+    const eddy__x86_place rax = eddy__x86_reg(EDDY__RAX);
+
+    if (j->t->size == 4) {
+        eddy__x86_emit(&m->x, EDDY__X86_MOVSXD, true, EDDY__RAX, j->a);
+    } else {
+        get_int(m, j->t, EDDY__RAX, j->a);
+        eddy__x86_emit(&m->x, EDDY__X86_MOVSXD, true, EDDY__RAX, rax);
+    }
+    eddy__x86_emit_mov_number(&m->x, EDDY__RCX, (uint32_t)((one + d / 2) / d));
+    eddy__x86_emit(&m->x, EDDY__X86_IMUL, true, EDDY__RAX,
+                   eddy__x86_reg(EDDY__RCX));
+    eddy__x86_emit_number(&m->x, EDDY__X86_ADD, true, rax,
+                          (int32_t)(one / d / 2));
+    eddy__x86_emit_sar(&m->x, true, EDDY__RAX, (uint8_t)k);
+    put_quotient(m, j);
+}
+
 /*
  * By a small number that is known: times 2^k / d + 1, by 2^k.  With y < 2^31
  * (or 2^31 itself, which only what is rounded towards 0 can have) and 2^k at
  * least 2^31 d that is the quotient, rounded down, of y, which is made from x
- * by turning its bits, or its sign, as the quotient is turned back.
+ * by turning its sign, as the quotient is turned back.
  */
 static bool emit_by_product(maker *m, job *j)
 {
     const type *t = j->t;
-    const bool is_rest = (j->detail & REST) != 0;
     const bool by_sign = t->is_signed && !(j->detail & FLOORED);
-    const eddy__x86_place rax = eddy__x86_reg(EDDY__RAX);
     const eddy__x86_place rdx = eddy__x86_reg(EDDY__RDX);
     uint32_t k = 31;
 
@@ -505,30 +560,27 @@ static bool emit_by_product(maker *m, job *j)
         return false;
     while ((INT64_C(1) << (k - 31)) < j->known)
         k++;
+    if (t->is_signed && !by_sign) {
+        emit_floored_product(m, j, k);
+        return true;
+    }
     get_int(m, t, EDDY__RAX, j->a);
-    if (t->is_signed) {
+    if (by_sign) {
         eddy__x86_emit_sign_extend(&m->x, false);
         eddy__x86_emit(&m->x, EDDY__X86_XOR, false, EDDY__RAX, rdx);
-    }
-    if (by_sign)
         eddy__x86_emit(&m->x, EDDY__X86_SUB, false, EDDY__RAX, rdx);
+    }
     eddy__x86_emit_mov_number(
         &m->x, EDDY__RCX,
         (uint32_t)((UINT64_C(1) << k) / (uint64_t)j->known + 1));
     eddy__x86_emit(&m->x, EDDY__X86_IMUL, true, EDDY__RAX,
                    eddy__x86_reg(EDDY__RCX));
     eddy__x86_emit_shr(&m->x, true, EDDY__RAX, (uint8_t)k);
-    if (t->is_signed)
+    if (by_sign) {
         eddy__x86_emit(&m->x, EDDY__X86_XOR, false, EDDY__RAX, rdx);
-    if (by_sign)
-        eddy__x86_emit(&m->x, EDDY__X86_SUB, false, EDDY__RAX, rdx);
-    if (is_rest) {
-        eddy__x86_emit_mov_number(&m->x, EDDY__RDX, (uint32_t)j->known);
-        eddy__x86_emit(&m->x, EDDY__X86_IMUL, false, EDDY__RDX, rax);
-        get_int(m, t, EDDY__RAX, j->a);
         eddy__x86_emit(&m->x, EDDY__X86_SUB, false, EDDY__RAX, rdx);
     }
-    put_int(m, t, j->to, EDDY__RAX);
+    put_quotient(m, j);
     return true;
 }
 
@@ -1267,9 +1319,18 @@ static void copy_item(maker *m, uint32_t offset, bool is_push,
     }
 }
 
-static eddy__x86_place next_of_tape(void)
+/* A register that points at the tape or the cells that a register is. */
+static uint32_t hold_handle(maker *m, uint32_t number)
 {
-    return eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__tape, next));
+    const eddy__x86_place at =
+        place_of(m, number * (uint32_t)sizeof(eddy__value));
+
+    return hold_int(m, &U64, at, EDDY__RAX);
+}
+
+static eddy__x86_place next_of_tape(uint32_t tape)
+{
+    return eddy__x86_memory_by(tape, offsetof(eddy__tape, next));
 }
 
 void eddy__x86_load_tape(eddy__x86_maker *m)
@@ -1277,7 +1338,8 @@ void eddy__x86_load_tape(eddy__x86_maker *m)
     if (m->tape == EDDY__LINEAR_NONE)
         return;
     eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, memory_of(m->tape));
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__R15, next_of_tape());
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__R15,
+                   next_of_tape(EDDY__RAX));
 }
 
 void eddy__x86_store_tape(eddy__x86_maker *m)
@@ -1285,7 +1347,8 @@ void eddy__x86_store_tape(eddy__x86_maker *m)
     if (m->tape == EDDY__LINEAR_NONE)
         return;
     eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, memory_of(m->tape));
-    eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__R15, next_of_tape());
+    eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__R15,
+                   next_of_tape(EDDY__RAX));
 }
 
 static size_t emit_tape(maker *m, const eddy__linear_code *c)
@@ -1295,23 +1358,22 @@ static size_t emit_tape(maker *m, const eddy__linear_code *c)
     const eddy__x86_place item = eddy__x86_memory_by(next, 0);
     bool is_push;
     const int32_t size = item_of(c->op, &is_push);
+    const uint32_t tape = hold_handle(m, number_of(c->a));
     size_t slow;
 
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
-                   memory_of(number_of(c->a)));
     if (!is_held)
-        eddy__x86_emit(&m->x, EDDY__X86_MOV, true, next, next_of_tape());
+        eddy__x86_emit(&m->x, EDDY__X86_MOV, true, next, next_of_tape(tape));
     eddy__x86_emit(
         &m->x, EDDY__X86_CMP, true, next,
-        eddy__x86_memory_by(EDDY__RAX, is_push ? offsetof(eddy__tape, end)
-                                               : offsetof(eddy__tape, first)));
+        eddy__x86_memory_by(tape, is_push ? offsetof(eddy__tape, end)
+                                          : offsetof(eddy__tape, first)));
     slow = eddy__x86_emit_jump_if(&m->x, EDDY__IF_EQUAL);
     if (is_push)
         copy_item(m, c->b, true, item, size, EDDY__RDX);
     eddy__x86_emit_number(&m->x, is_push ? EDDY__X86_ADD : EDDY__X86_SUB, true,
                           eddy__x86_reg(next), size);
     if (!is_held)
-        eddy__x86_emit(&m->x, EDDY__X86_STORE, true, next, next_of_tape());
+        eddy__x86_emit(&m->x, EDDY__X86_STORE, true, next, next_of_tape(tape));
     if (!is_push)
         copy_item(m, c->to, false, item, size, EDDY__RDX);
     return slow;
@@ -1336,73 +1398,90 @@ static uint32_t cell_size_log(uint32_t op)
 }
 
 /*
- * Jumps to `slow` unless the item whose index is in rdx, of the cells in rax,
- * may be read or written, and changes its state.
+ * What a state becomes by being read or written; gives where it jumps from if
+ * the item may not be.  FILLED without CLEARED is 8 to 11; the first is taken
+ * away by the look and comes back.
  */
-static void emit_state(maker *m, const eddy__linear_code *c, bool is_read,
-                       size_t slow)
+static size_t emit_state(maker *m, bool is_read, uint32_t cells,
+                         eddy__x86_place state, uint32_t spare)
 {
-    const eddy__x86_place at = eddy__x86_item(EDDY__RCX, EDDY__RDX, 0);
-    const eddy__x86_place rax = eddy__x86_reg(EDDY__RAX);
+    const eddy__x86_place reg = eddy__x86_reg(spare);
+    size_t slow;
 
-    eddy__x86_emit(
-        &m->x, EDDY__X86_MOV, true, EDDY__RCX,
-        eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, states)));
-    eddy__x86_emit(&m->x, EDDY__X86_MOVZX8, false, EDDY__RAX, at);
-    eddy__x86_emit_number(&m->x, EDDY__X86_AND, false, rax,
-                          EDDY__ITEM_FILLED |
-                              (is_read ? EDDY__ITEM_CLEARED : EDDY__ITEM_READ));
-    if (is_read)
-        eddy__x86_emit_number(&m->x, EDDY__X86_CMP, false, rax,
-                              EDDY__ITEM_FILLED);
-    eddy__x86_aim(&m->x, eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_EQUAL),
-                  slow);
+    eddy__x86_emit(&m->x, EDDY__X86_MOVZX8, false, spare, state);
     if (is_read) {
-        eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
-                       memory_of(number_of(c->a)));
+        eddy__x86_emit_number(&m->x, EDDY__X86_SUB, false, reg,
+                              EDDY__ITEM_FILLED);
+        eddy__x86_emit_number(&m->x, EDDY__X86_CMP, false, reg,
+                              EDDY__ITEM_WRITTEN | EDDY__ITEM_READ);
+        slow = eddy__x86_emit_jump_if(&m->x, EDDY__IF_ABOVE);
         eddy__x86_emit(
-            &m->x, EDDY__X86_MOVZX8, false, EDDY__RAX,
-            eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, after_read)));
+            &m->x, EDDY__X86_OR8, false, spare,
+            eddy__x86_memory_by(cells, offsetof(eddy__cells, after_read)));
+        eddy__x86_emit_number(&m->x, EDDY__X86_OR, false, reg,
+                              EDDY__ITEM_FILLED);
     } else {
-        eddy__x86_emit_mov_number(&m->x, EDDY__RAX,
-                                  EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
+        eddy__x86_emit_number8(&m->x, EDDY__X86_TEST, reg,
+                               EDDY__ITEM_FILLED | EDDY__ITEM_READ);
+        slow = eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_EQUAL);
+        eddy__x86_emit_number(&m->x, EDDY__X86_OR, false, reg,
+                              EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
     }
-    eddy__x86_emit(&m->x, EDDY__X86_OR_TO8, false, EDDY__RAX, at);
-}
-
-/* READ and WRITE, of an index that is taken as unsigned. */
-static size_t emit_cell(maker *m, const eddy__linear_code *c)
-{
-    const bool is_read = eddy__linear_operands(c->op)[0] == 'w';
-    const eddy__x86_place cells = memory_of(number_of(c->a));
-    const uint32_t size_log = cell_size_log(c->op);
-    size_t is_there, slow, hop;
-
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, cells);
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, false, EDDY__RDX, place_of(m, c->b));
-    eddy__x86_emit(&m->x, EDDY__X86_CMP, false, EDDY__RDX,
-                   eddy__x86_memory_by(EDDY__RAX, offsetof(eddy__cells, n)));
-    is_there = eddy__x86_emit_jump_if(&m->x, EDDY__IF_BELOW);
-    hop = m->x.n;
-    slow = eddy__x86_emit_jump(&m->x);
-    eddy__x86_aim(&m->x, is_there, m->x.n);
-    emit_state(m, c, is_read, hop);
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX, cells);
-    eddy__x86_emit(
-        &m->x, EDDY__X86_MOV, true, EDDY__RCX,
-        eddy__x86_memory_by(EDDY__RCX, offsetof(eddy__cells, items)));
-    copy_item(m, c->to, !is_read,
-              eddy__x86_item(EDDY__RCX, EDDY__RDX, size_log), 1 << size_log,
-              EDDY__RAX);
+    eddy__x86_emit(&m->x, EDDY__X86_STORE8, false, spare, state);
     return slow;
 }
 
-size_t eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c)
+_Static_assert(EDDY__ITEM_FILLED == 8 && EDDY__ITEM_CLEARED == 4 &&
+                   (EDDY__ITEM_WRITTEN | EDDY__ITEM_READ) == 3,
+               "what emit_state asks for");
+
+/*
+ * READ and WRITE, of an index that is taken as unsigned: its home has zeros
+ * behind the four bytes (x86_64.h), and is the index as it is.  Where neither
+ * the array nor the index has one, the index is got twice, to have a register
+ * for the state.
+ */
+static void emit_cell(maker *m, const eddy__linear_code *c, size_t slow[2])
 {
-    return eddy__linear_operands(c->op)[2] == 'r' &&
-                   eddy__linear_operands(c->op)[0] != '-'
-               ? emit_cell(m, c)
-               : emit_tape(m, c);
+    const bool is_read = eddy__linear_operands(c->op)[0] == 'w';
+    const uint32_t cells = hold_handle(m, number_of(c->a));
+    const uint32_t index =
+        hold_int(m, &U32, place_of(m, c->b), (uint32_t)EDDY__RDX);
+    const bool is_short = cells == EDDY__RAX && index == EDDY__RDX;
+    const uint32_t size_log = cell_size_log(c->op);
+    const eddy__x86_place items =
+        eddy__x86_memory_by(cells, offsetof(eddy__cells, items));
+
+    eddy__x86_emit(&m->x, EDDY__X86_CMP, false, index,
+                   eddy__x86_memory_by(cells, offsetof(eddy__cells, n)));
+    slow[0] = eddy__x86_emit_jump_if(&m->x, EDDY__IF_NOT_BELOW);
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX,
+                   eddy__x86_memory_by(cells, offsetof(eddy__cells, states)));
+    if (is_short) {
+        eddy__x86_emit(&m->x, EDDY__X86_ADD, true, EDDY__RCX,
+                       eddy__x86_reg(index));
+        slow[1] = emit_state(m, is_read, cells,
+                             eddy__x86_memory_by(EDDY__RCX, 0), EDDY__RDX);
+        hold_int(m, &U32, place_of(m, c->b), EDDY__RDX);
+    } else {
+        slow[1] =
+            emit_state(m, is_read, cells, eddy__x86_item(EDDY__RCX, index, 0),
+                       cells == EDDY__RAX ? EDDY__RDX : EDDY__RAX);
+    }
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RCX, items);
+    copy_item(m, c->to, !is_read, eddy__x86_item(EDDY__RCX, index, size_log),
+              1 << size_log, EDDY__RAX);
+}
+
+void eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c,
+                          size_t out_slow[2])
+{
+    out_slow[1] = 0;
+    if (eddy__linear_operands(c->op)[2] == 'r' &&
+        eddy__linear_operands(c->op)[0] != '-')
+        emit_cell(m, c, out_slow);
+    else
+        out_slow[0] = emit_tape(m, c);
 }
 
 /* What takes instructions that not every processor has. */

@@ -69,13 +69,48 @@ static bool find_certain(const eddy__node *node, uint32_t *out_n_shaped)
     return false;
 }
 
+/* Quotients and rests of integers, which fail where a divisor is 0. */
+static bool divides(const eddy__node *node)
+{
+    static const char *const ops[] = {"Div",         "FloorDiv", "FloorMod",
+                                      "TruncateDiv", "Mod",      "TruncateMod"};
+
+    if (node->n_inputs != 2 ||
+        !eddy__dtype_in((eddy_dtype)node->input_dtypes[0], EDDY__INTEGERS))
+        return false;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (strcmp(node->op_name, ops[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Is no element of a tensor of integers 0? */
+static bool has_no_zero(const eddy_tensor *t)
+{
+    const unsigned char *at = t->data;
+    const size_t size = eddy_dtype_size((eddy_dtype)t->dtype);
+    size_t n_zeros = 0;
+
+    for (size_t i = 0; i < t->bytes; i++) {
+        n_zeros = i % size == 0 ? 0 : n_zeros;
+        n_zeros += at[i] == 0;
+        if (n_zeros == size)
+            return false;
+    }
+    return true;
+}
+
 bool eddy__cannot_fail(const eddy__readers *r, eddy_node v)
 {
     const eddy__plan_build *build = r->build;
     const eddy__node *node = eddy__graph_node(build->selection->graph, v);
     uint32_t n_shaped;
 
-    if (!find_certain(node, &n_shaped))
+    if (divides(node) && !eddy__is_fed(r, node->inputs[1].node) &&
+        eddy__constant_at(&build->shapes, node->inputs[1]) &&
+        has_no_zero(eddy__constant_at(&build->shapes, node->inputs[1])))
+        n_shaped = 2;
+    else if (!find_certain(node, &n_shaped))
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const eddy_output from = node->inputs[i];

@@ -73,7 +73,7 @@ static const char *place_name(int bits, bool is_float, eddy__x86_place place)
 }
 
 /* Every register, rbp near and far, another one to point, and with an index. */
-#define N_PLACES 24
+#define N_PLACES 26
 
 static eddy__x86_place place_number(uint32_t i)
 {
@@ -84,6 +84,8 @@ static eddy__x86_place place_number(uint32_t i)
            : i == 20 ? eddy__x86_memory_by(EDDY__RCX, 8)
            : i == 21 ? eddy__x86_item(EDDY__RCX, EDDY__RDX, 3)
            : i == 22 ? eddy__x86_item(EDDY__RBP, 13, 0)
+           : i == 23 ? eddy__x86_memory_by(12, 8)
+           : i == 24 ? eddy__x86_memory_by(12, 0x1238)
                      : eddy__x86_item(9, EDDY__RAX, 1);
 }
 
@@ -94,7 +96,7 @@ static int place_bits(eddy__x86_op op, int bits)
     case EDDY__X86_MOVZX8:
     case EDDY__X86_MOVSX8:
     case EDDY__X86_STORE8:
-    case EDDY__X86_OR_TO8:
+    case EDDY__X86_OR8:
         return 8;
     case EDDY__X86_MOVZX16:
     case EDDY__X86_MOVSX16:
@@ -112,13 +114,12 @@ static int place_bits(eddy__x86_op op, int bits)
 static bool is_turned(eddy__x86_op op)
 {
     return op == EDDY__X86_TEST || op == EDDY__X86_STORE8 ||
-           op == EDDY__X86_OR_TO8 || op == EDDY__X86_STORE16 ||
-           op == EDDY__X86_STORE;
+           op == EDDY__X86_STORE16 || op == EDDY__X86_STORE;
 }
 
 static void try_both(eddy__x86_op op, bool wide)
 {
-    const bool is_narrow = op == EDDY__X86_STORE8 || op == EDDY__X86_OR_TO8 ||
+    const bool is_narrow = op == EDDY__X86_STORE8 || op == EDDY__X86_OR8 ||
                            op == EDDY__X86_STORE16;
     const int bits = wide ? 64 : 32;
 
@@ -260,6 +261,20 @@ static void try_rest(uint32_t reg)
     }
     eddy__x86_emit_mov_number(&x, reg, 0x12345678);
     WANT("mov %s,0x12345678", names32[reg]);
+    eddy__x86_emit_imul_number(&x, reg, 15 - reg, 0x123);
+    WANT("imul %s,%s,0x123", names32[reg], names32[15 - reg]);
+    eddy__x86_emit_sar(&x, true, reg, 35);
+    WANT("sar %s,0x23", names64[reg]);
+    if (reg != EDDY__RSP) {
+        const eddy__x86_place item = eddy__x86_item(EDDY__RCX, reg, 0);
+
+        eddy__x86_emit_number8(&x, EDDY__X86_TEST, item, 10);
+        WANT("test BYTE PTR [rcx+%s*1+0x0],0xa", names64[reg]);
+        eddy__x86_emit_number8(&x, EDDY__X86_OR, item, 9);
+        WANT("or BYTE PTR [rcx+%s*1+0x0],0x9", names64[reg]);
+        eddy__x86_emit_number8(&x, EDDY__X86_TEST, eddy__x86_reg(EDDY__RDX), 3);
+        WANT("test dl,0x3");
+    }
     eddy__x86_emit_push(&x, reg);
     WANT("push %s", names64[reg]);
     eddy__x86_emit_pop(&x, reg);

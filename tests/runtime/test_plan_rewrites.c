@@ -89,6 +89,12 @@ static const struct row {
     {"common", X "a Mul x x\nb Mul x x\ny Sub a b", "x", "y", 1},
     {"common", X "a AddV2 x x\nb Mul x x\ny Sub a b", "x", "y", 0},
     {"common", "x ?int32\na Div x x\nb Div x x\ny Mul a b", "x", "y", 0},
+    {"common", "x ?int32\nd int32=5\na FloorMod x d\nb FloorMod x d\ny Mul a b",
+     "x", "y", 1},
+    {"common",
+     "x ?int32[2]\nd int32[2]={5,0}\na FloorMod x d\nb FloorMod x d\n"
+     "y Mul a b",
+     "x", "y", 0},
     {"common",
      X "a Cast x DstT=int32\nb Cast x DstT=int64\n"
        "c Cast b DstT=int32\ny Mul a c",
@@ -103,10 +109,15 @@ static const struct row {
     {"invariants", LOOP "two float32=2 ^body\nq Mul ew two\n" END, "w", "xs",
      -2},
     {"invariants", LOOP "q Mul ew ss:1\n" END, "w", "xs", 0},
+    /* What may fail stays; a divisor that is known and not 0 can't. */
+    {"invariants",
+     LOOP "k int64=3\nek Enter@f! k\nez Enter@f! z\nd Div ek ez\n"
+          "c Cast d DstT=float32\nq Mul ew c\n" END,
+     "w", "xs", 0},
     {"invariants",
      LOOP "k int64=3\nek Enter@f! k\nd Div ek eo\n"
           "c Cast d DstT=float32\nq Mul ew c\n" END,
-     "w", "xs", 0},
+     "w", "xs", 1},
 };
 
 START_TEST(a_pass_leaves_so_much)
