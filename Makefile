@@ -6,6 +6,8 @@
 #   make test          all tests                (CK_RUN_CASE=tensor for one)
 #   make test-onnx     ONNX's own node tests, if Python has the package onnx
 #   make test-mpi      recorded cases over ranks of an MPI
+#   make test-arm64    built for arm64, and what has to do with machine code run
+#                      by an emulator
 #   make asan, tsan    the same tests under the sanitizers
 #   make valgrind      the same tests under Valgrind
 #   make coverage      lines and branches that tests reach, as a page
@@ -149,8 +151,9 @@ LAYERS := core frames ops autodiff frontends interop runtime
 LIB_SRC := $(filter-out %_provider.c $(BLAS_LINKED),$(sort $(foreach layer,$(LAYERS),\
 	$(wildcard $(layer)/*.c $(layer)/*/*.c $(layer)/*/*/*.c))))
 ifeq ($(NATIVE),0)
-LIB_SRC := $(filter-out runtime/native/x86_64% runtime/native/allocate.c \
-	runtime/native/pages.c,$(LIB_SRC))
+LIB_SRC := $(filter-out runtime/native/x86_64% runtime/native/arm64% \
+	runtime/native/allocate.c runtime/native/pages.c \
+	runtime/native/region.c,$(LIB_SRC))
 endif
 PROTO := $(sort $(wildcard interop/*/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
@@ -235,7 +238,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test test-mpi test-onnx asan tsan valgrind fuzz fuzz-programs fault \
+.PHONY: all demo test test-mpi test-onnx test-arm64 run-arm64 asan tsan valgrind fuzz fuzz-programs fault \
 	stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs docs-html \
 	drawings format install uninstall wheel test-python test-viewer deb dist abi abi-dump reproducible deps \
@@ -377,6 +380,20 @@ test: deps
 
 asan tsan: deps
 	$(AGAIN) VARIANT=$@ run-tests
+
+# On any other machine: by Debian's cross compiler and QEMU.  oneDNN has nothing
+# to do with what is tested.
+ARM64_BUILD := build/arm64
+ARM64_PKG_CONFIG := env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config
+
+test-arm64:
+	@scripts/deps.sh arm64
+	$(AGAIN) BUILD=$(ARM64_BUILD) CC=aarch64-linux-gnu-gcc \
+	    AR=aarch64-linux-gnu-ar PKG_CONFIG='$(ARM64_PKG_CONFIG)' ONEDNN=0 \
+	    run-arm64
+
+run-arm64: $(RUNNER) $(COMMAND)
+	@$(ENVIRONMENT) VARIANT=arm64 scripts/test.sh
 
 # The warnings are gcc's to judge.
 fuzz:

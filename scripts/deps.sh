@@ -12,6 +12,8 @@
 #   scripts/deps.sh coverage        the same, and gcovr
 #   scripts/deps.sh viewer          the same, and chromium
 #   scripts/deps.sh mpi             the same, and OpenMPI
+#   scripts/deps.sh arm64           the same, and what builds for arm64 and runs
+#                                   it: a second architecture for dpkg
 #   scripts/deps.sh lint valgrind   several of them
 #
 # Why each package is needed: docs/dependencies.md.
@@ -27,6 +29,7 @@ die()
     exit 1
 }
 
+foreign=
 for extra; do
     case $extra in
     lint) PACKAGES="$PACKAGES g++ clang clang-format clang-tidy cmake
@@ -40,9 +43,10 @@ for extra; do
     coverage) PACKAGES="$PACKAGES gcovr" ;;
     mpi) PACKAGES="$PACKAGES libopenmpi-dev openmpi-bin" ;;
     viewer) PACKAGES="$PACKAGES chromium python3" ;;
+    arm64) foreign=arm64 ;;
     *) die "unknown argument '$extra'; expected lint, python, deb," \
         "valgrind," \
-        "fuzz, coverage, viewer or mpi" ;;
+        "fuzz, coverage, viewer, mpi or arm64" ;;
     esac
 done
 
@@ -52,6 +56,15 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v protoc-c >/dev/null 2>&1 && exit 0
     die "no dpkg here; install the likes of these by hand:" \
         $PACKAGES "and OpenBLAS"
+fi
+
+# Libraries of two architectures stand side by side; oneDNN is left out.
+if [ -n "$foreign" ]; then
+    [ "$(dpkg --print-architecture)" != "$foreign" ] ||
+        die "this machine is $foreign: make test"
+    PACKAGES="$PACKAGES gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+        libuv1-dev:arm64 check:arm64 libprotobuf-c-dev:arm64
+        libjansson-dev:arm64 libsleef-dev:arm64 libopenblas-serial-dev:arm64"
 fi
 
 is_installed()
@@ -92,12 +105,20 @@ apt()
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null
 }
 
-# The words of $missing are package names, so splitting them is meant.
+# The words of $missing are package names, so splitting them is meant.  What is
+# there for another architecture is never worth a package that is there now.
 # shellcheck disable=SC2086
 install_missing()
 {
-    apt update && apt install --no-install-recommends $missing
+    apt update && apt install --no-install-recommends \
+        ${foreign:+--no-remove} $missing
 }
+
+if [ -n "$foreign" ] &&
+    ! dpkg --print-foreign-architectures | grep -qx "$foreign"; then
+    $as_root dpkg --add-architecture "$foreign" ||
+        die "dpkg takes no packages of $foreign"
+fi
 
 echo "deps: installing$missing"
 install_missing || {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs all tests of one variant of the build (release, asan, tsan, valgrind):
+# Runs all tests of one variant of the build (release, asan, tsan, valgrind), or
+# those of machine code and what it is held against (arm64):
 # each file of the Check runner in a process of its own, then the recorded
 # cases through the command with several numbers of workers, as many at once as
 # there are processors.  The last line is the sum: `N passed, N failed`.
@@ -72,6 +73,15 @@ valgrind)
     RUNS="0:- 2:- 0:-:linear"
     wrap="valgrind -q --error-exitcode=99 --leak-check=full \
         --errors-for-leak-kinds=definite,possible --fair-sched=try"
+    ;;
+arm64)
+    multiplier=20
+    RUNS="0:-:native 0:-:linear"
+    wrap="${QEMU-qemu-aarch64}"
+    export EDDY_PROGRAMS="${EDDY_PROGRAMS:-1:300}"
+    EDDY_TEST_FILES=${EDDY_TEST_FILES:-native native_ops native_stores \
+        arm64_encode native_encode linear linear_stores programs denormals \
+        half float16 ops_cast}
     ;;
 *)
     echo "test.sh: unknown variant '$VARIANT'" >&2

@@ -117,9 +117,12 @@ static bool run_objdump(const listing *l)
         FILE *from;
 
         snprintf(command, sizeof command,
-                 "objdump -D -b binary -m %s -M intel --no-show-raw-insn %s "
+                 "objdump -D -b binary -m %s %s --no-show-raw-insn %s "
                  "2>/dev/null",
-                 eddy_native_machine(), path);
+                 eddy_native_machine(),
+                 strncmp(eddy_native_machine(), "i386", 4) == 0 ? "-M intel"
+                                                                : "",
+                 path);
         from = popen(command, "r");
         if (from) {
             is_done = print_disassembled(l, from);

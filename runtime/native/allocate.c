@@ -405,7 +405,7 @@ static bool sort_by_start(allocator *a, eddy__arena *arena)
 static void scan_ranges(allocator *a)
 {
     scan ints = {.n = a->file->n_ints, .n_kept = a->file->n_kept};
-    scan floats = {.n = a->file->n_floats};
+    scan floats = {.n = a->file->n_floats, .n_kept = a->file->n_kept_floats};
     eddy__native_homes *homes = a->homes;
     uint32_t n = 0;
 

@@ -44,8 +44,8 @@ typedef struct eddy__native_range {
 
 /* Registers that the processor has for it; the first ones survive calls. */
 typedef struct eddy__native_file {
-    uint32_t n_ints, n_floats; /* together EDDY__MOST_HOMES at most */
-    uint32_t n_kept;           /* of the integers */
+    uint32_t n_ints, n_floats;      /* EDDY__MOST_HOMES at most of each */
+    uint32_t n_kept, n_kept_floats; /* of them */
 } eddy__native_file;
 
 typedef struct eddy__native_loop {

@@ -2,12 +2,15 @@
 /* Which provider there is, and how its code is entered. */
 #include "runtime/native/native.h"
 
+#include "runtime/native/arm64.h"
 #include "runtime/native/x86_64.h"
 
 #include <string.h>
 
 #if EDDY_NATIVE && defined(__x86_64__) && defined(__unix__)
 #define PROVIDER &eddy__native_x86_64
+#elif EDDY_NATIVE && defined(__aarch64__) && defined(__unix__)
+#define PROVIDER &eddy__native_arm64
 #else
 #define PROVIDER NULL
 #endif

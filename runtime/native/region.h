@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What makers of code for any processor know of the region that they are at:
+ * what is live, which jumps and stubs are still to be written, in which frame
+ * an instruction is, and whose tape has a register.  Nothing here writes code.
+ */
+#ifndef EDDY_NATIVE_REGION_H
+#define EDDY_NATIVE_REGION_H
+
+#include "runtime/native/allocate.h"
+#include "runtime/native/native.h"
+
+/* Regions of more instructions are left to the interpreter. */
+#define EDDY__NATIVE_MOST_CODE 20000
+
+/* Homes of both classes: a bit each. */
+#define EDDY__NATIVE_SLOTS (2 * EDDY__MOST_HOMES)
+
+/* A jump to an instruction whose code is not known yet. */
+typedef struct eddy__native_jump {
+    size_t from;
+    uint32_t to;
+} eddy__native_jump;
+
+/* What stands behind the code, for an instruction. */
+typedef enum eddy__native_stub_kind {
+    EDDY__STUB_FUEL,   /* there is none; and here code is entered */
+    EDDY__STUB_FRAMES, /* there may be no more */
+    EDDY__STUB_FAULT,
+    EDDY__STUB_KERNEL, /* does it in place of the code, which goes on behind */
+} eddy__native_stub_kind;
+
+/* Registers that are live, by home: those of integers first. */
+typedef struct eddy__native_live {
+    uint64_t homes;
+    uint32_t numbers[EDDY__NATIVE_SLOTS];
+} eddy__native_live;
+
+typedef struct eddy__native_stub {
+    uint32_t kind, at;
+    size_t from; /* the jump that leads there */
+    eddy__native_live live;
+} eddy__native_stub;
+
+typedef struct eddy__native_region {
+    const eddy__linear *linear;
+    eddy__native_layout layout;
+    const eddy__native_file *file;
+    eddy__arena arena;
+    eddy__native_homes homes;
+    eddy__native_live live; /* before the instruction that is on */
+    uint32_t next;          /* of homes.by_start */
+    uint32_t at;
+    uint32_t frame; /* the innermost loop that is on, or none */
+    bool has_tapes;
+    uint32_t tape;   /* the register whose tape's place is held, or none */
+    uint32_t *tapes; /* a frame: that in it */
+    eddy__native_jump *jumps;
+    size_t n_jumps, jumps_room;
+    eddy__native_stub *stubs;
+    size_t n_stubs, stubs_room;
+    size_t *exits; /* jumps to the exit */
+    size_t n_exits, exits_room;
+    uint32_t *starts, *entries; /* as eddy__native_code has them */
+    bool failed;                /* memory was short */
+} eddy__native_region;
+
+/* `files` are those without and with tapes.  False: no memory. */
+bool eddy__native_region_begin(eddy__native_region *r,
+                               const eddy__native_request *request,
+                               const eddy__native_file files[2],
+                               eddy__native_way (*way_of)(uint32_t op));
+/* Takes over the arrays of `r`, and copies the code. */
+eddy_status eddy__native_region_finish(eddy__native_region *r,
+                                       const uint8_t *bytes, size_t n_bytes,
+                                       eddy__native_code **out_code);
+/* In any case, at the end. */
+void eddy__native_region_end(eddy__native_region *r);
+
+void eddy__native_note_jump(eddy__native_region *r, size_t from, uint32_t to);
+void eddy__native_note_exit(eddy__native_region *r, size_t from);
+void eddy__native_note_stub(eddy__native_region *r, eddy__native_stub_kind kind,
+                            size_t from);
+
+/* Instruction `at` is the next. */
+void eddy__native_region_go_to(eddy__native_region *r, uint32_t at);
+
+/* Homes of `live` that a call of C does not leave alone. */
+uint64_t eddy__native_lost(const eddy__native_region *r,
+                           const eddy__native_live *live);
+
+/* Takes the first home out of a set that is not empty. */
+static inline uint32_t eddy__native_take_home(uint64_t *homes)
+{
+    const uint32_t first = (uint32_t)__builtin_ctzll(*homes);
+
+    *homes &= *homes - 1;
+    return first;
+}
+
+/* From here on code is for an iteration of `frame`, or of none. */
+void eddy__native_be_in(eddy__native_region *r, uint32_t frame);
+/* The innermost frame that is on before an instruction. */
+uint32_t eddy__native_frame_before(const eddy__native_region *r, uint32_t at);
+/* The frame whose place holds the fuel too, where code is; or none. */
+uint32_t eddy__native_frame_with_fuel(const eddy__native_region *r);
+
+static inline const eddy__native_range *
+eddy__native_range_of(const eddy__native_region *r, uint32_t number)
+{
+    return &r->homes.ranges[number];
+}
+
+static inline uint32_t eddy__native_number_of(uint32_t offset)
+{
+    return offset / (uint32_t)sizeof(eddy__value);
+}
+
+/* PUSH, POP, READ or WRITE. */
+static inline bool eddy__native_is_store(uint32_t op)
+{
+    return op >= EDDY__LINEAR_PUSH_8 && op <= EDDY__LINEAR_WRITE_64;
+}
+
+/* Is it an operation of the tables, with a function in C; or a jump by one? */
+bool eddy__native_is_typed(uint32_t op);
+bool eddy__native_is_typed_jump(uint32_t op);
+
+#endif
