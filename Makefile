@@ -381,8 +381,8 @@ test: deps
 asan tsan: deps
 	$(AGAIN) VARIANT=$@ run-tests
 
-# On any other machine: by Debian's cross compiler and QEMU.  oneDNN has nothing
-# to do with what is tested.
+# On any other machine: by Debian's cross compiler and QEMU.  oneDNN and MPI have
+# nothing to do with what is tested.
 ARM64_BUILD := build/arm64
 ARM64_PKG_CONFIG := env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config
 
@@ -390,7 +390,7 @@ test-arm64:
 	@scripts/deps.sh arm64
 	$(AGAIN) BUILD=$(ARM64_BUILD) CC=aarch64-linux-gnu-gcc \
 	    AR=aarch64-linux-gnu-ar PKG_CONFIG='$(ARM64_PKG_CONFIG)' ONEDNN=0 \
-	    run-arm64
+	    MPI=0 run-arm64
 
 run-arm64: $(RUNNER) $(COMMAND)
 	@$(ENVIRONMENT) VARIANT=arm64 scripts/test.sh

@@ -238,7 +238,7 @@ static void emit_unless(maker *m, const eddy__linear_code *c)
 
 static void note_stub(maker *m, eddy__native_stub_kind kind, size_t from)
 {
-    eddy__native_note_stub(&m->region, kind, from);
+    eddy__native_note_stub(&m->region, kind, from, from);
 }
 
 /* One iteration less may begin. */
@@ -332,16 +332,18 @@ static void emit_done(maker *m)
 /* What is in the tables: typed operations, stores, jumps by comparisons. */
 static void emit_row(maker *m, const eddy__linear_code *c)
 {
-    size_t fault;
+    size_t fault, slow[2];
 
-    if (eddy__native_is_store(c->op))
-        note_stub(m, EDDY__STUB_KERNEL, eddy__arm64_emit_store(m, c));
-    else if (eddy__linear_is_back_if(c->op))
+    if (eddy__native_is_store(c->op)) {
+        eddy__arm64_emit_store(m, c, slow);
+        eddy__native_note_stub(&m->region, EDDY__STUB_KERNEL, slow[0], slow[1]);
+    } else if (eddy__linear_is_back_if(c->op)) {
         emit_back(m, c);
-    else if (eddy__native_is_typed_jump(c->op))
+    } else if (eddy__native_is_typed_jump(c->op)) {
         jump_on(m, eddy__arm64_emit_test(m, c) ^ 1u, c->to);
-    else if (eddy__arm64_emit_op(m, c, &fault))
+    } else if (eddy__arm64_emit_op(m, c, &fault)) {
         note_stub(m, EDDY__STUB_FAULT, fault);
+    }
 }
 
 static void emit_code(maker *m, const eddy__linear_code *c)
@@ -438,6 +440,8 @@ static void emit_stub(maker *m, const eddy__native_stub *s)
     eddy__native_be_in(&m->region,
                        eddy__native_frame_before(&m->region, s->at));
     eddy__arm64_aim(&m->x, s->from, m->x.n);
+    if (s->other != s->from)
+        eddy__arm64_aim(&m->x, s->other, m->x.n);
     if (s->kind == EDDY__STUB_KERNEL) {
         perform(m, s->at, &s->live);
         jump_back(m, s->at + 1);

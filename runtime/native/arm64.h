@@ -9,8 +9,8 @@
  * that pushes to and pops from one tape, it is where the next item of that is
  * put.
  * Integers of less than four bytes stand in registers as C's int would have
- * them, extended by their sign or by zeros.  Memory has their own width: what
- * is behind that is nobody's.
+ * them, extended by their sign or by zeros, and above four bytes there are
+ * zeros.  Memory has their own width: what is behind that is nobody's.
  */
 #ifndef EDDY_NATIVE_ARM64_H
 #define EDDY_NATIVE_ARM64_H
@@ -57,9 +57,10 @@ bool eddy__arm64_has(uint32_t op);
 bool eddy__arm64_emit_op(eddy__arm64_maker *m, const eddy__linear_code *c,
                          size_t *out_fault);
 
-/* PUSH, POP, READ or WRITE: gives where it jumps from if the kernel is to do
- * it. */
-size_t eddy__arm64_emit_store(eddy__arm64_maker *m, const eddy__linear_code *c);
+/* PUSH, POP, READ or WRITE; `slow`: from where it jumps if the kernel is to do
+ * it, which may be one place twice. */
+void eddy__arm64_emit_store(eddy__arm64_maker *m, const eddy__linear_code *c,
+                            size_t slow[2]);
 
 /* The comparison in an UNLESS or BACK_IF: the condition that says yes. */
 uint32_t eddy__arm64_emit_test(eddy__arm64_maker *m,

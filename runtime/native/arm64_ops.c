@@ -748,21 +748,20 @@ static void emit_float_to_float(maker *m, job *j)
     put(m, to, j->to, f);
 }
 
-/* What is behind four bytes in a register is nobody's until it is made. */
 static void emit_int_to_int(maker *m, job *j)
 {
     const type *to = type_of(j->detail);
-    const uint32_t a = hold(m, j->t, j->a, T0);
+    uint32_t a = hold(m, j->t, j->a, T0);
 
-    if (to->size < 8 || j->t->size == 8) {
-        put(m, to, j->to, a);
-        return;
-    }
-    if (j->t->is_signed)
+    if (to->size == 8 && j->t->size < 8 && j->t->is_signed) {
         eddy__arm64_emit_extend(&m->x, true, true, T0, a, 32);
-    else
+        a = T0;
+    } else if (to->size == 4 && j->t->size == 8) {
+        /* Even to itself: what is above becomes 0. */
         eddy__arm64_emit_mov(&m->x, false, T0, a);
-    put(m, to, j->to, T0);
+        a = T0;
+    }
+    put(m, to, j->to, a);
 }
 
 static void emit_cast(maker *m, job *j)
@@ -984,7 +983,7 @@ static void copy_item(maker *m, uint32_t offset, bool is_push, place item,
         eddy__native_range_of(&m->region, eddy__native_number_of(offset));
     const place own = place_of(m, offset);
     const type *t = own.is_memory ? bits_of(size) : type_of(r->dtype);
-    const uint32_t reg = own.is_memory ? (uint32_t)T2 : own.reg;
+    const uint32_t reg = own.is_memory ? (uint32_t)T3 : own.reg;
 
     if (own.is_memory || !is_push)
         touch(m, t->load, reg, is_push ? own : item);
@@ -992,17 +991,18 @@ static void copy_item(maker *m, uint32_t offset, bool is_push, place item,
         touch(m, t->store, reg, is_push ? item : own);
 }
 
-static place next_of_tape(void)
+static place next_of(uint32_t tape)
 {
-    return memory_by(T0, offsetof(eddy__tape, next));
+    return memory_by(tape, offsetof(eddy__tape, next));
 }
 
+/* The handle is never written, so that it is in memory in any case. */
 void eddy__arm64_load_tape(eddy__arm64_maker *m)
 {
     if (m->region.tape == EDDY__LINEAR_NONE)
         return;
     touch(m, EDDY__ARM64_LDR64, T0, memory_of(m->region.tape));
-    touch(m, EDDY__ARM64_LDR64, TAPE, next_of_tape());
+    touch(m, EDDY__ARM64_LDR64, TAPE, next_of(T0));
 }
 
 void eddy__arm64_store_tape(eddy__arm64_maker *m)
@@ -1010,23 +1010,22 @@ void eddy__arm64_store_tape(eddy__arm64_maker *m)
     if (m->region.tape == EDDY__LINEAR_NONE)
         return;
     touch(m, EDDY__ARM64_LDR64, T0, memory_of(m->region.tape));
-    touch(m, EDDY__ARM64_STR64, TAPE, next_of_tape());
+    touch(m, EDDY__ARM64_STR64, TAPE, next_of(T0));
 }
 
 static size_t emit_tape(maker *m, const eddy__linear_code *c, bool is_push)
 {
-    const uint32_t tape = eddy__native_number_of(c->a);
-    const bool is_held = m->region.tape == tape;
+    const uint32_t tape = hold(m, &U64, place_of(m, c->a), T0);
+    const bool is_held = m->region.tape == eddy__native_number_of(c->a);
     const uint32_t next = is_held ? (uint32_t)TAPE : (uint32_t)T1;
     const uint32_t size = item_size(c->op);
     size_t slow;
 
-    touch(m, EDDY__ARM64_LDR64, T0, memory_of(tape));
     if (!is_held)
-        touch(m, EDDY__ARM64_LDR64, next, next_of_tape());
-    eddy__arm64_emit_at(&m->x, EDDY__ARM64_LDR64, T2, T0,
-                        is_push ? offsetof(eddy__tape, end)
-                                : offsetof(eddy__tape, first));
+        touch(m, EDDY__ARM64_LDR64, next, next_of(tape));
+    touch(m, EDDY__ARM64_LDR64, T2,
+          memory_by(tape, is_push ? offsetof(eddy__tape, end)
+                                  : offsetof(eddy__tape, first)));
     eddy__arm64_emit(&m->x, EDDY__ARM64_SUBS, true, ZERO, next, T2);
     slow = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_EQ);
     if (is_push)
@@ -1034,83 +1033,68 @@ static size_t emit_tape(maker *m, const eddy__linear_code *c, bool is_push)
     eddy__arm64_emit_add_number(&m->x, true, next, next,
                                 is_push ? (int32_t)size : -(int32_t)size);
     if (!is_held)
-        touch(m, EDDY__ARM64_STR64, next, next_of_tape());
+        touch(m, EDDY__ARM64_STR64, next, next_of(tape));
     if (!is_push)
         copy_item(m, c->to, false, memory_by(next, 0), size);
     return slow;
 }
 
 /*
- * Jumps to `slow` unless the item whose index is in T1, of the cells in T0, may
- * be read or written, and changes its state.
+ * Changes the state of item `index` of `cells`; gives where it jumps from
+ * unless that may be read or written.
  */
-static void emit_state(maker *m, const eddy__linear_code *c, bool is_read,
-                       size_t slow)
+static size_t emit_state(maker *m, uint32_t cells, uint32_t index, bool is_read)
 {
+    const uint32_t bits = EDDY__ARM64_FAR;
+    const place state = item_of(T2, index);
     size_t is_other;
 
     touch(m, EDDY__ARM64_LDR64, T2,
-          memory_by(T0, offsetof(eddy__cells, states)));
-    touch(m, EDDY__ARM64_LDRB, T0, item_of(T2, T1));
+          memory_by(cells, offsetof(eddy__cells, states)));
+    touch(m, EDDY__ARM64_LDRB, T3, state);
     eddy__arm64_emit_mov_number(
-        &m->x, T3,
+        &m->x, bits,
         EDDY__ITEM_FILLED | (is_read ? EDDY__ITEM_CLEARED : EDDY__ITEM_READ));
-    eddy__arm64_emit(&m->x, EDDY__ARM64_AND, false, T3, T3, T0);
-    eddy__arm64_emit_subs_number(&m->x, false, ZERO, T3,
+    eddy__arm64_emit(&m->x, EDDY__ARM64_AND, false, bits, bits, T3);
+    eddy__arm64_emit_subs_number(&m->x, false, ZERO, bits,
                                  is_read ? EDDY__ITEM_FILLED : 0);
     is_other = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_NE);
-    eddy__arm64_aim(&m->x, is_other, slow);
-    if (is_read) {
-        touch(m, EDDY__ARM64_LDR64, T3,
-              memory_of(eddy__native_number_of(c->a)));
-        touch(m, EDDY__ARM64_LDRB, T3,
-              memory_by(T3, offsetof(eddy__cells, after_read)));
-    } else {
-        eddy__arm64_emit_mov_number(&m->x, T3,
+    if (is_read)
+        touch(m, EDDY__ARM64_LDRB, bits,
+              memory_by(cells, offsetof(eddy__cells, after_read)));
+    else
+        eddy__arm64_emit_mov_number(&m->x, bits,
                                     EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
-    }
-    eddy__arm64_emit(&m->x, EDDY__ARM64_ORR, false, T0, T0, T3);
-    touch(m, EDDY__ARM64_STRB, T0, item_of(T2, T1));
+    eddy__arm64_emit(&m->x, EDDY__ARM64_ORR, false, T3, T3, bits);
+    touch(m, EDDY__ARM64_STRB, T3, state);
+    return is_other;
 }
 
 /* READ and WRITE, of an index that is taken as unsigned. */
-static size_t emit_cell(maker *m, const eddy__linear_code *c, bool is_read)
+static void emit_cell(maker *m, const eddy__linear_code *c, bool is_read,
+                      size_t slow[2])
 {
-    const place cells = memory_of(eddy__native_number_of(c->a));
-    const place index = place_of(m, c->b);
-    size_t is_there, slow;
+    const uint32_t cells = hold(m, &U64, place_of(m, c->a), T0);
+    const uint32_t index = hold(m, &I32, place_of(m, c->b), T1);
 
-    touch(m, EDDY__ARM64_LDR64, T0, cells);
-    /* What is behind its four bytes becomes 0. */
-    if (index.is_memory)
-        touch(m, EDDY__ARM64_LDR32, T1, index);
-    else
-        eddy__arm64_emit_mov(&m->x, false, T1, index.reg);
-    touch(m, EDDY__ARM64_LDR32, T2, memory_by(T0, offsetof(eddy__cells, n)));
-    eddy__arm64_emit(&m->x, EDDY__ARM64_SUBS, false, ZERO, T1, T2);
-    is_there = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_LO);
-    slow = eddy__arm64_emit_jump(&m->x);
-    eddy__arm64_aim(&m->x, is_there, m->x.n);
-    emit_state(m, c, is_read, slow);
-    touch(m, EDDY__ARM64_LDR64, T0, cells);
-    touch(m, EDDY__ARM64_LDR64, T0,
-          memory_by(T0, offsetof(eddy__cells, items)));
-    copy_item(m, c->to, !is_read, item_of(T0, T1), item_size(c->op));
-    return slow;
+    touch(m, EDDY__ARM64_LDR32, T2, memory_by(cells, offsetof(eddy__cells, n)));
+    eddy__arm64_emit(&m->x, EDDY__ARM64_SUBS, false, ZERO, index, T2);
+    slow[0] = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_HS);
+    slow[1] = emit_state(m, cells, index, is_read);
+    touch(m, EDDY__ARM64_LDR64, T2,
+          memory_by(cells, offsetof(eddy__cells, items)));
+    copy_item(m, c->to, !is_read, item_of(T2, index), item_size(c->op));
 }
 
-size_t eddy__arm64_emit_store(eddy__arm64_maker *m, const eddy__linear_code *c)
+void eddy__arm64_emit_store(eddy__arm64_maker *m, const eddy__linear_code *c,
+                            size_t slow[2])
 {
-    switch ((c->op - EDDY__LINEAR_PUSH_8) % 4) {
-    case 0:
-        return emit_tape(m, c, true);
-    case 1:
-        return emit_tape(m, c, false);
-    case 2:
-        return emit_cell(m, c, true);
-    default:
-        return emit_cell(m, c, false);
-    }
+    const uint32_t which = (uint32_t)(c->op - EDDY__LINEAR_PUSH_8) % 4;
+
+    if (which < 2)
+        slow[0] = slow[1] = emit_tape(m, c, which == 0);
+    else
+        emit_cell(m, c, which == 2, slow);
 }
 
 /* ---- moves and choices ---- */

@@ -31,7 +31,7 @@ void eddy__native_note_exit(eddy__native_region *r, size_t from)
 }
 
 void eddy__native_note_stub(eddy__native_region *r, eddy__native_stub_kind kind,
-                            size_t from)
+                            size_t from, size_t other)
 {
     eddy__native_stub *s;
 
@@ -44,6 +44,7 @@ void eddy__native_note_stub(eddy__native_region *r, eddy__native_stub_kind kind,
     s->kind = kind;
     s->at = r->at;
     s->from = from;
+    s->other = other;
     s->live = r->live;
 }
 

@@ -38,7 +38,7 @@ typedef struct eddy__native_live {
 
 typedef struct eddy__native_stub {
     uint32_t kind, at;
-    size_t from; /* the jump that leads there */
+    size_t from, other; /* jumps that lead there; the other may be the same */
     eddy__native_live live;
 } eddy__native_stub;
 
@@ -80,7 +80,7 @@ void eddy__native_region_end(eddy__native_region *r);
 void eddy__native_note_jump(eddy__native_region *r, size_t from, uint32_t to);
 void eddy__native_note_exit(eddy__native_region *r, size_t from);
 void eddy__native_note_stub(eddy__native_region *r, eddy__native_stub_kind kind,
-                            size_t from);
+                            size_t from, size_t other);
 
 /* Instruction `at` is the next. */
 void eddy__native_region_go_to(eddy__native_region *r, uint32_t at);
