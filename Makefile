@@ -24,6 +24,7 @@
 #   make format        lays out the C files, or those of FILES="..."
 #   make install       to DESTDIR and PREFIX (/usr/local); make uninstall
 #   make wheel         the Python package, as build/wheel/*.whl
+#   make model         models of frames and of ranks, by Spin
 #   make test-viewer   clicks through pages of recorded runs, in Chromium
 #   make test-python   its tests: every recorded case, arrays, threads
 #   make dist          build/eddy-VERSION.tar.gz of the last commit
@@ -238,7 +239,7 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test test-mpi test-onnx test-arm64 run-arm64 asan tsan valgrind fuzz fuzz-programs fault \
+.PHONY: all demo test test-mpi test-onnx model test-arm64 run-arm64 asan tsan valgrind fuzz fuzz-programs fault \
 	stress coverage \
 	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs docs-html \
 	drawings format install uninstall wheel test-python test-viewer deb dist abi abi-dump reproducible deps \
@@ -464,6 +465,11 @@ test-mpi:
 
 test-onnx: $(COMMAND) $(ONNX_GRADIENTS)
 	@EDDY='$(COMMAND)' GRADIENTS='$(ONNX_GRADIENTS)' FOLDER='$(BUILD)/onnx_node_tests' scripts/test_onnx.sh
+
+# Models of frames and ranks, by Spin; some minutes.
+model:
+	@scripts/deps.sh model
+	@CC='$(CC)' scripts/model.sh
 
 run-fuzz: $(FUZZERS)
 	@FUZZERS='$(FUZZERS)' scripts/fuzz.sh

@@ -11,6 +11,7 @@
 #   scripts/deps.sh fuzz            the same, and clang with libFuzzer
 #   scripts/deps.sh coverage        the same, and gcovr
 #   scripts/deps.sh viewer          the same, and chromium
+#   scripts/deps.sh model           the same, and spin
 #   scripts/deps.sh mpi             the same, and OpenMPI
 #   scripts/deps.sh arm64           the same, and what builds for arm64 and runs
 #                                   it: a second architecture for dpkg
@@ -43,10 +44,11 @@ for extra; do
     coverage) PACKAGES="$PACKAGES gcovr" ;;
     mpi) PACKAGES="$PACKAGES libopenmpi-dev openmpi-bin" ;;
     viewer) PACKAGES="$PACKAGES chromium python3" ;;
+    model) PACKAGES="$PACKAGES spin" ;;
     arm64) foreign=arm64 ;;
     *) die "unknown argument '$extra'; expected lint, python, deb," \
         "valgrind," \
-        "fuzz, coverage, viewer, mpi or arm64" ;;
+        "fuzz, coverage, viewer, model, mpi or arm64" ;;
     esac
 done
 
