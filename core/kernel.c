@@ -496,6 +496,19 @@ bool eddy_kernel_cancelled(const eddy_kernel *kernel)
     return kernel->services->cancelled(kernel);
 }
 
+eddy_status eddy_kernel_parallel_for(eddy_kernel *kernel, int64_t begin,
+                                     int64_t end, int64_t grain,
+                                     eddy_items_fn body, void *arg)
+{
+    if (begin >= end)
+        return EDDY_OK;
+    if (grain < 1)
+        grain = 1;
+    if (!kernel->may_share || (end - begin) / 2 < grain)
+        return body(kernel, arg, begin, end);
+    return kernel->services->parallel_for(kernel, begin, end, grain, body, arg);
+}
+
 bool eddy__gives_up(eddy_kernel *k)
 {
     if (k->services->cancelled(k)) {

@@ -44,6 +44,9 @@ typedef struct eddy__services {
     /* What connects the run with other ranks; NULL: it has none. */
     eddy__exchange *(*exchange)(const eddy_kernel *kernel);
     eddy__tag (*tag)(const eddy_kernel *kernel);
+    /* As eddy_kernel_parallel_for, for a kernel that may share its work. */
+    eddy_status (*parallel_for)(eddy_kernel *kernel, int64_t begin, int64_t end,
+                                int64_t grain, eddy_items_fn body, void *arg);
 } eddy__services;
 
 /*
@@ -91,7 +94,36 @@ struct eddy_kernel {
      * before, whether an input is dead; after, whether its outputs are.
      */
     bool is_dead;
+    bool may_share; /* workers may do parts of its work */
 };
+
+/* Work, in about nanoseconds, that is worth being a part of its own. */
+#define EDDY__PART_WORK ((int64_t)1 << 13)
+
+/*
+ * How many items of so much work each are a part; `unit` is what a part is to
+ * be a multiple of.
+ */
+static inline int64_t eddy__grain(int64_t work, int64_t unit)
+{
+    const int64_t n = EDDY__PART_WORK / (work > 0 ? work : 1);
+
+    return n <= unit ? unit : n / unit * unit;
+}
+
+/*
+ * eddy_kernel_parallel_for for kernels of ops/, inline since most have nobody
+ * to share with.  The bits that `body` writes must not depend on where the
+ * parts begin, as long as that is a multiple of `grain`.
+ */
+static inline eddy_status eddy__parallel_for(eddy_kernel *k, int64_t n,
+                                             int64_t grain, eddy_items_fn body,
+                                             void *arg)
+{
+    if (!k->may_share || n < 2 * grain)
+        return body(k, arg, 0, n);
+    return k->services->parallel_for(k, 0, n, grain, body, arg);
+}
 
 /* Work, in about nanoseconds, between two questions whether to stop. */
 #define EDDY__PATIENCE ((int64_t)1 << 20)

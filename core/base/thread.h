@@ -31,6 +31,16 @@ static inline uint64_t eddy__now_ns(void)
  */
 uint64_t eddy__recent_ns(void);
 
+/* Tells the processor that this thread only waits for another one. */
+static inline void eddy__relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
 static inline void eddy__sleep_ms(unsigned ms)
 {
     uv_sleep(ms);

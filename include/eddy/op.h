@@ -185,6 +185,31 @@ EDDY_API int64_t eddy_kernel_iteration(const eddy_kernel *kernel);
 /* True once the run is to stop; long kernels should ask now and then. */
 EDDY_API bool eddy_kernel_cancelled(const eddy_kernel *kernel);
 
+/*
+ * Does items `begin` to `end` of a kernel's work; returns EDDY_OK or what
+ * eddy_kernel_fail gave.  `part` stands for the kernel: it answers all calls of
+ * this section but eddy_kernel_suspend.
+ */
+typedef eddy_status (*eddy_items_fn)(eddy_kernel *part, void *arg,
+                                     int64_t begin, int64_t end);
+
+/*
+ * Runs `body` over the items from `begin` to `end`, in parts of at least
+ * `grain` items that begin at `begin` plus a multiple of it, on this thread and
+ * on workers that are free, and returns when all are done.  No worker is needed
+ * for that: without any, or where it would not pay, `body` is called here for
+ * all items at once.  A grain is best some microseconds of work.  Parts run at
+ * the same time, so they write to different places; `arg` is theirs to read.
+ * Outputs are made before.  A call from within a part runs on its thread.
+ *
+ * The error of the first part that fails is returned, and later parts may be
+ * left out.  Parts are also left out once the run is to stop; then the outputs
+ * do not matter.
+ */
+EDDY_API EDDY_MUST_USE eddy_status
+eddy_kernel_parallel_for(eddy_kernel *kernel, int64_t begin, int64_t end,
+                         int64_t grain, eddy_items_fn body, void *arg);
+
 /* Records why the kernel fails; returns `code` for the kernel to return. */
 EDDY_API eddy_status eddy_kernel_fail(eddy_kernel *kernel, eddy_status code,
                                       eddy_detail detail, const char *format,

@@ -94,12 +94,14 @@ static bool is_by_vector(const terms *t)
             memset(out, 0, (size_t)(t->n == 1 ? t->m : t->n) * sizeof *out);   \
         if (t->n == 1)                                                         \
             blas->gemv(CblasRowMajor, t->a, t->a == CblasTrans ? t->k : t->m,  \
-                       t->row_a, 1, a, t->row_a, b, 1, beta, out, 1);          \
+                       t->a == CblasTrans ? t->m : t->k, 1, a, t->row_a, b, 1, \
+                       beta, out, 1);                                          \
         else                                                                   \
             blas->gemv(CblasRowMajor,                                          \
                        t->b == CblasTrans ? CblasNoTrans : CblasTrans,         \
-                       t->b == CblasTrans ? t->n : t->k, t->row_b, 1, b,       \
-                       t->row_b, a, 1, beta, out, 1);                          \
+                       t->b == CblasTrans ? t->n : t->k,                       \
+                       t->b == CblasTrans ? t->k : t->n, 1, b, t->row_b, a, 1, \
+                       beta, out, 1);                                          \
     }                                                                          \
     bool eddy__gemm_##dtype(const eddy__product *p)                            \
     {                                                                          \

@@ -165,25 +165,50 @@ static bool are_scalars(const eddy_kernel *k)
 /* Elements between two questions whether to stop: whole tiles. */
 #define PART ((int64_t)1 << 16)
 
+/* What workers may do a part of. */
+typedef struct add_work {
+    add_loop add;
+    size_t size; /* of an element */
+    unsigned char *out;
+    const void *const *in;
+    uint32_t n_in;
+    bool is_first;
+} add_work;
+
+static eddy_status add_part(eddy_kernel *k, void *arg, int64_t begin,
+                            int64_t end)
+{
+    const add_work *w = arg;
+    const void *part[FIRST];
+
+    for (int64_t at = begin; at < end && !eddy__spent(k, PART * w->n_in);
+         at += PART) {
+        for (uint32_t i = 0; i < w->n_in; i++)
+            part[i] = (const unsigned char *)w->in[i] + (size_t)at * w->size;
+        w->add(w->out + (size_t)at * w->size, part, w->n_in,
+               end - at < PART ? end - at : PART, w->is_first);
+    }
+    return EDDY_OK;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): a kernel beside what it had. */
 static void add_parts(eddy_kernel *k, void *out, const void *const *in,
                       uint32_t n_in, int64_t n, bool is_first)
 {
     const eddy_dtype dtype = (eddy_dtype)eddy__out(k, 0)->dtype;
-    const size_t size = eddy_dtype_size(dtype);
-    const add_loop add = loops[dtype];
-    const void *part[FIRST];
+    add_work w = {.add = loops[dtype],
+                  .size = eddy_dtype_size(dtype),
+                  .out = out,
+                  .in = in,
+                  .n_in = n_in,
+                  .is_first = is_first};
 
     if (n <= PART) {
-        add(out, in, n_in, n, is_first);
+        w.add(out, in, n_in, n, is_first);
         (void)eddy__spent(k, n * n_in);
         return;
     }
-    for (int64_t at = 0; at < n && !eddy__spent(k, PART * n_in); at += PART) {
-        for (uint32_t i = 0; i < n_in; i++)
-            part[i] = (const unsigned char *)in[i] + (size_t)at * size;
-        add((unsigned char *)out + (size_t)at * size, part, n_in,
-            n - at < PART ? n - at : PART, is_first);
-    }
+    (void)eddy__parallel_for(k, n, PART / 2, add_part, &w); /* never fails */
 }
 
 static eddy_status run_add(eddy_kernel *k)

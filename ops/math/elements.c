@@ -95,26 +95,51 @@ eddy_status eddy__elements_done(eddy_kernel *k, uint32_t i)
 /* Bytes that are moved at a time, and what one counts. */
 #define PART ((size_t)1 << 20)
 
+/* Bytes from which workers may take a part. */
+#define SHARED ((int64_t)1 << 17)
+
+/* Bytes to move, or without `from` to set to 0. */
+typedef struct move {
+    unsigned char *to;
+    const unsigned char *from;
+} move;
+
+static eddy_status move_part(eddy_kernel *k, void *arg, int64_t begin,
+                             int64_t end)
+{
+    const move *m = arg;
+
+    for (int64_t at = begin; at < end; at += (int64_t)PART) {
+        const int64_t left = end - at;
+        const size_t n = left < (int64_t)PART ? (size_t)left : PART;
+
+        if (k && eddy__spent(k, (int64_t)n))
+            break;
+        if (m->from)
+            memcpy(m->to + at, m->from + at, n);
+        else
+            memset(m->to + at, 0, n);
+    }
+    return EDDY_OK;
+}
+
+static void move_all(eddy_kernel *k, move *m, size_t n)
+{
+    /* Moving never fails. */
+    if (k)
+        (void)eddy__parallel_for(k, (int64_t)n, SHARED, move_part, m);
+    else
+        (void)move_part(k, m, 0, (int64_t)n);
+}
+
 void eddy__copy_bytes(eddy_kernel *k, void *to, const void *from, size_t n)
 {
-    for (size_t at = 0; at < n; at += PART) {
-        const size_t m = n - at < PART ? n - at : PART;
-
-        if (k && eddy__spent(k, (int64_t)m))
-            return;
-        memcpy((unsigned char *)to + at, (const unsigned char *)from + at, m);
-    }
+    move_all(k, &(move){.to = to, .from = from}, n);
 }
 
 void eddy__zero_bytes(eddy_kernel *k, void *to, size_t n)
 {
-    for (size_t at = 0; at < n; at += PART) {
-        const size_t m = n - at < PART ? n - at : PART;
-
-        if (k && eddy__spent(k, (int64_t)m))
-            return;
-        memset((unsigned char *)to + at, 0, m);
-    }
+    move_all(k, &(move){.to = to}, n);
 }
 
 static void repeat(unsigned char *to, const unsigned char *element, size_t size,

@@ -24,12 +24,31 @@ static inline bool stop(eddy_kernel *k, int64_t n)
     return eddy__spent(k, n * WORK);
 }
 
+/* What workers may do a part of. */
+typedef struct unary_work {
+    eddy__unary_loop loop;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t in_size, out_size;
+} unary_work;
+
+static eddy_status run_unary_part(eddy_kernel *k, void *arg, int64_t begin,
+                                  int64_t end)
+{
+    const unary_work *w = arg;
+
+    for (int64_t at = begin; at < end && !stop(k, PART); at += PART)
+        w->loop(w->out + (size_t)at * w->out_size,
+                w->in + (size_t)at * w->in_size,
+                end - at < PART ? end - at : PART);
+    return EDDY_OK;
+}
+
 eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary)
 {
     const unsigned char *in = eddy__in_elements(k, 0);
     const int64_t n = eddy__in_count(k, 0);
-    const size_t in_size = eddy_dtype_size(eddy__in_dtype(k, 0));
-    const size_t out_size = eddy_dtype_size(unary->out);
+    const eddy_dtype in_dtype = eddy__in_dtype(k, 0);
     const eddy__unary_loop loop = eddy__unary_loop_of(unary);
     void *out;
 
@@ -39,10 +58,13 @@ eddy_status eddy__unary_run(eddy_kernel *k, const eddy__unary *unary)
         loop(out, in, n);
         return EDDY_OK;
     }
-    for (int64_t at = 0; at < n && !stop(k, PART); at += PART)
-        loop((unsigned char *)out + (size_t)at * out_size,
-             in + (size_t)at * in_size, n - at < PART ? n - at : PART);
-    return EDDY_OK;
+    return eddy__parallel_for(
+        k, n, PART, run_unary_part,
+        &(unary_work){.loop = loop,
+                      .in = in,
+                      .out = out,
+                      .in_size = eddy_dtype_size(in_dtype),
+                      .out_size = eddy_dtype_size(unary->out)});
 }
 
 /* What a binary kernel finds out before it runs. */
@@ -105,31 +127,51 @@ static eddy__rows part_of(const eddy__binary *binary, const eddy__rows *all,
     return part;
 }
 
-/* Many rows go several at a time, long ones in parts. */
-static void run_rows(eddy_kernel *k, const eddy__binary *binary,
-                     const eddy__rows *all)
+/* What workers may do a part of: PART elements, or less, are an item. */
+typedef struct row_work {
+    const eddy__binary *binary;
+    const eddy__rows *all;
+    int64_t at_once; /* rows of an item */
+    int64_t across;  /* items in a row */
+} row_work;
+
+static eddy_status run_row_part(eddy_kernel *k, void *arg, int64_t begin,
+                                int64_t end)
 {
-    const int64_t at_once = all->n >= PART ? 1 : PART / all->n;
+    const row_work *w = arg;
 
-    for (int64_t row = 0; row < all->n_rows; row += at_once) {
-        const int64_t left = all->n_rows - row;
-        const int64_t rows = left < at_once ? left : at_once;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t row = i / w->across * w->at_once;
+        const int64_t first = i % w->across * PART;
+        const int64_t left = w->all->n_rows - row, rest = w->all->n - first;
+        eddy__rows part = part_of(w->binary, w->all, row, first);
 
-        for (int64_t first = 0; first < all->n; first += PART) {
-            const int64_t rest = all->n - first;
-            eddy__rows part = part_of(binary, all, row, first);
-
-            part.n_rows = rows;
-            part.n = rest < PART ? rest : PART;
-            if (stop(k, rows * part.n))
-                return;
-            run_part(binary, &part);
-        }
+        part.n_rows = left < w->at_once ? left : w->at_once;
+        part.n = rest < PART ? rest : PART;
+        if (stop(k, part.n_rows * part.n))
+            break;
+        run_part(w->binary, &part);
     }
+    return EDDY_OK;
 }
 
-static void run_simple(eddy_kernel *k, const eddy__binary *binary,
-                       const operands *o, eddy__rows *rows)
+/* Many rows go several at a time, long ones in parts. */
+static eddy_status run_rows(eddy_kernel *k, const eddy__binary *binary,
+                            const eddy__rows *all)
+{
+    const int64_t at_once = all->n >= PART ? 1 : PART / all->n;
+    row_work w = {.binary = binary,
+                  .all = all,
+                  .at_once = at_once,
+                  .across = (all->n + PART - 1) / PART};
+
+    return eddy__parallel_for(k,
+                              (all->n_rows + at_once - 1) / at_once * w.across,
+                              1, run_row_part, &w);
+}
+
+static eddy_status run_simple(eddy_kernel *k, const eddy__binary *binary,
+                              const operands *o, eddy__rows *rows)
 {
     const bool same = o->count_a == o->count_b;
 
@@ -138,14 +180,14 @@ static void run_simple(eddy_kernel *k, const eddy__binary *binary,
     rows->stride_a = rows->stride_b = 0;
     rows->step_a = same || o->out == o->a;
     rows->step_b = same || o->out == o->b;
-    if (rows->n <= PART)
-        run_part(binary, rows);
-    else
-        run_rows(k, binary, rows);
+    if (rows->n > PART)
+        return run_rows(k, binary, rows);
+    run_part(binary, rows);
+    return EDDY_OK;
 }
 
-static void run_broadcast(eddy_kernel *k, const eddy__binary *binary,
-                          const operands *o, eddy__rows *rows)
+static eddy_status run_broadcast(eddy_kernel *k, const eddy__binary *binary,
+                                 const operands *o, eddy__rows *rows)
 {
     const eddy_shape *const inputs[] = {o->a, o->b};
     const unsigned char *a = rows->a, *b = rows->b;
@@ -167,9 +209,10 @@ static void run_broadcast(eddy_kernel *k, const eddy__binary *binary,
         rows->out = out;
         rows->a = a + (size_t)walk.offsets[0] * binary->in_size;
         rows->b = b + (size_t)walk.offsets[1] * binary->in_size;
-        run_rows(k, binary, rows);
+        EDDY_TRY(run_rows(k, binary, rows));
         out += (size_t)(rows->n * rows->n_rows) * out_size;
     } while (!eddy__gave_up(k) && eddy__broadcast_next(&walk, inner));
+    return EDDY_OK;
 }
 
 static eddy_status fail_shapes(eddy_kernel *k, const operands *o)
@@ -222,11 +265,8 @@ eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary)
     EDDY_TRY(make_output(k, &o, binary->out, &rows.out));
     if (is_empty)
         return EDDY_OK;
-    if (simple)
-        run_simple(k, binary, &o, &rows);
-    else
-        run_broadcast(k, binary, &o, &rows);
-    return EDDY_OK;
+    return simple ? run_simple(k, binary, &o, &rows)
+                  : run_broadcast(k, binary, &o, &rows);
 }
 
 eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
@@ -247,7 +287,5 @@ eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
     rows.a = eddy__in_elements(k, 0);
     rows.b = eddy__in_elements(k, 1);
     EDDY_TRY(make_output(k, &o, binary->out, &rows.out));
-    if (o.count_a > 0)
-        run_simple(k, binary, &o, &rows);
-    return EDDY_OK;
+    return o.count_a > 0 ? run_simple(k, binary, &o, &rows) : EDDY_OK;
 }

@@ -200,29 +200,45 @@ static const row_function log_softmax[EDDY_DTYPE_COUNT] = {
 #define NO_CLASSES                                                             \
     "logits must have at least one dimension, but they are a scalar"
 
+/* What workers may do rows of. */
+typedef struct row_work {
+    row_function function;
+    unsigned char *out;
+    const unsigned char *in;
+    int64_t classes;
+    size_t bytes; /* of a row */
+} row_work;
+
+static eddy_status run_some(eddy_kernel *k, void *arg, int64_t begin,
+                            int64_t end)
+{
+    const row_work *w = arg;
+
+    for (int64_t row = begin; row < end && !eddy__gave_up(k); row++)
+        w->function(k, w->out + (size_t)row * w->bytes,
+                    w->in + (size_t)row * w->bytes, w->classes);
+    return EDDY_OK;
+}
+
 static eddy_status run_rows(eddy_kernel *k, const row_function *functions)
 {
     const eddy_shape shape = *eddy__in_shape(k, 0);
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
     const unsigned char *in = eddy__in_elements(k, 0);
     const int64_t count = eddy__in_count(k, 0);
+    row_work w = {.function = functions[dtype], .in = in};
     void *data;
-    unsigned char *out;
-    int64_t classes;
-    size_t bytes;
 
     if (shape.rank < 1)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK, NO_CLASSES);
     EDDY_TRY(eddy__output_reusing(k, 0, 0, dtype, &shape, &data));
-    out = data;
-    classes = shape.dims[shape.rank - 1];
-    bytes = (size_t)classes * eddy_dtype_size(dtype);
-    for (int64_t at = 0; at < count && !eddy__gave_up(k); at += classes) {
-        functions[dtype](k, out, in, classes);
-        out += bytes;
-        in += bytes;
-    }
-    return EDDY_OK;
+    if (count == 0)
+        return EDDY_OK;
+    w.out = data;
+    w.classes = shape.dims[shape.rank - 1];
+    w.bytes = (size_t)w.classes * eddy_dtype_size(dtype);
+    return eddy__parallel_for(k, count / w.classes,
+                              eddy__grain(2 * w.classes, 1), run_some, &w);
 }
 
 static eddy_status run_softmax(eddy_kernel *k)

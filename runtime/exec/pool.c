@@ -115,7 +115,36 @@ static eddy__job *sleep_idle(eddy__pool *pool)
     return eddy__run_expire(run) ? &run->job : NULL;
 }
 
-/* False when the pool ends; else there may be jobs, and one may be given. */
+static bool has_work(const eddy__pool *pool)
+{
+    return atomic_load(&pool->n_jobs) > 0 ||
+           atomic_load_explicit(&pool->n_shares, memory_order_relaxed) > 0;
+}
+
+/* How long a worker looks for more before it sleeps. */
+#define LOOK_NS ((uint64_t)50 * 1000)
+#define LOOKS 64 /* between two readings of the clock */
+
+/*
+ * Work often comes in a row: who has just done some comes at once for the next,
+ * where one that sleeps would take tens of microseconds.
+ */
+static void look_out(eddy__pool *pool)
+{
+    const uint64_t begun = eddy__now_ns();
+
+    if (!pool->may_look)
+        return;
+    atomic_fetch_add_explicit(&pool->n_looking, 1, memory_order_relaxed);
+    while (!has_work(pool) && eddy__now_ns() - begun < LOOK_NS)
+        for (int i = 0; i < LOOKS && !has_work(pool); i++)
+            eddy__relax();
+    atomic_fetch_sub_explicit(&pool->n_looking, 1, memory_order_relaxed);
+}
+
+/*
+ * False when the pool ends; else there may be work, and a job may be given.
+ */
 static bool wait_for_job(eddy__pool *pool, eddy__job **out_job)
 {
     bool go_on;
@@ -123,12 +152,24 @@ static bool wait_for_job(eddy__pool *pool, eddy__job **out_job)
     *out_job = NULL;
     uv_mutex_lock(&pool->mu);
     atomic_fetch_add(&pool->n_idle, 1);
-    while (atomic_load(&pool->n_jobs) == 0 && !pool->is_ending && !*out_job)
+    while (atomic_load(&pool->n_jobs) == 0 && !pool->is_ending && !*out_job &&
+           !eddy__share_is_open(pool))
         *out_job = sleep_idle(pool);
     atomic_fetch_sub(&pool->n_idle, 1);
     go_on = !pool->is_ending;
     uv_mutex_unlock(&pool->mu);
     return go_on;
+}
+
+/* Does that job, or else whatever there is; false: there is nothing. */
+static bool do_work(eddy__worker *self, eddy__job *job)
+{
+    if (!job)
+        job = find_job(self);
+    if (!job)
+        return eddy__share_help(self->pool);
+    job->work(job);
+    return true;
 }
 
 static void work(void *arg)
@@ -137,9 +178,17 @@ static void work(void *arg)
     eddy__job *job;
 
     uv_key_set(&self->pool->self, self);
-    while (wait_for_job(self->pool, &job))
-        for (job = job ? job : find_job(self); job; job = find_job(self))
-            job->work(job);
+    while (wait_for_job(self->pool, &job)) {
+        bool found = do_work(self, job);
+
+        while (found) {
+            found = do_work(self, NULL);
+            if (!found) {
+                look_out(self->pool);
+                found = has_work(self->pool) && do_work(self, NULL);
+            }
+        }
+    }
 }
 
 static void run_hosted(void *arg)
@@ -205,7 +254,7 @@ bool eddy__pool_submit(eddy__pool *pool, eddy__job *job, bool last)
 
 bool eddy__pool_is_wide(const eddy__pool *pool)
 {
-    return pool->executor.schedule || pool->n_workers > 1;
+    return pool->width > 1;
 }
 
 void eddy__pool_watch(eddy__pool *pool, eddy_run *run)
@@ -276,11 +325,22 @@ static eddy_status init_pool(eddy__pool *pool,
                             "no thread-specific key for the workers");
         goto no_key;
     }
-    if (pool->executor.schedule)
+    status = eddy__cond_init(&pool->left, err);
+    if (status != EDDY_OK)
+        goto no_left;
+    if (pool->executor.schedule) {
+        pool->width = uv_available_parallelism();
+        pool->width = pool->width > 1 ? pool->width : 2;
+        pool->crew = eddy__crew_create(pool);
         return EDDY_OK;
+    }
+    pool->may_look = pool->capacity <= uv_available_parallelism();
     status = start_workers(pool, stack ? stack : (size_t)1 << 20, err);
+    pool->width = pool->n_workers;
     if (status == EDDY_OK)
         return EDDY_OK;
+    uv_cond_destroy(&pool->left);
+no_left:
     uv_key_delete(&pool->self);
 no_key:
     uv_cond_destroy(&pool->wake);
@@ -323,6 +383,7 @@ void eddy__pool_destroy(eddy__pool *pool)
 {
     if (!pool)
         return;
+    eddy__crew_release(pool->crew);
     uv_mutex_lock(&pool->mu);
     pool->is_ending = true;
     uv_cond_broadcast(&pool->wake);
@@ -332,6 +393,7 @@ void eddy__pool_destroy(eddy__pool *pool)
     for (uint32_t i = 0; i < pool->n_workers; i++)
         uv_mutex_destroy(&pool->workers[i].mu);
     uv_key_delete(&pool->self);
+    uv_cond_destroy(&pool->left);
     uv_cond_destroy(&pool->wake);
     uv_mutex_destroy(&pool->mu);
     eddy__free(pool->allocator, pool->workers, pool->capacity,

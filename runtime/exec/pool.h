@@ -10,6 +10,8 @@
 
 #include "core/base/thread.h"
 #include "eddy/context.h"
+#include "runtime/exec/profile.h"
+#include "runtime/exec/share.h"
 
 #include <stdatomic.h>
 
@@ -46,8 +48,18 @@ typedef struct eddy__pool {
     atomic_uint n_jobs;
     atomic_uint n_idle;
     atomic_uint turn; /* relaxed: which list the next outside job goes to */
+    /* relaxed: workers that look for work without sleeping, as a hint. */
+    atomic_uint n_looking;
+    atomic_uint n_shares; /* relaxed: in `shares`, as a hint */
+    uint32_t width;       /* threads that can work at the same time */
+    bool may_look;        /* there is a core for every worker */
+    eddy__crew *crew;     /* for a host's threads; NULL: none */
     uv_mutex_t mu;
     uv_cond_t wake;
+    uv_cond_t left;             /* a helper has left a share */
+    struct eddy__share *shares; /* open ones; guarded by mu */
+    uint32_t n_owners_asleep;   /* wait for helpers; guarded by mu */
+    eddy__profile profile;
     bool is_ending;         /* guarded by mu */
     struct eddy_run *timed; /* runs that sleep until a deadline;
                                guarded by mu */

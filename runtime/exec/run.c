@@ -103,6 +103,7 @@ static eddy_status init_run(eddy_run *run, eddy_error *err)
                                 .err = &run->error,
                                 .run = run};
     run->may_offload = run->ctx->pool && eddy__pool_is_wide(run->ctx->pool);
+    run->kernel.may_share = run->may_offload;
     atomic_init(&run->stop, EDDY__GO);
     run->resources.heap = &run->heap;
     return make_locks(run, err);

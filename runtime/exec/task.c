@@ -361,6 +361,7 @@ const eddy__services eddy__run_services = {
     .mark = mark_of,
     .log = log_line,
     .table = table_of,
+    .parallel_for = eddy__share_run,
 };
 
 /* ---- coming back ---- */
