@@ -215,8 +215,8 @@ static bool copy_one(eddy_kernel *k, const plane *p, copy_plane copy,
     return !k || !eddy__spent(k, bytes);
 }
 
-void eddy__box_copy(eddy_kernel *k, eddy__box *box, unsigned char *to,
-                    const unsigned char *from)
+static void copy_whole(eddy_kernel *k, eddy__box *box, unsigned char *to,
+                       const unsigned char *from)
 {
     int64_t at[EDDY__BOX_RANK] = {0};
     int64_t to_at = 0, from_at = 0;
@@ -250,6 +250,62 @@ void eddy__box_copy(eddy_kernel *k, eddy__box *box, unsigned char *to,
         if (d < 0)
             return;
     }
+}
+
+/* What workers may do parts of, along one dimension. */
+typedef struct box_work {
+    const eddy__box *box;
+    int32_t dim;
+    unsigned char *to;
+    const unsigned char *from;
+} box_work;
+
+static eddy_status copy_some(eddy_kernel *k, void *arg, int64_t begin,
+                             int64_t end)
+{
+    const box_work *w = arg;
+    eddy__box box = *w->box;
+
+    box.dims[w->dim] = end - begin;
+    copy_whole(k, &box, w->to + begin * box.to[w->dim],
+               w->from + begin * box.from[w->dim]);
+    return EDDY_OK;
+}
+
+/* Bytes from which workers may take a part. */
+#define SHARED ((int64_t)1 << 18)
+
+/* The outermost dimension that has many, or else the longest. */
+static int32_t shared_dim(const eddy__box *box, int64_t *out_bytes)
+{
+    int32_t longest = 0, d;
+
+    *out_bytes = (int64_t)box->item;
+    for (d = 0; d < box->rank; d++) {
+        *out_bytes *= box->dims[d];
+        if (box->dims[d] > box->dims[longest])
+            longest = d;
+    }
+    for (d = 0; d < longest; d++)
+        if (box->dims[d] >= 32)
+            return d;
+    return longest;
+}
+
+void eddy__box_copy(eddy_kernel *k, eddy__box *box, unsigned char *to,
+                    const unsigned char *from)
+{
+    box_work w = {.box = box, .to = to, .from = from};
+    int64_t bytes = 0;
+
+    if (k && k->may_share && box->rank > 0)
+        w.dim = shared_dim(box, &bytes);
+    if (bytes >= SHARED)
+        (void)eddy__parallel_for(k, box->dims[w.dim],
+                                 eddy__grain(bytes / box->dims[w.dim] / 4, 1),
+                                 copy_some, &w);
+    else
+        copy_whole(k, box, to, from);
 }
 
 void eddy__dense_strides(const eddy_shape *shape, size_t item,

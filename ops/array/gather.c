@@ -71,21 +71,62 @@ static bool take_block(eddy_kernel *k, eddy_dtype dtype, const char *index,
     return true;
 }
 
+/* What workers may do a part of: of the outer parts, or of one's indices. */
+typedef struct gather_work {
+    eddy_dtype dtype; /* of an index */
+    const char *index;
+    const gather *g;
+    unsigned char *to;
+    const unsigned char *from;
+} gather_work;
+
+static eddy_status take_outer(eddy_kernel *k, void *arg, int64_t begin,
+                              int64_t end)
+{
+    const gather_work *w = arg;
+    const gather *g = w->g;
+    const size_t step = eddy_dtype_size(w->dtype) * (size_t)g->n;
+
+    for (int64_t o = begin; o < end; o++)
+        if (!take_block(k, w->dtype, w->index + (size_t)(o / g->share) * step,
+                        g, w->to + (size_t)(o * g->n) * g->bytes,
+                        w->from + (size_t)(o * g->limit) * g->bytes))
+            break;
+    return EDDY_OK;
+}
+
+static eddy_status take_indices(eddy_kernel *k, void *arg, int64_t begin,
+                                int64_t end)
+{
+    const gather_work *w = arg;
+    gather part = *w->g;
+
+    part.n = end - begin;
+    (void)take_block(k, w->dtype,
+                     w->index + (size_t)begin * eddy_dtype_size(w->dtype),
+                     &part, w->to + (size_t)begin * part.bytes, w->from);
+    return EDDY_OK;
+}
+
 /* `k` may be NULL, and then nobody is asked whether to stop. */
 static void take_all(eddy_kernel *k, const eddy_view *indices, const gather *g,
                      unsigned char *to, const unsigned char *from)
 {
-    const char *index = indices->data;
-    size_t step = eddy_dtype_size(indices->dtype) * (size_t)g->n;
+    const int64_t work = 2 + (int64_t)(g->bytes / 16);
+    gather_work w = {.dtype = indices->dtype,
+                     .index = indices->data,
+                     .g = g,
+                     .to = to,
+                     .from = from};
 
-    for (int64_t o = 0; o < g->outer; o++) {
-        if (!take_block(k, indices->dtype, index, g, to, from))
-            return;
-        to += (size_t)g->n * g->bytes;
-        from += (size_t)g->limit * g->bytes;
-        if ((o + 1) % g->share == 0)
-            index += step;
-    }
+    if (!k)
+        (void)take_outer(k, &w, 0, g->outer);
+    else if (g->outer == 1)
+        (void)eddy__parallel_for(k, g->n, eddy__grain(work, 1), take_indices,
+                                 &w);
+    else
+        (void)eddy__parallel_for(k, g->outer, eddy__grain(work * g->n, 1),
+                                 take_outer, &w);
 }
 
 static eddy_status bad_index(eddy_kernel *k, const eddy_view *indices,

@@ -141,15 +141,35 @@ static void whole_C128(const eddy__product *p)
         multiply_C128(p);
 }
 
-/* ---- large products in panels, between which it is asked whether to stop */
+/*
+ * ---- large products in panels, which workers may share, and between which it
+ * is asked whether to stop
+ */
 
 /*
  * Multiplications of numbers in a panel: some ten milliseconds of one thread.
- * Smaller products go in one piece.  Which panels there are follows from the
- * shape alone, as all of a product's bits do.
+ * Smaller products go in one piece, but those that are worth two workers in
+ * two, or four.  A library may sum in another order in a smaller panel: so
+ * which there are follows from the shape alone, as all of a product's bits do,
+ * and since it also packs more for smaller ones, they are no smaller.
  */
 #define PANEL_VOLUME ((int64_t)1 << 28)
 #define PANEL_UNIT 64
+#define LEAST_VOLUME ((int64_t)1 << 25)
+
+/* A product that one panel could hold: halved, and halved again. */
+static void halve(eddy__product *panel, int64_t volume)
+{
+    const int64_t wanted = volume == PANEL_VOLUME ? volume / 4 : volume / 2;
+
+    while (panel->m * panel->n * panel->k > wanted) {
+        int64_t *side = panel->n >= panel->m ? &panel->n : &panel->m;
+
+        if (*side < 2 * PANEL_UNIT)
+            return;
+        *side = (*side / 2 + PANEL_UNIT - 1) / PANEL_UNIT * PANEL_UNIT;
+    }
+}
 
 /* So much of `n` that it and `others` are a panel. */
 static int64_t panel_side(int64_t n, int64_t others)
@@ -165,14 +185,19 @@ static int64_t panel_side(int64_t n, int64_t others)
 static eddy__product panel_of(const eddy__product *p)
 {
     eddy__product panel = *p;
+    const double volume = (double)p->m * (double)p->n * (double)p->k;
     int64_t both = PANEL_VOLUME / p->k, side = PANEL_UNIT;
 
-    while (side * side * 4 <= both)
-        side *= 2;
-    panel.m = p->m < side ? p->m : side;
-    panel.n = panel_side(p->n, panel.m * p->k);
-    panel.m = panel_side(p->m, panel.n * p->k);
-    panel.k = panel_side(p->k, panel.m * panel.n);
+    if (volume <= (double)PANEL_VOLUME) {
+        halve(&panel, p->m * p->n * p->k);
+    } else {
+        while (side * side * 4 <= both)
+            side *= 2;
+        panel.m = p->m < side ? p->m : side;
+        panel.n = panel_side(p->n, panel.m * p->k);
+        panel.m = panel_side(p->m, panel.n * p->k);
+        panel.k = panel_side(p->k, panel.m * panel.n);
+    }
     panel.row_a = eddy__product_row_a(p);
     panel.row_b = eddy__product_row_b(p);
     panel.row_out = eddy__product_row_out(p);
@@ -207,25 +232,51 @@ static void multiply_panel(const eddy__product *all, eddy__product panel,
     whole(&panel);
 }
 
+/* What workers may do panels of. */
+typedef struct panel_work {
+    const eddy__product *all;
+    eddy__product panel;
+    size_t size; /* of an element */
+    eddy__multiply_fn whole;
+    int64_t across; /* panels beside each other */
+} panel_work;
+
+/* All of k for some of the panels of the output. */
+static eddy_status multiply_some(eddy_kernel *k, void *arg, int64_t begin,
+                                 int64_t end)
+{
+    const panel_work *w = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at[3] = {i / w->across * w->panel.m, i % w->across * w->panel.n,
+                         0};
+
+        for (; at[2] < w->all->k; at[2] += w->panel.k) {
+            if (eddy__spent(k, EDDY__PATIENCE))
+                return EDDY_OK;
+            multiply_panel(w->all, w->panel, at, w->size, w->whole);
+        }
+    }
+    return EDDY_OK;
+}
+
 static void by_panels(const eddy__product *p, size_t size,
                       eddy__multiply_fn whole)
 {
     const double volume = (double)p->m * (double)p->n * (double)p->k;
-    eddy__product panel;
-    int64_t at[3];
+    panel_work w = {.all = p, .size = size, .whole = whole};
 
-    if (!p->kernel || volume <= (double)PANEL_VOLUME) {
+    if (!p->kernel || volume < (double)LEAST_VOLUME ||
+        (p->panels && volume <= (double)PANEL_VOLUME && eddy__panels_pay(p))) {
         whole(p);
         return;
     }
-    panel = panel_of(p);
-    for (at[0] = 0; at[0] < p->m; at[0] += panel.m)
-        for (at[1] = 0; at[1] < p->n; at[1] += panel.n)
-            for (at[2] = 0; at[2] < p->k; at[2] += panel.k) {
-                if (eddy__spent(p->kernel, EDDY__PATIENCE))
-                    return;
-                multiply_panel(p, panel, at, size, whole);
-            }
+    w.panel = panel_of(p);
+    w.across = (p->n + w.panel.n - 1) / w.panel.n;
+    /* It never fails. */
+    (void)eddy__parallel_for(p->kernel,
+                             (p->m + w.panel.m - 1) / w.panel.m * w.across, 1,
+                             multiply_some, &w);
 }
 
 static void library_F32(const eddy__product *p)
@@ -295,40 +346,63 @@ static void merge_rows(eddy__products *all)
     }
 }
 
+/* The factors of product `i` of a batch. */
+static eddy__product batch_at(const eddy__products *all, int64_t i)
+{
+    eddy__product one = all->one;
+    int64_t a = 0, b = 0, rest = i;
+
+    for (int32_t d = all->rank - 1; d >= 0; d--) {
+        a += rest % all->dims[d] * all->step_a[d];
+        b += rest % all->dims[d] * all->step_b[d];
+        rest /= all->dims[d];
+    }
+    one.a = (const unsigned char *)one.a + a * (int64_t)all->size_a;
+    one.b = (const unsigned char *)one.b + b * (int64_t)all->size_b;
+    one.out =
+        (unsigned char *)one.out + (size_t)(i * one.m * one.n) * all->size_out;
+    return one;
+}
+
+/* Workers may do products of a batch. */
+static eddy_status multiply_batch(eddy_kernel *k, void *arg, int64_t begin,
+                                  int64_t end)
+{
+    const eddy__products *all = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        eddy__product one = batch_at(all, i);
+
+        one.kernel = one.kernel ? k : NULL;
+        if (stop(&one, one.m * one.n))
+            break;
+        all->multiply(&one);
+    }
+    return EDDY_OK;
+}
+
 void eddy__multiply_all(const eddy__products *products)
 {
     eddy__products all = *products;
-    eddy__product one;
-    const unsigned char *a, *b;
-    int64_t count = 1, at[EDDY_MAX_RANK] = {0};
+    int64_t count = 1, work;
+    eddy_kernel *k = all.one.kernel;
 
     merge_rows(&all);
-    one = all.one;
     for (int32_t d = 0; d < all.rank; d++)
         count *= all.dims[d];
-    if (count == 0 || one.m == 0 || one.n == 0)
+    if (count == 0 || all.one.m == 0 || all.one.n == 0)
         return;
-    if (one.k == 0) {
-        eddy__zero_bytes(one.kernel, one.out,
-                         (size_t)(count * one.m * one.n) * all.size_out);
+    if (all.one.k == 0) {
+        eddy__zero_bytes(k, all.one.out,
+                         (size_t)(count * all.one.m * all.one.n) *
+                             all.size_out);
         return;
     }
-    a = one.a;
-    b = one.b;
-    for (int64_t i = 0; i < count && !stop(&one, one.m * one.n); i++) {
-        one.a = a;
-        one.b = b;
-        all.multiply(&one);
-        one.out =
-            (unsigned char *)one.out + (size_t)(one.m * one.n) * all.size_out;
-        for (int32_t d = all.rank - 1; d >= 0; d--) {
-            a += all.step_a[d] * (int64_t)all.size_a;
-            b += all.step_b[d] * (int64_t)all.size_b;
-            if (++at[d] < all.dims[d])
-                break;
-            a -= all.dims[d] * all.step_a[d] * (int64_t)all.size_a;
-            b -= all.dims[d] * all.step_b[d] * (int64_t)all.size_b;
-            at[d] = 0;
-        }
-    }
+    /* Some tens of multiplications a nanosecond. */
+    work = all.one.m * all.one.n / 64 * all.one.k;
+    if (k)
+        (void)eddy__parallel_for(k, count, eddy__grain(work, 1), multiply_batch,
+                                 &all);
+    else
+        (void)multiply_batch(NULL, &all, 0, count);
 }

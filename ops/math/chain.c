@@ -292,11 +292,12 @@ static eddy_status run_parts(eddy_kernel *k, void *arg, int64_t begin,
 static eddy_status run_all(eddy_kernel *k, strips *s)
 {
     const chain *c = s->c;
-    const int64_t at_once = rows_at_once(c);
-    const int64_t elements = at_once == 1 ? c->strip : at_once * c->n_columns;
+    int64_t at_once, elements;
 
     if (c->n_columns == 0)
         return EDDY_OK;
+    at_once = rows_at_once(c);
+    elements = at_once == 1 ? c->strip : at_once * c->n_columns;
     return eddy__parallel_for(
         k, (c->n_rows + at_once - 1) / at_once * parts_across(c),
         eddy__grain(elements * (int64_t)c->n_members / 4, 1), run_parts, s);

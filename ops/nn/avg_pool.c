@@ -46,6 +46,7 @@ static eddy_status run_average(eddy_kernel *k)
     EDDY_TRY(eddy__output(k, 0, dtype, &shape, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
+    p.is_forward = true;
     return eddy__pool_visit(k, &p, averages[dtype], eddy__in_elements(k, 0),
                             NULL, out);
 }

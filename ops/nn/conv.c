@@ -188,57 +188,84 @@ static int64_t packed_columns(const conv *c, eddy_dtype dtype)
 /* Inputs. */
 enum { INPUT, FILTER, GRADIENT };
 
-static eddy_status convolve_group(eddy_kernel *k, const conv *c, int64_t group,
-                                  const scratch *s, const void *filter,
-                                  unsigned char *out)
+/* What workers may do blocks of, each with memory of its own. */
+typedef struct conv_work {
+    const conv *c;
+    int64_t rows;     /* of a block of patches */
+    int64_t n_blocks; /* of a group */
+    unsigned char *out;
+} conv_work;
+
+static eddy_status convolve_block(eddy_kernel *k, const conv *c, int64_t group,
+                                  int64_t block, const scratch *s,
+                                  const void *filter, unsigned char *out)
 {
     const eddy__patches from = patches_of(c, group);
     const eddy__patches to =
         eddy__pixels(&c->out, group * c->group_out, c->group_out);
     const int64_t total = c->in.n * eddy__patches_an_image(&from);
-    eddy__product p = {
-        .kernel = k, .n = c->group_out, .k = c->patch, .b = filter};
+    const int64_t first = block * s->rows;
+    eddy__product p = {.kernel = k,
+                       .m = total - first < s->rows ? total - first : s->rows,
+                       .n = c->group_out,
+                       .k = c->patch,
+                       .a = s->matrix,
+                       .b = filter,
+                       .out = c->is_direct
+                                  ? out + (size_t)(first * c->columns) *
+                                              c->loops->size
+                                  : s->pixels};
 
-    for (int64_t first = 0; first < total; first += p.m) {
-        EDDY_TRY(check_running(k));
-        p.m = total - first < s->rows ? total - first : s->rows;
-        c->loops->gather(&from, eddy__in_elements(k, INPUT), first, p.m,
-                         s->matrix);
-        p.a = s->matrix;
-        p.out = c->is_direct
-                    ? out + (size_t)(first * c->columns) * c->loops->size
-                    : s->pixels;
-        c->multiply(&p);
-        if (!c->is_direct)
-            c->loops->put(&to, s->pixels, first, p.m, out);
-    }
+    EDDY_TRY(check_running(k));
+    c->loops->gather(&from, eddy__in_elements(k, INPUT), first, p.m, s->matrix);
+    c->multiply(&p);
+    if (!c->is_direct)
+        c->loops->put(&to, s->pixels, first, p.m, out);
     return EDDY_OK;
 }
 
-static eddy_status convolve(eddy_kernel *k, const conv *c, unsigned char *out)
+/* Blocks are numbered group by group. */
+static eddy_status convolve_some(eddy_kernel *k, void *arg, int64_t begin,
+                                 int64_t end)
 {
+    const conv_work *w = arg;
+    const conv *c = w->c;
     const eddy_dtype dtype = eddy__in_dtype(k, INPUT);
-    const int64_t rows =
-        rows_of_block(c, c->in.n * c->sides[0].out * c->sides[1].out);
     const int64_t packed = packed_columns(c, dtype);
     const int64_t product = c->is_direct ? 0 : c->group_out;
     const int64_t sizes[][2] = {
-        {rows, c->patch}, {c->patch, packed}, {rows, product}};
+        {w->rows, c->patch}, {c->patch, packed}, {w->rows, product}};
+    const void *filter = NULL;
     eddy_status code = EDDY_OK;
     scratch s;
 
     EDDY_TRY(scratch_make(k, c, sizes, 3, &s));
-    s.rows = rows;
-    s.matrix = scratch_take(&s, c, rows * c->patch);
+    s.rows = w->rows;
+    s.matrix = scratch_take(&s, c, w->rows * c->patch);
     s.packed = scratch_take(&s, c, c->patch * packed);
-    s.pixels = scratch_take(&s, c, rows * product);
-    for (int64_t group = 0; code == EDDY_OK && group < c->groups; group++)
-        code = convolve_group(k, c, group, &s,
-                              group_filter(c, eddy__in_elements(k, FILTER),
-                                           dtype, group, s.packed),
-                              out);
+    s.pixels = scratch_take(&s, c, w->rows * product);
+    for (int64_t i = begin; code == EDDY_OK && i < end; i++) {
+        const int64_t group = i / w->n_blocks;
+
+        if (!filter || i % w->n_blocks == 0)
+            filter = group_filter(c, eddy__in_elements(k, FILTER), dtype, group,
+                                  s.packed);
+        code = convolve_block(k, c, group, i % w->n_blocks, &s, filter, w->out);
+    }
     eddy__tensor_recycle(k->heap, s.tensor);
     return code;
+}
+
+static eddy_status convolve(eddy_kernel *k, const conv *c, unsigned char *out)
+{
+    const int64_t total = c->in.n * c->sides[0].out * c->sides[1].out;
+    const int64_t rows = rows_of_block(c, total);
+    conv_work w = {.c = c,
+                   .rows = rows,
+                   .n_blocks = (total + rows - 1) / rows,
+                   .out = out};
+
+    return eddy__parallel_for(k, c->groups * w.n_blocks, 1, convolve_some, &w);
 }
 
 static eddy_status run_conv(eddy_kernel *k)
@@ -315,31 +342,36 @@ static eddy_status spread_group(eddy_kernel *k, const conv *c, int64_t image,
     return EDDY_OK;
 }
 
-/* The gradient of an image is summed where it is to be, or in `image`. */
-static eddy_status spread(eddy_kernel *k, const conv *c, unsigned char *out)
+/*
+ * Images are the parts.  The gradient of one is summed where it is to be, or in
+ * memory of its own.
+ */
+static eddy_status spread_some(eddy_kernel *k, void *arg, int64_t begin,
+                               int64_t end)
 {
+    const conv_work *w = arg;
+    const conv *c = w->c;
     const eddy_dtype dtype = eddy__in_dtype(k, GRADIENT);
     const bool is_computed = c->loops->computed == dtype;
-    const int64_t rows = rows_of_block(c, c->sides[0].out * c->sides[1].out);
     const int64_t packed = packed_columns(c, dtype);
     const int64_t gradient = c->is_direct ? 0 : c->group_out;
     const int64_t n = c->in.step_image;
-    const int64_t sizes[][2] = {{rows, c->patch},
+    const int64_t sizes[][2] = {{w->rows, c->patch},
                                 {c->patch, packed},
-                                {rows, gradient},
+                                {w->rows, gradient},
                                 {is_computed ? 0 : n, 1}};
     eddy_status code = EDDY_OK;
     void *image;
     scratch s;
 
     EDDY_TRY(scratch_make(k, c, sizes, 4, &s));
-    s.rows = rows;
-    s.matrix = scratch_take(&s, c, rows * c->patch);
+    s.rows = w->rows;
+    s.matrix = scratch_take(&s, c, w->rows * c->patch);
     s.packed = scratch_take(&s, c, c->patch * packed);
-    s.pixels = scratch_take(&s, c, rows * gradient);
+    s.pixels = scratch_take(&s, c, w->rows * gradient);
     image = scratch_take(&s, c, 0);
-    for (int64_t i = 0; code == EDDY_OK && i < c->in.n; i++) {
-        unsigned char *own = out + (size_t)(i * n) * eddy_dtype_size(dtype);
+    for (int64_t i = begin; code == EDDY_OK && i < end; i++) {
+        unsigned char *own = w->out + (size_t)(i * n) * eddy_dtype_size(dtype);
         unsigned char *to = is_computed ? own : image;
 
         eddy__zero_bytes(k, to, (size_t)n * c->loops->size);
@@ -350,6 +382,15 @@ static eddy_status spread(eddy_kernel *k, const conv *c, unsigned char *out)
     }
     eddy__tensor_recycle(k->heap, s.tensor);
     return code;
+}
+
+static eddy_status spread(eddy_kernel *k, const conv *c, unsigned char *out)
+{
+    conv_work w = {.c = c,
+                   .rows = rows_of_block(c, c->sides[0].out * c->sides[1].out),
+                   .out = out};
+
+    return eddy__parallel_for(k, c->in.n, 1, spread_some, &w);
 }
 
 /* Input 0 says four dimensions, or only the two sides. */

@@ -69,19 +69,48 @@ static void visit_window(const depthwise *d, int64_t image, int64_t row,
         }
 }
 
-static eddy_status visit_all(eddy_kernel *k, const depthwise *d, tap_fn visit)
+/* What workers may do rows of windows of. */
+typedef struct tap_work {
+    const depthwise *d;
+    tap_fn visit;
+} tap_work;
+
+/* Rows are numbered image by image. */
+static eddy_status visit_rows(eddy_kernel *k, void *arg, int64_t begin,
+                              int64_t end)
 {
+    const tap_work *w = arg;
+    const depthwise *d = w->d;
     const int64_t work =
         d->sides[0].size * d->sides[1].size * d->in.channels * d->multiplier;
 
-    for (int64_t image = 0; image < d->in.n; image++)
-        for (int64_t row = 0; row < d->sides[0].out; row++) {
-            for (int64_t column = 0; column < d->sides[1].out; column++) {
-                EDDY_TRY(eddy__go_on(k, work));
-                visit_window(d, image, row, column, visit);
-            }
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t column = 0; column < d->sides[1].out; column++) {
+            EDDY_TRY(eddy__go_on(k, work));
+            visit_window(d, i / d->sides[0].out, i % d->sides[0].out, column,
+                         w->visit);
         }
     return EDDY_OK;
+}
+
+/*
+ * Rows of the output are independent of each other, gradients of images are so
+ * one by one, and the filter's is a sum over all.
+ */
+static eddy_status visit_all(eddy_kernel *k, const depthwise *d, tap_fn visit)
+{
+    const int64_t rows = d->sides[0].out, n = d->in.n * rows;
+    const int64_t work = d->sides[0].size * d->sides[1].size * d->sides[1].out *
+                         d->in.channels * d->multiplier / 8;
+    tap_work w = {.d = d, .visit = visit};
+
+    if (n == 0)
+        return EDDY_OK;
+    if (visit == filter_taps[d->dtype])
+        return visit_rows(k, &w, 0, n);
+    return eddy__parallel_for(
+        k, n, eddy__grain(work, visit == output_taps[d->dtype] ? 1 : rows),
+        visit_rows, &w);
 }
 
 /* ---- kernels ---- */

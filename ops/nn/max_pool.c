@@ -88,6 +88,7 @@ static eddy_status max_pool(eddy_kernel *k, uint32_t size_input)
     EDDY_TRY(eddy__output(k, 0, dtype, &shape, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
+    p.is_forward = true;
     return eddy__pool_visit(k, &p, loops[dtype].max, eddy__in_elements(k, 0),
                             NULL, out);
 }
@@ -212,6 +213,7 @@ static eddy_status run_with_places(eddy_kernel *k)
     EDDY_TRY(eddy__output(k, 1, indices.dtype, &shape, &indices.indices));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
+    p.is_forward = true;
     return eddy__pool_visit(k, &p, loops[dtype].with_places,
                             eddy__in_elements(k, 0), &indices, out);
 }

@@ -84,27 +84,54 @@ static int64_t window_work(const eddy__pool *p, const eddy__pool_window *w)
            2 * p->out.channels;
 }
 
+/* What workers may do rows of windows of. */
+typedef struct pool_work {
+    const eddy__pool *pool;
+    eddy__pool_fn visit;
+    const void *a, *b;
+    void *out;
+} pool_work;
+
+/* Rows are numbered image by image. */
+static eddy_status visit_rows(eddy_kernel *k, void *arg, int64_t begin,
+                              int64_t end)
+{
+    const pool_work *work = arg;
+    const eddy__pool *p = work->pool;
+    eddy__pool_window w;
+
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t image = i / p->sides[0].out, row = i % p->sides[0].out;
+
+        w.in = image * p->in.step_image;
+        set_side(p, 0, row, &w);
+        for (int64_t column = 0; column < p->sides[1].out; column++) {
+            set_side(p, 1, column, &w);
+            EDDY_TRY(eddy__go_on(k, window_work(p, &w)));
+            w.out = image * p->out.step_image + row * p->out.steps[0] +
+                    column * p->out.steps[1];
+            work->visit(p, &w, work->a, work->b, work->out);
+        }
+    }
+    return EDDY_OK;
+}
+
 /* NOLINTNEXTLINE(readability-function-size): a kernel beside what it had. */
 eddy_status eddy__pool_visit(eddy_kernel *k, const eddy__pool *p,
                              eddy__pool_fn visit, const void *a, const void *b,
                              void *out)
 {
-    eddy__pool_window w;
+    const int64_t rows = p->sides[0].out;
+    const int64_t work = p->sides[0].size * p->sides[1].size * p->in.channels *
+                         p->sides[1].out / 4;
+    pool_work w = {.pool = p, .visit = visit, .a = a, .b = b, .out = out};
 
-    for (int64_t image = 0; image < p->in.n; image++) {
-        w.in = image * p->in.step_image;
-        for (int64_t row = 0; row < p->sides[0].out; row++) {
-            set_side(p, 0, row, &w);
-            for (int64_t column = 0; column < p->sides[1].out; column++) {
-                set_side(p, 1, column, &w);
-                EDDY_TRY(eddy__go_on(k, window_work(p, &w)));
-                w.out = image * p->out.step_image + row * p->out.steps[0] +
-                        column * p->out.steps[1];
-                visit(p, &w, a, b, out);
-            }
-        }
-    }
-    return EDDY_OK;
+    if (p->in.n == 0 || rows == 0)
+        return EDDY_OK;
+    return eddy__parallel_for(k, p->in.n * rows,
+                              p->is_forward ? eddy__grain(work, 1)
+                                            : eddy__grain(work, rows),
+                              visit_rows, &w);
 }
 
 eddy_status eddy__pool_prepare(eddy_infer *infer)

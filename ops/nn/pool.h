@@ -10,6 +10,7 @@ typedef struct eddy__pool {
     eddy__side sides[2];
     int64_t depth; /* channels that meet in one */
     bool is_nchw;
+    bool is_forward; /* a window's outputs are no other window's */
 } eddy__pool;
 
 /* A window on one image: its places, and where they are. */
@@ -35,7 +36,10 @@ eddy_status eddy__pool_flat(eddy_kernel *k, const eddy__pool *p);
 
 eddy_shape eddy__pool_shape(const eddy__pool *p);
 
-/* Calls `visit` for each window, in order. */
+/*
+ * Calls `visit` for each window; for those of one image in order, unless the
+ * pool is forward.
+ */
 eddy_status eddy__pool_visit(eddy_kernel *k, const eddy__pool *p,
                              eddy__pool_fn visit, const void *a, const void *b,
                              void *out);

@@ -89,19 +89,51 @@ static eddy_shape shape_of_windows(const pool *p)
                                p->is_ncdhw);
 }
 
-static eddy_status visit(eddy_kernel *k, const pool *p, pool_fn fn,
-                         const void *a, const void *b, void *to)
-{
-    const int64_t n =
-        p->in.n * p->sides[0].out * p->sides[1].out * p->sides[2].out;
+/* What workers may do windows of. */
+typedef struct window_work {
+    const pool *p;
+    pool_fn fn;
+    const void *a, *b;
+    void *to;
+} window_work;
 
-    for (int64_t i = 0; i < n; i++) {
+static eddy_status visit_some(eddy_kernel *k, void *arg, int64_t begin,
+                              int64_t end)
+{
+    const window_work *work = arg;
+    const pool *p = work->p;
+
+    for (int64_t i = begin; i < end; i++) {
         const eddy__cube w = eddy__cube_at(&p->in, &p->out, p->sides, i);
 
         EDDY_TRY(eddy__go_on(k, 2 * (places(&w) + 1) * p->in.channels + 16));
-        fn(p, &w, a, b, to);
+        work->fn(p, &w, work->a, work->b, work->to);
     }
     return EDDY_OK;
+}
+
+/* `unit`: so many windows in a row must be visited in order. */
+static eddy_status visit_in(eddy_kernel *k, window_work *w, int64_t unit)
+{
+    const pool *p = w->p;
+    const int64_t an_image =
+        p->sides[0].out * p->sides[1].out * p->sides[2].out;
+    const int64_t work = p->sides[0].size * p->sides[1].size *
+                         p->sides[2].size * p->in.channels / 4;
+
+    if (p->in.n * an_image == 0)
+        return EDDY_OK;
+    return eddy__parallel_for(k, p->in.n * an_image,
+                              eddy__grain(work, unit > 0 ? unit : an_image),
+                              visit_some, w);
+}
+
+/* Of each volume in order: windows may add to the same place. */
+static eddy_status visit(eddy_kernel *k, const pool *p, pool_fn fn,
+                         const void *a, const void *b, void *to)
+{
+    return visit_in(
+        k, &(window_work){.p = p, .fn = fn, .a = a, .b = b, .to = to}, 0);
 }
 
 static bool is_empty(eddy_kernel *k)
@@ -123,7 +155,11 @@ static eddy_status run_forward(eddy_kernel *k, pool_fn fn)
     EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, 0), &shape, &out));
     if (is_empty(k))
         return EDDY_OK;
-    return visit(k, &p, fn, eddy__in_elements(k, 0), NULL, out);
+    return visit_in(
+        k,
+        &(window_work){
+            .p = &p, .fn = fn, .a = eddy__in_elements(k, 0), .to = out},
+        1);
 }
 
 static eddy_status run_max(eddy_kernel *k)

@@ -9,6 +9,7 @@
 #include "ops/math/elementwise.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Inputs. */
 enum { INPUT, AXES };
@@ -245,7 +246,7 @@ static void pile_finish(pile *p, void *out, int64_t count)
     p->reducer->finish(out, p->levels, p->width, count);
 }
 
-/* ---- reducing ---- */
+/* ---- folding ---- */
 
 static void fold_run(const plan *p, pile *into, const unsigned char *in)
 {
@@ -295,51 +296,177 @@ static void reduce_columns(plan *p, pile *into, const unsigned char *in,
     pile_finish(into, out, p->count);
 }
 
+/* ---- parts, which workers may do ---- */
+
+typedef struct part_work {
+    const plan *p;
+    const unsigned char *in;
+    unsigned char *out;
+    int64_t width;   /* columns that are reduced at a time */
+    int64_t n_tiles; /* of them in a row of the output */
+} part_work;
+
 /* Rows that are short and reduced whole, many at a time. */
-static void reduce_rows(const plan *p, const unsigned char *in,
-                        unsigned char *out)
+static eddy_status reduce_rows(eddy_kernel *k, void *arg, int64_t begin,
+                               int64_t end)
 {
+    const part_work *w = arg;
+    const plan *p = w->p;
     const eddy__reducer *reducer = p->reducer;
-    int64_t left = p->kept.rank > 0 ? p->kept.dims[0] : 1;
     uint64_t accumulators[TILE * (EDDY__ACCUMULATOR_MAX / sizeof(uint64_t))];
 
-    while (left > 0 && !eddy__spent(p->kernel, TILE * p->last)) {
-        const int64_t n = left < TILE ? left : TILE;
+    for (int64_t at = begin; at < end && !eddy__spent(k, TILE * p->last);
+         at += TILE) {
+        const int64_t n = end - at < TILE ? end - at : TILE;
 
         reducer->start(accumulators, n);
-        reducer->fold_runs[p->way](accumulators, n, in, p->last);
-        reducer->finish(out, accumulators, n, p->count);
-        in += (size_t)(n * p->last) * reducer->in_size;
-        out += (size_t)n * reducer->out_size;
-        left -= n;
+        reducer->fold_runs[p->way](
+            accumulators, n, w->in + (size_t)(at * p->last) * reducer->in_size,
+            p->last);
+        reducer->finish(w->out + (size_t)at * reducer->out_size, accumulators,
+                        n, p->count);
     }
+    return EDDY_OK;
 }
 
-static void reduce(plan *p, const unsigned char *in, unsigned char *out)
+/* How far kept element `i` is from the first. */
+static int64_t kept_offset(const walk *w, int64_t i)
 {
-    const int64_t n_columns = p->last_is_reduced ? 1 : p->last;
-    const eddy__reducer *reducer = p->reducer;
-    const int64_t width = pile_width(p);
+    int64_t offset = 0;
+
+    for (int32_t d = 0; d < w->rank; d++) {
+        offset += i % w->dims[d] * w->strides[d];
+        i /= w->dims[d];
+    }
+    return offset;
+}
+
+/* Tiles of columns of the output, row by row. */
+static eddy_status reduce_tiles(eddy_kernel *k, void *arg, int64_t begin,
+                                int64_t end)
+{
+    const part_work *w = arg;
+    const int64_t n_columns = w->p->last_is_reduced ? 1 : w->p->last;
+    const eddy__reducer *reducer = w->p->reducer;
+    plan p = *w->p;
     pile into;
 
-    if (p->last_is_reduced && p->reduced.rank == 0 && p->last <= RUN_CHUNK) {
-        reduce_rows(p, in, out);
-        return;
+    p.kernel = k;
+    for (int64_t i = begin; i < end && !eddy__gave_up(k); i++) {
+        const int64_t row = i / w->n_tiles;
+        const int64_t column = i % w->n_tiles * w->width;
+        const int64_t left = n_columns - column;
+
+        reduce_columns(&p, &into,
+                       w->in + (size_t)(kept_offset(&p.kept, row) + column) *
+                                   reducer->in_size,
+                       left < w->width ? left : w->width,
+                       w->out + (size_t)(row * n_columns + column) *
+                                    reducer->out_size);
     }
-    do {
-        const unsigned char *at =
-            in + (size_t)p->kept.offset * reducer->in_size;
+    return EDDY_OK;
+}
 
-        for (int64_t column = 0;
-             column < n_columns && !eddy__gave_up(p->kernel); column += width) {
-            const int64_t left = n_columns - column;
+/* ---- a long run that is reduced to one element ---- */
 
-            reduce_columns(p, &into, at + (size_t)column * reducer->in_size,
-                           left < width ? left : width,
-                           out + (size_t)column * reducer->out_size);
-        }
-        out += (size_t)n_columns * reducer->out_size;
-    } while (!eddy__gave_up(p->kernel) && walk_next(&p->kept));
+/* Blocks of a power of two of chunks, so many at the most. */
+#define MOST_BLOCKS 64
+
+typedef struct block_work {
+    const plan *p;
+    const unsigned char *in;
+    int64_t block; /* elements */
+    uint64_t sums[MOST_BLOCKS][EDDY__ACCUMULATOR_MAX / sizeof(uint64_t)];
+} block_work;
+
+/* What a pile holds of a whole block, the chunks of it joined in pairs. */
+static eddy_status reduce_blocks(eddy_kernel *k, void *arg, int64_t begin,
+                                 int64_t end)
+{
+    block_work *w = arg;
+    plan p = *w->p;
+    pile into;
+
+    p.kernel = k;
+    p.last = w->block;
+    for (int64_t i = begin; i < end && !eddy__gave_up(k); i++) {
+        pile_init(&into, &p, 1);
+        fold_run(&p, &into,
+                 w->in + (size_t)(i * w->block) * p.reducer->in_size);
+        memcpy(w->sums[i], into.levels, p.reducer->sum_size);
+    }
+    return EDDY_OK;
+}
+
+/* Puts a block's sum on a pile that is empty, or holds whole blocks alone. */
+static void pile_add_block(pile *p, const void *sum, uint64_t n_chunks)
+{
+    memcpy(pile_level(p, p->top), sum, p->reducer->sum_size);
+    for (uint64_t rest = p->n_chunks / n_chunks; rest & 1; rest >>= 1)
+        pile_join(p);
+    p->n_chunks += n_chunks;
+    p->top++;
+    p->reducer->start(pile_level(p, p->top), p->width);
+}
+
+/*
+ * The sum of a block is what a pile that goes through the run has of it when it
+ * comes to the end of the block: so the bits are the same.
+ */
+static eddy_status reduce_long_run(eddy_kernel *k, const plan *p,
+                                   const unsigned char *in, unsigned char *out)
+{
+    const int64_t n_chunks = p->last / RUN_CHUNK;
+    block_work w = {.p = p, .in = in, .block = RUN_CHUNK};
+    int64_t n_blocks;
+    plan rest = *p;
+    pile into;
+
+    while (n_chunks / (w.block / RUN_CHUNK) > MOST_BLOCKS)
+        w.block *= 2;
+    n_blocks = p->last / w.block;
+    EDDY_TRY(eddy__parallel_for(k, n_blocks, 1, reduce_blocks, &w));
+    pile_init(&into, p, 1);
+    for (int64_t i = 0; i < n_blocks; i++)
+        pile_add_block(&into, w.sums[i], (uint64_t)(w.block / RUN_CHUNK));
+    rest.last = p->last - n_blocks * w.block;
+    fold_run(&rest, &into,
+             in + (size_t)(n_blocks * w.block) * p->reducer->in_size);
+    pile_finish(&into, out, p->count);
+    return EDDY_OK;
+}
+
+/* ---- reducing ---- */
+
+/* Narrow enough that every worker gets some, and no narrower than that pays. */
+static int64_t shared_width(const plan *p, int64_t n_columns, int64_t width)
+{
+    const int64_t narrow = (n_columns / 8 + TILE - 1) / TILE * TILE;
+
+    if (!p->kernel->may_share || narrow < 2 * TILE)
+        return width;
+    return narrow < width ? narrow : width;
+}
+
+static eddy_status reduce(plan *p, const unsigned char *in, unsigned char *out)
+{
+    const int64_t n_columns = p->last_is_reduced ? 1 : p->last;
+    part_work w = {.p = p, .in = in, .out = out};
+    int64_t n_kept = 1;
+
+    for (int32_t d = 0; d < p->kept.rank; d++)
+        n_kept *= p->kept.dims[d];
+    if (p->last_is_reduced && p->reduced.rank == 0 && p->last <= RUN_CHUNK)
+        return eddy__parallel_for(
+            p->kernel, n_kept, eddy__grain(p->last / 4, TILE), reduce_rows, &w);
+    if (p->kernel->may_share && p->last_is_reduced && p->reduced.rank == 0 &&
+        n_kept == 1)
+        return reduce_long_run(p->kernel, p, in, out);
+    w.width = shared_width(p, n_columns, pile_width(p));
+    w.n_tiles = (n_columns + w.width - 1) / w.width;
+    return eddy__parallel_for(p->kernel, n_kept * w.n_tiles,
+                              eddy__grain(p->count * w.width / 8, 1),
+                              reduce_tiles, &w);
 }
 
 void eddy__reduce(eddy_kernel *k, const eddy__reducer *reducer,
@@ -350,7 +477,7 @@ void eddy__reduce(eddy_kernel *k, const eddy__reducer *reducer,
 
     p.kernel = k;
     p.reducer = reducer;
-    reduce(&p, in, out);
+    (void)reduce(&p, in, out); /* it never fails */
 }
 
 static eddy_status run_reduction(eddy_kernel *k)
@@ -373,7 +500,7 @@ static eddy_status run_reduction(eddy_kernel *k)
         return eddy__output_reshaped(k, 0, INPUT, &out_shape);
     EDDY_TRY(eddy__output(k, 0, eddy__in_dtype(k, INPUT), &out_shape, &out));
     if (eddy__shape_count(&out_shape, 1, &n) && n > 0)
-        reduce(&p, in, out);
+        return reduce(&p, in, out);
     return EDDY_OK;
 }
 

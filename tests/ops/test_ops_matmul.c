@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/linalg/gemm.h"
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
 #include "tests/aid/numbers.h"
@@ -264,6 +265,38 @@ START_TEST(shapes_without_a_product_are_named)
 }
 END_TEST
 
+/* Columns of a matrix whose rows are longer: nothing beside them is written. */
+START_TEST(a_vector_times_part_of_a_matrix_is_that_part)
+{
+    const bool is_row = _i == 0;
+    float matrix[6 * 8], x[6], out[8];
+    const eddy__product p = {.m = is_row ? 1 : 3,
+                             .n = is_row ? 3 : 1,
+                             .k = 6,
+                             .transpose_a = !is_row,
+                             .a = is_row ? x : matrix,
+                             .b = is_row ? matrix : x,
+                             .row_a = is_row ? 0 : 8,
+                             .row_b = is_row ? 8 : 0,
+                             .out = out};
+
+    for (int i = 0; i < 6 * 8; i++)
+        matrix[i] = (float)(i % 7);
+    for (int i = 0; i < 6; i++)
+        x[i] = (float)(i + 1);
+    for (int i = 0; i < 8; i++)
+        out[i] = -1;
+    ck_assert(eddy__gemm_float32(&p));
+    for (int column = 0; column < 8; column++) {
+        float want = 0;
+
+        for (int i = 0; i < 6; i++)
+            want += x[i] * matrix[i * 8 + column];
+        ck_assert_float_eq(out[column], column < 3 ? want : -1);
+    }
+}
+END_TEST
+
 TCase *ops_matmul_tests(void)
 {
     TCase *tc = tcase_create("ops_matmul");
@@ -278,5 +311,6 @@ TCase *ops_matmul_tests(void)
     tcase_add_test(tc, nan_is_not_lost);
     tcase_add_test(tc, halves_are_summed_in_float);
     tcase_add_test(tc, shapes_without_a_product_are_named);
+    tcase_add_loop_test(tc, a_vector_times_part_of_a_matrix_is_that_part, 0, 2);
     return tc;
 }

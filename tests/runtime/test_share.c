@@ -291,7 +291,40 @@ static const char *const shared[] = {
     "x ?float32[600,1000]\nv float32[600,1]=1.5,2.5,3\ny AddV2 x v\n",
     "x ?float32[600,1000]\ny Softmax x\n",
     "x ?float32[600,1000]\na Neg x\ny AddN a x x N=3\n",
-    "x ?float32[600,1000]\nv float32[1000,512]=0.5,0.25,-0.5\ny MatMul x v\n",
+    "x ?float32[600,1000]\nv float32[1000,100]=0.5,0.25,-0.5\ny MatMul x v\n",
+    "x ?float32[600,1000]\nv float32[300,1000]=0.5,0.25,-0.5\n"
+    "y MatMul x v transpose_b=true\n",
+    "x ?float32[600,1000]\na int32[1]=0\ny Sum x a\n",
+    "x ?float32[600,1000]\na int32[1]=1\ny Mean x a\n",
+    "x ?float32[600,1000]\na int32[2]=0,1\ny Sum x a\n",
+    "x ?float32[600,1000]\na int32[2]=0,1\ny Max x a\n",
+    "x ?float32[600,1000]\ns int32[2]=20,30000\nr Reshape x s\n"
+    "a int32[1]=1\ny Prod r a\n",
+    "x ?float32[600,1000]\na int32[2]=1,0\ny Transpose x a\n",
+    "x ?float32[600,1000]\ni int32[2000]=3,599,0,77\ny Gather x i\n",
+    "x ?float32[600,1000]\na int32=1\ni int32[900]=3,999,0,77\n"
+    "y GatherV2 x i a\n",
+    "x ?float32[600,1000]\ns int32[3]=60,100,100\nr Reshape x s\n"
+    "y BatchMatMulV2 r r\n",
+    "x ?float32[600,1000]\ns int32[4]=8,50,50,30\nr Reshape x s\n"
+    "f float32[3,3,30,16]=0.5,-0.25,0.125\n"
+    "y Conv2D r f strides={1,1,1,1} padding='SAME'\n",
+    "x ?float32[600,1000]\ns int32[4]=8,50,50,30\nr Reshape x s\n"
+    "f float32[3,3,30,30]=0.5,-0.25,0.125\n"
+    "y Conv2DBackpropInput s f r strides={1,1,1,1} padding='SAME'\n",
+    "x ?float32[600,1000]\ns int32[4]=8,50,50,30\nr Reshape x s\n"
+    "y MaxPool r ksize={1,3,3,1} strides={1,1,1,1} padding='SAME'\n",
+    "x ?float32[600,1000]\ns int32[4]=8,50,50,30\nr Reshape x s\n"
+    "m MaxPool r ksize={1,3,3,1} strides={1,1,1,1} padding='SAME'\n"
+    "y MaxPoolGrad r m r ksize={1,3,3,1} strides={1,1,1,1} "
+    "padding='SAME'\n",
+    "x ?float32[600,1000]\ns int32[5]=4,10,10,50,30\nr Reshape x s\n"
+    "y AvgPool3D r ksize={1,2,2,2,1} strides={1,1,1,1,1} padding='SAME'\n",
+    "x ?float32[600,1000]\ns int32[4]=8,50,50,30\nr Reshape x s\n"
+    "f float32[3,3,30,2]=0.5,-0.25,0.125\n"
+    "y DepthwiseConv2dNative r f strides={1,1,1,1} padding='SAME'\n",
+    "x ?float32[600,1000]\nv float32[1000,1000]=0.5,0.25,-0.5,1.5,-2.5\n"
+    "y MatMul v x transpose_b=true\n",
 };
 #define N_SHARED (sizeof shared / sizeof shared[0])
 
