@@ -105,7 +105,8 @@ class _Slot:
     def __init__(self, plan, session, recorder=ffi.NULL):
         out, err = ffi.new("eddy_run **"), new_error()
         options = ffi.new("eddy_run_options *", plan._run_options[0])
-        options.session = session._ptr if session else ffi.NULL
+        # A session without variables has no length, and is one all the same.
+        options.session = ffi.NULL if session is None else session._ptr
         options.recorder = recorder
         check(lib.eddy_run_create(plan._ptr, options, out, err), err)
         ctx = plan.graph_context._ptr
@@ -237,7 +238,7 @@ class Plan:
     def run(self, feeds=None, session=None):
         """Runs it with a dict of feeds, in a session if one is given."""
         return self._shape(self._execute(self._gather((feeds or {},), {}),
-                                         session or self.session))
+                                         self._session_of(session)))
 
     def trace(self, feeds=None, *, session=None, **how):
         """Runs it with a dict of feeds, recorded; see eddy.Trace.
@@ -254,7 +255,10 @@ class Plan:
         """
         from ._trace import record
         return record(self, self._gather((feeds or {},), {}),
-                      session or self.session, how)
+                      self._session_of(session), how)
+
+    def _session_of(self, session):
+        return self.session if session is None else session
 
     def _gather(self, args, named):
         n, index = len(self._dtypes), self._index

@@ -184,6 +184,20 @@ def test_variables_live_in_a_session():
     assert dict(session) == {}
 
 
+def test_what_a_run_initialises_lives_in_an_empty_session():
+    g = eddy.Graph()
+    v = g.ops.VarHandleOp(dtype="float32", shape=[2], shared_name="v")
+    start = g.ops.AssignVariableOp(v, g.constant(np.float32([3, 5])))
+    read = g.ops.ReadVariableOp(v, dtype="float32")
+    session, other = eddy.Session(), eddy.Session()
+    g.plan(fetches=[], targets=[start], session=session)()
+    np.testing.assert_array_equal(session["v"], [3, 5])
+    plan = g.plan(fetches=[read], session=session)
+    np.testing.assert_array_equal(plan()[0], [3, 5])
+    with pytest.raises(eddy.Error, match="UNINITIALIZED"):
+        plan.run(session=other)
+
+
 def test_an_op_of_a_programs_own():
     ctx = eddy.Context()
     calls = []
