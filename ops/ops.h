@@ -76,6 +76,8 @@
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(softmax)                                                                 \
+    X(sparse_dense)                                                            \
+    X(sparse_order)                                                            \
     X(sparse_segment)                                                          \
     X(stack)                                                                   \
     X(stitch)                                                                  \
@@ -83,6 +85,7 @@
     X(string_parts)                                                            \
     X(strings)                                                                 \
     X(temporary)                                                               \
+    X(tensor_diag)                                                             \
     X(tensor_array)                                                            \
     X(tensor_array_bulk)                                                       \
     X(tensor_list)                                                             \

@@ -120,3 +120,19 @@ eddy_status eddy__grad_matrix_band_part(eddy_gradient *g)
         DX(0, OP("MatrixBandPart", DY(0), X(1), X(2)));
     return EDDY_OK;
 }
+
+/* ---- tensors of twice the rank ---- */
+
+eddy_status eddy__grad_tensor_diag(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("DiagPart", DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_tensor_diag_part(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("Diag", DY(0)));
+    return EDDY_OK;
+}

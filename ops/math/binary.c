@@ -6,6 +6,7 @@
 #include "ops/math/transcendental.h"
 #include "ops/misc/scratch.h"
 #include "ops/ops.h"
+#include "ops/template.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -228,9 +229,14 @@ static eddy_status prepare_Add(eddy_infer *infer)
 #define SIGNED_NUMBER "T: {float, int8, int16, int32, int64, complex}"
 #define ADDABLE "T: {float, int8, int16, int32, int64, uint8, complex, string}"
 
+/* The inputs and the outputs of an op, if they are not x, y and z. */
+#define NAMES_NextAfter , "x1: T, x2: T", "output: T"
+#define INPUTS(name) EDDY__SECOND_OF(NAMES_##name, "x: T, y: T", )
+#define OUTPUTS(name) EDDY__THIRD_OF(NAMES_##name, , "z: T", )
+
 static const eddy_op_spec specs[] = {
 #define BINARY(name, types, kernels, more, text)                               \
-    EDDY__OP_ROW(#name, .inputs = "x: T, y: T", .outputs = "z: T",             \
+    EDDY__OP_ROW(#name, .inputs = INPUTS(name), .outputs = OUTPUTS(name),      \
                  .attrs = types, .infer = eddy__infer_broadcast,               \
                  .prepare = prepare_##name, .flags = more, .doc = text),
 #define ALIAS(name, of, types, more, text)                                     \

@@ -127,7 +127,33 @@ static const char *const programs[] = {
     "i int32[2,1]=1,1\nq Mul x x\ny TensorScatterSub q i q\n",
     "i int32[2,1]=1,0\na TensorScatterMax x i w\ny Mul a a\n",
     "i int32[2,1]=1,0\na TensorScatterMin w i x\ny Mul a a\n",
+    /* sparse tensors: places, in order or not, with or without one twice */
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,1,0,2,2,2,3,3,0,3,3\ns int64[2]=4,4\nz float64=0\n"
+    "y SparseToDense i s u z\n",
+    "i int64[2]=0,3\ns int64[1]=5\nj int32[2]=0,1\nq Mul x x\n"
+    "v0 Sum q j\nz float64=2\na SparseToDense i s v0 z\ny Mul a a\n",
+    "i int64[2]=0,3\ns int64[1]=5\nj int32[2]=0,1\nq Mul x x\n"
+    "z Sum q j\nv0 float64[2]=1,2\na SparseToDense i s v0 z\ny Mul a a\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=3,1,1,0,2,2,2,0,3,0,0,3\ns int64[2]=4,4\n"
+    "k int32[1]=-1\ny SparseReduceSum i u s k keep_dims=true\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=3,1,1,0,2,2,2,0,3,0,0,3\ns int64[2]=4,4\n"
+    "b float64[4,3]=1,2,3,4,5,6,7,8,9,10,11,12\n"
+    "y SparseTensorDenseMatMul i u s b\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=3,1,1,0,2,2,2,0,3,0,0,3\ns int64[2]=4,4\n"
+    "b float64[3,4]=1,2,3,4,5,6,7,8,9,10,11,12\n"
+    "y SparseTensorDenseMatMul i u s b adjoint_a=true adjoint_b=true\n",
+    "u float64[3]=1,2,3\ni int64[3,2]=3,1,1,0,2,1\ns int64[2]=4,2\n"
+    "q Mul x x\ny SparseTensorDenseMatMul i u s q\n",
+    "u float64[3]=1,2,3\ni int64[3,2]=2,1,1,0,0,1\ns int64[2]=3,2\n"
+    "q Mul x x\ny SparseTensorDenseMatMul i u s q adjoint_a=true "
+    "adjoint_b=true\n",
     /* diagonals */
+    "q Mul x x\na Diag q\ny Mul a a\n",
+    "q Mul x x\na Diag q\nb Mul a a\nc DiagPart b\ny Mul c c\n",
     "q Mul x x\ny MatrixDiag q\n",
     "q Mul x x\ny MatrixDiagPart q\n",
     "k int32=-1\nr int32=4\nc int32=3\nz float64=0\nq Mul x x\n"
