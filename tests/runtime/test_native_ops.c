@@ -596,6 +596,57 @@ START_TEST(moves_keep_all_bits_of_what_they_move)
 }
 END_TEST
 
+/* ---- regions that are too large ---- */
+
+/* Many quotients, each of which leaves by a stub that stores all others. */
+static eddy_status compile_large(uint32_t n_quotients)
+{
+    static eddy__linear_code large[20100];
+    eddy__native_code *code = NULL;
+    eddy_status status;
+    sample s;
+
+    begin_sample(&s, IN_MEMORY, EDDY_INT64, EDDY_INT64);
+    memcpy(large, s.code, s.n * sizeof large[0]);
+    for (uint32_t i = 0; i < n_quotients; i++)
+        large[s.n + i] = (eddy__linear_code){.op = EDDY__LINEAR_FloorDiv_I64,
+                                             .to = offset_of(TO),
+                                             .a = offset_of(A),
+                                             .b = offset_of(B)};
+    s.linear.n_code = s.n + n_quotients;
+    s.n = 0;
+    touch_others(&s);
+    add(&s, EDDY__LINEAR_LEAVE, 0, 0, 0);
+    add(&s, EDDY__LINEAR_DONE, 0, 0, 0);
+    memcpy(large + s.linear.n_code, s.code, s.n * sizeof large[0]);
+    s.linear.n_code += s.n;
+    s.linear.code = large;
+    status = eddy__native_provider_here()->compile(
+        &(eddy__native_request){.linear = &s.linear,
+                                .layout = layout,
+                                .allocator = eddy__default_allocator()},
+        &code);
+    ck_assert((status == EDDY_OK) == (code != NULL));
+    if (code)
+        code->machine.release(&code->machine);
+    return status;
+}
+
+START_TEST(regions_that_are_too_large_are_left_alone)
+{
+    if (!eddy__native_provider_here())
+        return;
+    ck_assert_int_eq(compile_large(100), EDDY_OK);
+    ck_assert_int_eq(compile_large(19950), EDDY_UNIMPLEMENTED);
+    /* Where a jump with a condition leads a mebibyte far at most. */
+#if defined(__aarch64__)
+    ck_assert_int_eq(compile_large(18000), EDDY_UNIMPLEMENTED);
+#else
+    ck_assert_int_eq(compile_large(18000), EDDY_OK);
+#endif
+}
+END_TEST
+
 TCase *native_ops_tests(void)
 {
     TCase *tc = tcase_create("native_ops");
@@ -605,5 +656,6 @@ TCase *native_ops_tests(void)
     tcase_add_test(tc, code_of_each_comparison_jumps_as_its_function_says);
     tcase_add_test(tc, a_choice_is_one_of_two_with_all_its_bits);
     tcase_add_test(tc, moves_keep_all_bits_of_what_they_move);
+    tcase_add_test(tc, regions_that_are_too_large_are_left_alone);
     return tc;
 }
