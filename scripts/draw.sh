@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Draws what the examples build: docs/control_flow/NAME.svg from the graph that
 # the example NAME saves, for the builder and for every page NAME.md there, and
-# docs/autodiff.svg from that of the example gradient.
+# docs/autodiff.svg from that of the example gradient; docs/native.svg from a
+# counter of the benchmarks.
 # `make drawings` calls it.  The layout is eddy's own: the same graph, the same
 # file.
 set -eu
@@ -28,6 +29,9 @@ draw()
 
 draw gradient docs/autodiff.svg
 draw builder "$OUT/builder.svg"
+"$EDDY" inspect benchmarks/graphs/counter.pb --svg >"$scratch/native.svg"
+mv "$scratch/native.svg" docs/native.svg
+echo "draw: docs/native.svg"
 for page in "$OUT"/*.md; do
     name=$(basename "$page" .md)
     if [ ! -f "$page" ] || [ "$name" = builder ]; then
