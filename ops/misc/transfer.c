@@ -6,17 +6,14 @@
  */
 #include "core/base/status.h"
 #include "core/carrier.h"
+#include "core/edge.h"
 #include "core/kernel.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
-/* What is left of a node's attributes: the text that both ends have. */
-typedef struct pair {
-    uint64_t hash;
-    char text[];
-} pair;
+typedef eddy__edge_state pair;
 
 static const char *const parts[] = {"send_device", "recv_device",
                                     "tensor_name"};

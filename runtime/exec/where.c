@@ -3,6 +3,7 @@
 #include "runtime/exec/run.h"
 
 #include "core/base/status.h"
+#include "core/edge.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,10 +96,25 @@ static const eddy__task *longest_wait(const eddy_run *run)
     return task;
 }
 
+/* What a _Recv waits for, and from where. */
+static void describe_edge(const eddy__edge_state *state, char *text,
+                          size_t size)
+{
+    const char *edge = state->text;
+    const char *name = strrchr(edge, ';');
+
+    snprintf(text, size, " for '%.80s' from '%.*s'", name ? name + 1 : edge,
+             (int)strcspn(edge, ";"), edge);
+}
+
 void eddy__run_raise_stop(eddy_run *run)
 {
     const eddy__task *wait = longest_wait(run);
+    char what[256] = "";
 
+    if (wait && (strcmp(wait->step->node->op_name, "_Recv") == 0 ||
+                 strcmp(wait->step->node->op_name, "_HostRecv") == 0))
+        describe_edge(wait->step->node->state, what, sizeof what);
     if (atomic_load_explicit(&run->stop, memory_order_relaxed) ==
         EDDY__STOP_CANCEL)
         eddy__run_raise(run, EDDY_CANCELLED, EDDY_E_CANCELLED, NULL, NULL,
@@ -106,9 +122,9 @@ void eddy__run_raise_stop(eddy_run *run)
     else
         eddy__run_raise(run, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE,
                         wait ? wait->step : NULL, wait ? wait->at : NULL,
-                        "the run took longer than %llu ns%s",
+                        "the run took longer than %llu ns%s%s",
                         (unsigned long long)run->options.timeout_ns,
-                        wait ? "; the node waits" : "");
+                        wait ? "; the node waits" : "", what);
 }
 
 void eddy__run_raise_kernel(eddy_run *run, eddy_status code,

@@ -346,28 +346,32 @@ END_TEST
 
 static int run_too_large(const job *j, uint32_t number, int arg)
 {
+    char text[32];
     rank r;
 
-    (void)arg;
+    snprintf(text, sizeof text, "rank %d: ", arg);
     WANT(join(&r, j, number, 0) == EDDY_OK);
     WANT(execute(&r, 1 << 20) == EDDY_RESOURCE_EXHAUSTED);
     WANT(r.err.detail == EDDY_E_LIMIT_BYTES);
+    WANT(strncmp(r.err.message, text, strlen(text)) == 0);
     leave(&r);
     return 0;
 }
 
+/* Which is reached by each rank in turn. */
 START_TEST(test_limit_on_bytes)
 {
-    static const job j = {
+    const uint32_t tight = (uint32_t)_i % 3, other = (tight + 1) % 3;
+    const job j = {
         .text = "n ?int32\nzero int32=0\none int32=1\nr Range zero n one\n"
                 "a Neg r\nb Neg a\n",
         .fetches = {"b"},
-        .places = {{"b", 1}},
-        .n_places = 1,
-        .n_ranks = 2,
+        .places = {{"r", tight}, {"", other}},
+        .n_places = 2,
+        .n_ranks = 3,
         .run = {.size = sizeof(eddy_run_options), .max_bytes = 1 << 20}};
 
-    run(&j, run_too_large, 0);
+    run(&j, run_too_large, (int)tight);
 }
 END_TEST
 
@@ -460,13 +464,13 @@ static const job busy = {.text = BUSY,
 
 START_TEST(test_one_is_killed)
 {
-    const job *j = _i < 3 ? &endless : &busy;
+    const job *j = _i % 6 < 3 ? &endless : &busy;
     const int victim = _i % 3;
     pid_t ids[MOST] = {0};
     double begin;
 
     start(j, be_left, victim, ids);
-    rest(150);
+    rest(150 + _i / 6 % 50);
     begin = clock_s();
     ck_assert_int_eq(kill(ids[victim], SIGKILL), 0);
     ck_assert_int_eq(waitpid(ids[victim], NULL, 0), ids[victim]);
@@ -504,7 +508,7 @@ static int be_cancelled(const job *j, uint32_t number, int arg)
 
 START_TEST(test_one_cancels)
 {
-    run(_i < 3 ? &endless : &busy, be_cancelled, _i % 3);
+    run(_i % 6 < 3 ? &endless : &busy, be_cancelled, _i % 3);
 }
 END_TEST
 
@@ -512,20 +516,25 @@ static int run_out_of_time(const job *j, uint32_t number, int arg)
 {
     rank r;
 
-    (void)arg;
     WANT(join(&r, j, number, 0) == EDDY_OK);
     WANT(execute(&r, 1) == EDDY_DEADLINE_EXCEEDED);
+    /* Unless a rank was at work when it passed. */
+    if (arg == 0 && strcmp(r.err.op, "_Recv") == 0) {
+        WANT(strncmp(r.err.frame, "w[", 2) == 0);
+        WANT(strstr(r.err.message, "the node waits for 'edge_") != NULL);
+        WANT(strstr(r.err.message, "' from '/job:eddy/task:") != NULL);
+    }
     leave(&r);
     return 0;
 }
 
 START_TEST(test_deadline)
 {
-    job j = _i == 0 ? endless : busy;
+    job j = _i % 2 == 0 ? endless : busy;
 
     j.run = (eddy_run_options){.size = sizeof j.run,
                                .timeout_ns = UINT64_C(60) * 1000 * 1000};
-    run(&j, run_out_of_time, 0);
+    run(&j, run_out_of_time, _i % 2);
 }
 END_TEST
 
@@ -564,6 +573,9 @@ END_TEST
 
 TCase *processes_tests(void)
 {
+    /* How often each rank is lost, cancels, ...: scripts/test_run_control.sh */
+    const char *text = getenv("EDDY_TIMES");
+    const int times = text ? atoi(text) : 1;
     TCase *tc = tcase_create("processes");
 
     tcase_add_test(tc, test_without_mpi);
@@ -573,11 +585,11 @@ TCase *processes_tests(void)
     tcase_add_test(tc, test_large_tensors_and_texts);
     tcase_add_test(tc, test_all_know_the_error);
     tcase_add_test(tc, test_all_know_what_can_not_be_planned);
-    tcase_add_test(tc, test_limit_on_bytes);
+    tcase_add_loop_test(tc, test_limit_on_bytes, 0, 3 * times);
     tcase_add_test(tc, test_one_does_not_come);
     tcase_add_test(tc, test_one_runs_something_else);
-    tcase_add_loop_test(tc, test_one_is_killed, 0, 6);
-    tcase_add_loop_test(tc, test_one_cancels, 0, 6);
-    tcase_add_loop_test(tc, test_deadline, 0, 2);
+    tcase_add_loop_test(tc, test_one_is_killed, 0, 6 * times);
+    tcase_add_loop_test(tc, test_one_cancels, 0, 6 * times);
+    tcase_add_loop_test(tc, test_deadline, 0, 2 * times);
     return tc;
 }
