@@ -7,6 +7,9 @@
  *     one way:     rank 0: i += 1                rank 1: x = x + i
  *     round trip:  rank 0: i += 1; x = y         rank 1: y = -x
  *
+ * The loop counts, so it is cut literally: else each rank would count by
+ * itself.
+ *
  * Started by `mpirun -n 2` it measures ranks of that MPI, and nothing else.
  */
 #include "benchmarks/loops.h"
@@ -80,7 +83,8 @@ static eddy_status cut(const cut_loop *c, const char *folder, uint32_t rank,
                                         .places = places,
                                         .n_places = c->n_far,
                                         .fetches = c->fetches,
-                                        .n_fetches = 2};
+                                        .n_fetches = 2,
+                                        .is_literal = true};
     const eddy_ranks_place place = {
         .size = sizeof place, .folder = folder, .rank = rank};
     eddy_partition *partition = NULL;

@@ -23,7 +23,7 @@ typedef struct control_loop {
 static eddy_node *merge_of(const eddy__partitioning *p, uint32_t frame,
                            uint32_t rank)
 {
-    return &p->control_merge[(size_t)frame * p->options->n_ranks + rank];
+    return &p->control_merge[eddy__partition_at(p, frame, rank)];
 }
 
 static const char *name_of(const control_loop *l)
@@ -93,11 +93,23 @@ static eddy_output add_enter(const control_loop *l, eddy_output outer)
         (eddy__placed){.frame = frame->parent, .output_frame = l->frame});
 }
 
+/* The loop's predicate, or what this rank has instead. */
+static eddy_output find_predicate(const control_loop *l)
+{
+    const eddy__partitioning *p = l->p;
+    const eddy_node copy =
+        p->predicate_copy[eddy__partition_at(p, l->frame, l->rank)];
+
+    return (eddy_output){
+        copy != EDDY_NO_NODE ? copy : p->analysis->frames[l->frame].loop_cond,
+        0};
+}
+
 /* Enter, Merge, Switch, NextIteration; gives the Merge. */
 static eddy_output add_loop(const control_loop *l, eddy_output outer)
 {
     eddy__partitioning *p = l->p;
-    const eddy_output predicate = {p->analysis->frames[l->frame].loop_cond, 0};
+    const eddy_output predicate = find_predicate(l);
     const eddy__placed inside = {.frame = l->frame, .output_frame = l->frame};
     const int64_t two = 2;
     const eddy_attr n = eddy_attr_int("N", &two);
@@ -171,19 +183,10 @@ static eddy_status look_at_edge(eddy__partitioning *p, eddy_node from,
 
 eddy_status eddy__partition_control_loops(eddy__partitioning *p)
 {
-    const size_t n = p->analysis->n_frames;
-    size_t n_merges;
-
-    if (!eddy__mul_size(n, p->options->n_ranks, &n_merges))
-        return eddy__fail_memory(p->err);
-    p->control_merge =
-        eddy__arena_allocate(&p->arena, n_merges, sizeof *p->control_merge);
     p->result->counts = eddy__arena_allocate_zeroed(
         &p->result->arena, p->options->n_ranks, sizeof *p->result->counts);
-    if (!p->control_merge || !p->result->counts)
+    if (!p->result->counts)
         return eddy__fail_memory(p->err);
-    for (size_t i = 0; i < n_merges; i++)
-        p->control_merge[i] = EDDY_NO_NODE;
     /* Those that are added cut only the predicate, where there is a loop. */
     for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
         if (!p->placed[v].is_needed)

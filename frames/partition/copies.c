@@ -5,6 +5,7 @@
  * sent in the frame around the loop, once each time that it is entered, to an
  * Enter of the rank's own; inside of the loop it would be sent in every
  * iteration, and what is no invariant would not even be there after the first.
+ * So is what makes the predicate of a loop that counts its trips (counting.c).
  */
 #include "core/base/status.h"
 #include "core/graph/edit.h"
@@ -20,10 +21,13 @@ typedef struct copying {
 } copying;
 
 /* Is it as well on another rank? */
-static bool is_copied(const eddy__node *node)
+static bool is_copied(const eddy__partitioning *p, eddy_node v)
 {
+    const eddy__node *node = eddy__partition_node(p, v);
     const eddy__role role = eddy__node_role(node);
 
+    if (v < p->n_analysed && p->is_counting[v])
+        return true;
     return role == EDDY__ROLE_ENTER
                ? !eddy__node_gives_reference(node, 0)
                : role == EDDY__ROLE_CONST && node->n_controls == 0;
@@ -86,8 +90,7 @@ static eddy_status read_copies(copying *c, eddy_node v)
         const eddy_output in = eddy__partition_node(p, v)->inputs[i];
         eddy_node copy = EDDY_NO_NODE;
 
-        if (!eddy__partition_crosses(p, in.node, v) ||
-            !is_copied(eddy__partition_node(p, in.node)))
+        if (!eddy__partition_crosses(p, in.node, v) || !is_copied(p, in.node))
             continue;
         EDDY_TRY(find_copy(c, in.node, p->placed[v].rank, &copy));
         eddy__edit_input(p->whole, v, i, (eddy_output){copy, in.index});
@@ -96,8 +99,7 @@ static eddy_status read_copies(copying *c, eddy_node v)
         const eddy_node from = eddy__partition_node(p, v)->controls[i];
         eddy_node copy = EDDY_NO_NODE;
 
-        if (!eddy__partition_crosses(p, from, v) ||
-            !is_copied(eddy__partition_node(p, from)))
+        if (!eddy__partition_crosses(p, from, v) || !is_copied(p, from))
             continue;
         EDDY_TRY(find_copy(c, from, p->placed[v].rank, &copy));
         eddy__edit_control(p->whole, v, i, copy);
@@ -105,51 +107,137 @@ static eddy_status read_copies(copying *c, eddy_node v)
     return EDDY_OK;
 }
 
-/* ---- originals that nothing reads any more ---- */
-
-/*
- * What is wanted of the graph with its copies: what was asked for, and where
- * that was nothing, every node but the originals.
- */
-static eddy_status find_wanted(const copying *c, eddy__wanted *wanted)
+/* Makes predicates of its own for a rank that receives in a loop. */
+static eddy_status copy_predicates(copying *c, eddy_node from, eddy_node v)
 {
     eddy__partitioning *p = c->p;
-    const size_t n = p->whole->n_nodes;
-    eddy_node *targets;
+    const uint32_t rank = p->placed[v].rank;
 
-    *wanted = (eddy__wanted){.fetches = p->fetches,
-                             .n_fetches = p->options->n_fetches,
-                             .targets = p->targets,
-                             .n_targets = p->n_targets};
-    if (wanted->n_fetches + wanted->n_targets > 0)
+    if (!eddy__partition_crosses(p, from, v))
         return EDDY_OK;
-    targets = eddy__arena_allocate(&p->arena, n, sizeof *targets);
-    if (!targets)
-        return eddy__fail_memory(p->err);
-    wanted->targets = targets;
-    for (eddy_node v = 0; v < n; v++)
-        if (p->placed[v].is_needed && !p->placed[v].has_copy)
-            targets[wanted->n_targets++] = v;
+    for (uint32_t f = p->placed[from].output_frame; f != 0;
+         f = p->analysis->frames[f].parent) {
+        const eddy_node predicate = p->analysis->frames[f].loop_cond;
+
+        if (p->is_counted[f] && p->placed[predicate].rank != rank)
+            EDDY_TRY(
+                find_copy(c, predicate, rank,
+                          &p->predicate_copy[eddy__partition_at(p, f, rank)]));
+    }
     return EDDY_OK;
 }
 
-/* An original whose last reader has gone is not needed, nor what only it reads.
+static eddy_status copy_for(copying *c, eddy_node v)
+{
+    EDDY_TRY(read_copies(c, v));
+    for (uint32_t i = 0; i < eddy__partition_node(c->p, v)->n_inputs; i++)
+        EDDY_TRY(copy_predicates(
+            c, eddy__partition_node(c->p, v)->inputs[i].node, v));
+    for (uint32_t i = 0; i < eddy__partition_node(c->p, v)->n_controls; i++)
+        EDDY_TRY(
+            copy_predicates(c, eddy__partition_node(c->p, v)->controls[i], v));
+    return EDDY_OK;
+}
+
+/* ---- what is needed now ---- */
+
+/* Nodes that are wanted, and what that needs. */
+typedef struct needing {
+    eddy__partitioning *p;
+    eddy__wanted wanted;
+    eddy_node *targets;
+    uint8_t *keep, *is_target;
+} needing;
+
+static void want(needing *n, eddy_node v)
+{
+    if (!n->is_target[v])
+        n->targets[n->wanted.n_targets++] = v;
+    n->is_target[v] = 1;
+}
+
+/*
+ * What is wanted of the graph with its copies: what was asked for, and where
+ * that was nothing, every node but originals and copies.
  */
-static eddy_status drop_originals(const copying *c)
+static void want_first(needing *n)
+{
+    const eddy__partitioning *p = n->p;
+
+    n->wanted = (eddy__wanted){.fetches = p->fetches,
+                               .n_fetches = p->options->n_fetches,
+                               .targets = n->targets};
+    for (size_t i = 0; i < p->n_targets; i++)
+        want(n, p->targets[i]);
+    if (n->wanted.n_fetches + n->wanted.n_targets > 0)
+        return;
+    for (eddy_node v = 0; v < p->n_analysed; v++)
+        if (p->placed[v].is_needed && !p->placed[v].has_copy &&
+            !p->is_counting[v])
+            want(n, v);
+}
+
+/* What is received in a loop wants its predicate there, and those around it. */
+static void want_predicates(needing *n, eddy_node from, eddy_node v)
+{
+    const eddy__partitioning *p = n->p;
+
+    if (!eddy__partition_crosses(p, from, v))
+        return;
+    for (uint32_t f = p->placed[from].output_frame; f != 0;
+         f = p->analysis->frames[f].parent) {
+        const eddy_node copy =
+            p->predicate_copy[eddy__partition_at(p, f, p->placed[v].rank)];
+        const eddy_node own = p->analysis->frames[f].loop_cond;
+
+        if (copy != EDDY_NO_NODE || own != EDDY_NO_NODE)
+            want(n, copy != EDDY_NO_NODE ? copy : own);
+    }
+}
+
+/* Marks what is needed, until that needs nothing more; a round a frame. */
+static eddy_status find_needed(needing *n)
+{
+    eddy__partitioning *p = n->p;
+    const eddy__selection all = {.graph = p->whole, .budget = p->budget};
+    size_t n_before;
+
+    do {
+        n_before = n->wanted.n_targets;
+        memset(n->keep, 0, p->whole->n_nodes);
+        EDDY_TRY(eddy__prune(&all, &n->wanted, n->keep, p->err));
+        for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
+            const eddy__node *node = eddy__partition_node(p, v);
+
+            for (uint32_t i = 0; n->keep[v] && i < node->n_inputs; i++)
+                want_predicates(n, node->inputs[i].node, v);
+            for (uint32_t i = 0; n->keep[v] && i < node->n_controls; i++)
+                want_predicates(n, node->controls[i], v);
+        }
+    } while (n->wanted.n_targets > n_before);
+    return EDDY_OK;
+}
+
+/*
+ * An original whose last reader has gone is not needed, nor is what only it
+ * reads: a rank would not run what receives that, and it would be sent.
+ */
+static eddy_status drop_unneeded(const copying *c)
 {
     eddy__partitioning *p = c->p;
-    const eddy__selection all = {.graph = p->whole, .budget = p->budget};
-    uint8_t *keep =
-        eddy__arena_allocate_zeroed(&p->arena, p->whole->n_nodes, 1);
-    eddy__wanted wanted;
+    const size_t n_nodes = p->whole->n_nodes;
+    needing n = {
+        .p = p,
+        .targets = eddy__arena_allocate(&p->arena, n_nodes, sizeof *n.targets),
+        .keep = eddy__arena_allocate(&p->arena, n_nodes, 1),
+        .is_target = eddy__arena_allocate_zeroed(&p->arena, n_nodes, 1)};
 
-    if (!keep)
+    if (!n.targets || !n.keep || !n.is_target)
         return eddy__fail_memory(p->err);
-    EDDY_TRY(find_wanted(c, &wanted));
-    EDDY_TRY(eddy__prune(&all, &wanted, keep, p->err));
-    for (eddy_node v = 0; v < p->whole->n_nodes; v++)
-        if (p->placed[v].has_copy)
-            p->placed[v].is_needed = keep[v];
+    want_first(&n);
+    EDDY_TRY(find_needed(&n));
+    for (eddy_node v = 0; v < n_nodes; v++)
+        p->placed[v].is_needed = p->placed[v].is_needed && n.keep[v];
     return EDDY_OK;
 }
 
@@ -161,9 +249,9 @@ eddy_status eddy__partition_copy(eddy__partitioning *p)
     /* Copies stand at the end, and what they read is looked at in its turn. */
     for (eddy_node v = 0; v < p->whole->n_nodes && status == EDDY_OK; v++)
         if (p->placed[v].is_needed)
-            status = read_copies(&c, v);
+            status = copy_for(&c, v);
     if (status == EDDY_OK)
-        status = drop_originals(&c);
+        status = drop_unneeded(&c);
     eddy__map_deinit(&c.copies);
     return status;
 }

@@ -2,7 +2,8 @@
 /*
  * The state of a partition that is being made.  Five steps, a file each:
  * request (what is needed, lowered), place (a rank for each node), copies
- * (constants and invariants), control_loops, split.
+ * (constants, invariants, and by counting what makes a predicate),
+ * control_loops, split.
  */
 #ifndef EDDY_FRAMES_PARTITIONING_H
 #define EDDY_FRAMES_PARTITIONING_H
@@ -55,8 +56,14 @@ typedef struct eddy__partitioning {
     eddy_output *feeds, *fetches;
     eddy_node *targets;
     size_t n_targets;
-    /* A frame and a rank: the Merge of the control loop, or EDDY_NO_NODE. */
-    eddy_node *control_merge;
+    /* Of frames, and of nodes of the analysis (counting.c). */
+    uint8_t *is_counted;  /* every rank computes its predicate for itself ... */
+    uint8_t *is_counting; /* ... by these */
+    /*
+     * A frame and a rank, or EDDY_NO_NODE: a copy of the predicate, and the
+     * Merge of the control loop.
+     */
+    eddy_node *predicate_copy, *control_merge;
     eddy__emitter emitter; /* of nodes of `whole` */
     eddy__copier copier;
     eddy__arena arena;
@@ -87,6 +94,19 @@ eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
  */
 eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,
                                     const char *device, eddy_node after);
+
+/* The place of a frame and a rank in the lists of both. */
+static inline size_t eddy__partition_at(const eddy__partitioning *p,
+                                        uint32_t frame, uint32_t rank)
+{
+    return (size_t)frame * p->options->n_ranks + rank;
+}
+
+/* A list of nodes for a frame and a rank, all of them EDDY_NO_NODE. */
+eddy_status eddy__partition_list(eddy__partitioning *p, eddy_node **out);
+
+/* Which loops count. */
+eddy_status eddy__partition_find_counted(eddy__partitioning *p);
 
 /* The steps, in their order. */
 eddy_status eddy__partition_request(eddy__partitioning *p,

@@ -16,6 +16,18 @@ eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
     return EDDY_OK;
 }
 
+eddy_status eddy__partition_list(eddy__partitioning *p, eddy_node **out)
+{
+    size_t n;
+
+    if (!eddy__mul_size(p->analysis->n_frames, p->options->n_ranks, &n))
+        return eddy__fail_memory(p->err);
+    *out = eddy__arena_allocate(&p->arena, n, sizeof **out);
+    for (size_t i = 0; *out && i < n; i++)
+        (*out)[i] = EDDY_NO_NODE;
+    return *out ? EDDY_OK : eddy__fail_memory(p->err);
+}
+
 eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,
                                     const char *device, eddy_node after)
 {

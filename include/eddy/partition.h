@@ -50,7 +50,8 @@ typedef struct eddy_partition_options {
     const eddy_node *targets;
     size_t n_targets;
     /*
-     * To the letter as TensorFlow does it: constants and invariants are sent.
+     * To the letter as TensorFlow does it: constants, invariants, and the
+     * predicates of loops that count their trips are sent.
      */
     bool is_literal;
     const eddy_limits *limits; /* NULL: none */

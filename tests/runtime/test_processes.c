@@ -17,12 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* i from 0 to n; x = x * c + i. */
+/* i from 0 to n; x = x * c + i; whose test does not show that it counts. */
 #define LOOP                                                                   \
     "n ?int32\nx float32=1\nc float32=0.5\nzero int32=0\n"                     \
     "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! n\n"                    \
     "one int32=1\none/e Enter@w! one\nc/e Enter@w! c\n"                        \
-    "less Less i/m n/e\ncond LoopCond less\n"                                  \
+    "g Cast i/m DstT=float32\nh Cast n/e DstT=float32\n"                       \
+    "less Less g h\ncond LoopCond less\n"                                      \
     "i/s Switch i/m cond\ni/b AddV2 i/s:1 one/e\ni/n NextIteration i/b\n"      \
     "i/x Exit i/s\n"                                                           \
     "x/e Enter@w x\nx/m Merge x/e x/n\nx/s Switch x/m cond\n"                  \

@@ -12,17 +12,23 @@
 #include <string.h>
 #include <time.h>
 
-/* i from 0 to n; x = x * c + i, all that is needed by name. */
-#define LOOP                                                                   \
+/* i from 0 to n; x = x * c + i, all that is needed by name; by that test. */
+#define LOOP_WITH(test)                                                        \
     "n ?int32\nx float32=1\nc float32=0.5\nzero int32=0\n"                     \
     "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! n\n"                    \
-    "one int32=1\none/e Enter@w! one\nc/e Enter@w! c\n"                        \
-    "less Less i/m n/e\ncond LoopCond less\n"                                  \
+    "one int32=1\none/e Enter@w! one\nc/e Enter@w! c\n" test                   \
+    "cond LoopCond less\n"                                                     \
     "i/s Switch i/m cond\ni/b AddV2 i/s:1 one/e\ni/n NextIteration i/b\n"      \
     "i/x Exit i/s\n"                                                           \
     "x/e Enter@w x\nx/m Merge x/e x/n\nx/s Switch x/m cond\n"                  \
     "p Mul x/s:1 c/e\nf Cast i/s:1 DstT=float32\n"                             \
     "x/b AddV2 p f\nx/n NextIteration x/b\nx/x Exit x/s\n"
+
+#define LOOP LOOP_WITH("less Less i/m n/e\n")
+/* It does not show that it counts. */
+#define UNCOUNTED                                                              \
+    LOOP_WITH("g Cast i/m DstT=float32\nh Cast n/e DstT=float32\n"             \
+              "less Less g h\n")
 
 typedef struct cut_graph {
     eddy_partition *partition;
@@ -145,7 +151,7 @@ START_TEST(test_loop_is_cut_as_tensorflow_does)
     eddy_partition_counts n;
 
     program_init(&p, 0);
-    program_build(&p, LOOP);
+    program_build(&p, UNCOUNTED);
     cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
     /* Rank 0 has the predicate and counts; rank 1 receives both. */
     n = eddy_partition_count(c.partition, 0);
@@ -188,6 +194,28 @@ START_TEST(test_literal_sends_invariants)
         EDDY_OK);
     /* The predicate, f, c's Enter stays with p; x itself in the root. */
     ck_assert_uint_eq(eddy_partition_count(c.partition, 1).n_recvs, 4);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/* Each rank counts for itself: what it counts to is sent, once. */
+START_TEST(test_predicate_of_counted_loop_is_not_sent)
+{
+    cut_graph c;
+    program p;
+    eddy_partition_counts n;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
+    n = eddy_partition_count(c.partition, 0);
+    ck_assert_uint_eq(n.n_sends, 1);
+    n = eddy_partition_count(c.partition, 1);
+    ck_assert_uint_eq(n.n_recvs, 1);
+    ck_assert_uint_eq(n.n_control_loops, 0);
+    ck_assert_int_eq(
+        count_ops(eddy_partition_graph(c.partition, 1), "LoopCond"), 1);
     drop(&c);
     program_deinit(&p);
 }
@@ -253,15 +281,33 @@ END_TEST
 
 /* ---- runs ---- */
 
+/*
+ * Of a loop of n trips: each predicate that is sent makes n + 1 messages, as
+ * does each value of the body, and what the loop is entered with one.
+ */
 START_TEST(test_loop_over_two_ranks)
 {
+    static const eddy_place f_on_1[] = {{"f", 1}};
+    static const struct {
+        const char *text;
+        const eddy_place *places;
+        size_t n_places;
+        uint64_t n_predicates, n_body, n_entered;
+    } kinds[] = {
+        /* i goes there; nothing does; i goes there and f back; f back. */
+        {UNCOUNTED, on_1, 3, 1, 1, 0},
+        {LOOP, on_1, 3, 0, 0, 1},
+        {UNCOUNTED, f_on_1, 1, 1, 2, 0},
+        {LOOP, f_on_1, 1, 0, 1, 1},
+    };
+    const size_t k = (size_t)_i % 4;
     cut_graph c;
     program p;
 
     program_init(&p, 0);
-    program_build(&p, LOOP);
-    cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
-    make_ranks(&p, &c, (uint64_t)_i, 0);
+    program_build(&p, kinds[k].text);
+    cut(&p, &c, 2, kinds[k].places, kinds[k].n_places, "n", "i/x x/x");
+    make_ranks(&p, &c, (uint64_t)_i / 4, 0);
     for (int32_t n = 0; n < 40; n += 13) {
         eddy_tensor *out[2] = {NULL};
         float x;
@@ -274,9 +320,10 @@ START_TEST(test_loop_over_two_ranks)
         memcpy(&x, eddy_tensor_data(out[1]), sizeof x);
         ck_assert_int_eq(i, n);
         ck_assert(x == loop_value(n));
-        /* The predicate and i, in n + 1 iterations. */
         ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
-                          2 * ((uint64_t)n + 1));
+                          kinds[k].n_predicates * ((uint64_t)n + 1) +
+                              kinds[k].n_body * ((uint64_t)n + 1) +
+                              kinds[k].n_entered);
         ck_assert_uint_eq(left, 0);
         eddy_tensor_release(out[0]);
         eddy_tensor_release(out[1]);
@@ -421,7 +468,7 @@ START_TEST(test_part_alone_is_refused)
     program_build(&p, LOOP);
     cut(&p, &c, 2, on_1, 3, "n", "x/x");
     ck_assert_ptr_nonnull(eddy_partition_targets(c.partition, 0, &n_targets));
-    ck_assert_uint_eq(n_targets, 2);
+    ck_assert_uint_eq(n_targets, 1);
     ck_assert_int_eq(
         eddy_plan_create(eddy_partition_graph(c.partition, 1),
                          &(eddy_plan_options){
@@ -472,7 +519,8 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_literal_sends_invariants);
     tcase_add_test(tc, test_places_and_devices);
     tcase_add_test(tc, test_refuses_what_cannot_be_cut);
-    tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 8);
+    tcase_add_test(tc, test_predicate_of_counted_loop_is_not_sent);
+    tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 32);
     tcase_add_test(tc, test_branch_that_is_not_taken);
     tcase_add_test(tc, test_error_names_its_rank);
     tcase_add_test(tc, test_cancel_ends_all_ranks);
