@@ -10,19 +10,25 @@
 
 #define EDDY__CHAIN "_Chain"
 #define EDDY__CHAIN_MEMBERS 16
-/* Each member reads two, of which all but the first reads one of another. */
-#define EDDY__CHAIN_INPUTS (EDDY__CHAIN_MEMBERS + 1)
+/* Each member but one is read by another, and so leaves it two more to read. */
+#define EDDY__CHAIN_INPUTS (2 * EDDY__CHAIN_MEMBERS + 1)
+/* Members that others than members read, or the caller. */
+#define EDDY__CHAIN_OUTPUTS 8
+
+/* A member reads as many at most. */
+#define EDDY__CHAIN_OPERANDS 3
 
 typedef struct eddy__chain_op {
-    uint32_t n_inputs; /* 1 or 2 */
+    uint32_t n_inputs; /* 1 to EDDY__CHAIN_OPERANDS */
+    eddy_dtype type;   /* of all inputs but a condition */
     eddy_dtype output;
-    bool is_pair; /* inputs are not broadcast */
+    bool is_pair;  /* inputs are not broadcast */
+    bool is_equal; /* nor may they lack dimensions of size 1 */
 } eddy__chain_op;
 
-/* May a chain hold the node, whose inputs have this dtype?  Its attributes then
- * say nothing that its op, dtype and shapes do not. */
-bool eddy__chain_takes(const eddy__node *node, eddy_dtype dtype,
-                       eddy__chain_op *out_op);
+/* May a chain hold the node?  Its attributes then say nothing that its op,
+ * dtypes and shapes do not. */
+bool eddy__chain_takes(const eddy__node *node, eddy__chain_op *out_op);
 
 /* How an input of a chain meets the elements of the result. */
 typedef enum eddy__chain_fit {

@@ -2,45 +2,71 @@
 /* Select and SelectV2: of two tensors, element by element, one or the other. */
 #include "ops/array/broadcast.h"
 #include "ops/math/elements.h"
-#include "ops/math/elementwise.h"
+#include "ops/math/strip.h"
 #include "ops/ops.h"
 
 /* Inputs. */
 enum { CONDITION, THEN, ELSE };
 
-typedef struct choice {
-    void *out;
-    const uint8_t *condition;
-    const void *then, *otherwise;
-    int64_t n, step_condition, step_then, step_otherwise;
-} choice;
+/* By a mask, of which compilers make wider vectors than of a choice. */
+#define PICK(type)                                                             \
+    static inline type pick_##type(uint8_t condition, type x, type y)          \
+    {                                                                          \
+        const type mask = (type)(0 - (type)(condition != 0));                  \
+                                                                               \
+        return (type)((x & mask) | (y & (type)~mask));                         \
+    }
 
-/* Steps are 1 in nearly all cases, and then the loop has no branches. */
-#define CHOOSE(type)                                                           \
-    static void choose_##type(const choice *c)                                 \
+PICK(uint8_t)
+PICK(uint16_t)
+PICK(uint32_t)
+PICK(uint64_t)
+
+static inline eddy__string pick_eddy__string(uint8_t condition, eddy__string x,
+                                             eddy__string y)
+{
+    return condition ? x : y;
+}
+
+/* Conditions that are not repeated take a loop without branches. */
+#define CHOOSE_IN(target, choose, type)                                        \
+    target static void choose##_##type(const eddy__choice *c)                  \
     {                                                                          \
         type *out = c->out;                                                    \
         const type *then = c->then, *otherwise = c->otherwise;                 \
         const uint8_t *condition = c->condition;                               \
         const int64_t s = c->step_condition, t = c->step_then;                 \
         const int64_t e = c->step_otherwise;                                   \
+        const type first = then[0], other = otherwise[0];                      \
                                                                                \
         if (s == 1 && t == 1 && e == 1)                                        \
-            EDDY__FOR_EACH(i, c->n, const type x = then[i];                    \
-                           const type y = otherwise[i];                        \
-                           out[i] = condition[i] ? x : y);                     \
+            EDDY__FOR_EACH(                                                    \
+                i, c->n,                                                       \
+                out[i] = pick_##type(condition[i], then[i], otherwise[i]));    \
+        else if (s == 1 && t == 1)                                             \
+            EDDY__FOR_EACH(                                                    \
+                i, c->n, out[i] = pick_##type(condition[i], then[i], other));  \
+        else if (s == 1 && e == 1)                                             \
+            EDDY__FOR_EACH(                                                    \
+                i, c->n,                                                       \
+                out[i] = pick_##type(condition[i], first, otherwise[i]));      \
         else                                                                   \
             for (int64_t i = 0; i < c->n; i++)                                 \
                 out[i] = condition[i * s] ? then[i * t] : otherwise[i * e];    \
     }
+#define CHOOSE(type)                                                           \
+    CHOOSE_IN(, choose, type)                                                  \
+    CHOOSE_IN(EDDY__WIDE, wide, type)
 
 CHOOSE(uint8_t)
 CHOOSE(uint16_t)
 CHOOSE(uint32_t)
 CHOOSE(uint64_t)
 CHOOSE(eddy__string)
+CHOOSE_IN(EDDY__WIDEST, widest, uint32_t)
+CHOOSE_IN(EDDY__WIDEST, widest, uint64_t)
 
-static void choose(size_t size, const choice *c)
+static void choose_narrowly(size_t size, const eddy__choice *c)
 {
     switch (size) {
     case 1:
@@ -61,11 +87,44 @@ static void choose(size_t size, const choice *c)
     }
 }
 
+static void choose_widely(size_t size, const eddy__choice *c, bool is_widest)
+{
+    switch (size) {
+    case 1:
+        wide_uint8_t(c);
+        break;
+    case 2:
+        wide_uint16_t(c);
+        break;
+    case 4:
+        (is_widest ? widest_uint32_t : wide_uint32_t)(c);
+        break;
+    case 8:
+        (is_widest ? widest_uint64_t : wide_uint64_t)(c);
+        break;
+    default:
+        wide_eddy__string(c);
+        break;
+    }
+}
+
+void eddy__choose(size_t size, const eddy__choice *c)
+{
+    const eddy__vectors vectors = eddy__cpu_vectors();
+
+    if (c->n == 0)
+        return;
+    if (vectors >= EDDY__VECTORS_AVX2)
+        choose_widely(size, c, vectors >= EDDY__VECTORS_AVX512);
+    else
+        choose_narrowly(size, c);
+}
+
 /* Elements between two questions whether to stop. */
 #define PART ((int64_t)1 << 16)
 
 /* A row in parts; false if the rest is to be left.  `k` may be NULL. */
-static bool choose_row(eddy_kernel *k, size_t size, choice c)
+static bool choose_row(eddy_kernel *k, size_t size, eddy__choice c)
 {
     const int64_t n = c.n;
 
@@ -73,7 +132,7 @@ static bool choose_row(eddy_kernel *k, size_t size, choice c)
         c.n = n - at < PART ? n - at : PART;
         if (k && eddy__spent(k, c.n))
             return false;
-        choose(size, &c);
+        eddy__choose(size, &c);
         c.out = (unsigned char *)c.out + (size_t)c.n * size;
         c.condition += c.n * c.step_condition;
         c.then =
@@ -115,7 +174,7 @@ static eddy_status run_elements(eddy_kernel *k, const eddy_shape *out,
                                  eddy__in_elements(k, THEN),
                                  eddy__in_elements(k, ELSE)};
     eddy__broadcast walk;
-    choice c;
+    eddy__choice c;
     unsigned char *to;
     int64_t count;
 

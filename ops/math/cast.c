@@ -8,7 +8,7 @@
  */
 #include "core/base/status.h"
 #include "ops/math/cast_rows.h"
-#include "ops/math/elementwise.h"
+#include "ops/math/strip.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -27,6 +27,9 @@
     EDDY__UNARY_WIDE(D, to_##T, T, EDDY__NO_LOCALS, R_TO_##T(x))
 #define FROM_INTEGER(T, D)                                                     \
     EDDY__UNARY_KERNEL(D, to_##T, T, EDDY__NO_LOCALS, I_TO_##T(x))
+/* Masks and pictures are cast in bulk. */
+#define FROM_BYTE(T, D)                                                        \
+    EDDY__UNARY_WIDE(D, to_##T, T, EDDY__NO_LOCALS, I_TO_##T(x))
 #define FROM_COMPLEX(T, D)                                                     \
     EDDY__UNARY_KERNEL(D, to_##T, T, EDDY__NO_LOCALS, R_TO_##T(creal(x)))
 
@@ -40,11 +43,11 @@ FROM(I8, FROM_INTEGER)
 FROM(I16, FROM_INTEGER)
 FROM(I32, FROM_INTEGER)
 FROM(I64, FROM_INTEGER)
-FROM(U8, FROM_INTEGER)
+FROM(U8, FROM_BYTE)
 FROM(U16, FROM_INTEGER)
 FROM(U32, FROM_INTEGER)
 FROM(U64, FROM_INTEGER)
-FROM(B, FROM_INTEGER)
+FROM(B, FROM_BYTE)
 EACH_TARGET(FROM_COMPLEX, C64)
 EACH_TARGET(FROM_COMPLEX, C128)
 EDDY__UNARY_KERNEL(C64, to_C128, C128, EDDY__NO_LOCALS, (eddy__complex128)x)
@@ -98,6 +101,19 @@ static const eddy_kernel_fn kernels[EDDY_DTYPE_COUNT][EDDY_DTYPE_COUNT] = {
                                              TARGET(C128, C64)},
     [EDDY_COMPLEX128] = {EACH_TARGET(TARGET, C128) TARGET(C64, C128)},
 };
+
+/* The same loops. */
+#undef TARGET
+#define TARGET(T, D) [EDDY__DTYPE_##T] = &loops_to_##T##_##D,
+static const eddy__unary *const loops[EDDY_DTYPE_COUNT][EDDY_DTYPE_COUNT] = {
+    SOURCE(F16) SOURCE(BF16) SOURCE(F32) SOURCE(F64) SOURCE(I8) SOURCE(I16)
+        SOURCE(I32) SOURCE(I64) SOURCE(U8) SOURCE(U16) SOURCE(U32) SOURCE(U64)
+            SOURCE(B)};
+
+const eddy__unary *eddy__cast_loops(eddy_dtype from, eddy_dtype to)
+{
+    return from == to ? NULL : loops[from][to];
+}
 
 /*
  * The others do not lose mantissa bits, or round all the same, as float64 to

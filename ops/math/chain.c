@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * _Chain: several elementwise ops as one node, which the plan makes of nodes
- * that nothing else reads (runtime/plan/chain.h).
+ * of one shape (runtime/plan/chains.h).
  *
  * The elements go through all members a strip at a time, so that what lies
- * between two members stays in the nearest cache.  Members run the loops of
- * their own ops, and a loop gives an element the same bits wherever it stands,
- * so a chain has the bits of its members.
+ * between two members stays in the nearest cache.  What others read too is
+ * stored in passing, where the members behind it find it.  Members run the
+ * loops of their own ops, and a loop gives an element the same bits wherever it
+ * stands, so a chain has the bits of its members.
  *
  * Every member has the shape of the result.  An input has it too, or is
  * repeated along rows, along columns or over all; which of these is known when
@@ -31,19 +32,23 @@
 
 #define MAX_ELEMENT 16
 
+/* The last member is an output. */
 #define BUFFERS (EDDY__CHAIN_MEMBERS - 1)
 
 /* Where a member reads: an input of the node, or what a member left. */
+typedef enum place { OF_INPUT, OF_BUFFER, OF_OUTPUT } place;
+
 typedef struct operand {
-    bool is_input;
-    uint32_t at; /* number of the input, or of the buffer */
+    place place;
+    uint32_t at; /* number of the input, the buffer or the output */
 } operand;
 
 typedef struct member {
     eddy__strip strip;
     uint32_t n_in;
-    operand in[2];
-    uint32_t buffer; /* where its result goes; the last one's is the output */
+    operand in[EDDY__CHAIN_OPERANDS];
+    operand to;  /* a buffer or an output */
+    size_t size; /* of an element that it gives */
 } member;
 
 /*
@@ -56,14 +61,22 @@ typedef struct spread {
     bool is_whole;
 } spread;
 
+/* An output, and who gives it. */
+typedef struct leaving {
+    uint32_t member;
+    eddy_dtype dtype;
+} leaving;
+
 typedef struct chain {
     eddy_shape shape;
-    eddy_dtype dtype;
+    leaving outputs[EDDY__CHAIN_OUTPUTS];
+    uint32_t n_outputs;
     int64_t n_rows, n_columns;
     int64_t strip; /* elements */
     uint32_t n_members;
     member members[EDDY__CHAIN_MEMBERS];
     spread inputs[EDDY__CHAIN_INPUTS];
+    uint32_t last_use[EDDY__CHAIN_INPUTS]; /* members */
     uint32_t n_inputs;
 } chain;
 
@@ -93,22 +106,44 @@ static bool find_in(const eddy__strip_table *table, const char *op,
     return false;
 }
 
-bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy__strip *out_strip)
+static bool is_select(const char *op)
 {
+    return strcmp(op, "Select") == 0 || strcmp(op, "SelectV2") == 0;
+}
+
+bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy_dtype result,
+                      eddy__strip *out_strip)
+{
+    const size_t size = eddy_dtype_size(dtype);
+
     for (size_t i = 0; i < sizeof same_as / sizeof same_as[0]; i++)
         if (strcmp(same_as[i][0], op) == 0)
             op = same_as[i][1];
+    if (is_select(op)) {
+        *out_strip = (eddy__strip){.chosen = size};
+        return dtype == result && size > 0 && size <= sizeof(uint64_t);
+    }
+    if (strcmp(op, "Cast") == 0) {
+        *out_strip = (eddy__strip){.unary = eddy__cast_loops(dtype, result)};
+        return out_strip->unary != NULL;
+    }
     return find_in(&eddy__binary_strips, op, dtype, out_strip) ||
            find_in(&eddy__unary_strips, op, dtype, out_strip) ||
            find_in(&eddy__compare_strips, op, dtype, out_strip) ||
            find_in(&eddy__unary_grad_strips, op, dtype, out_strip);
 }
 
-static eddy_dtype result_of(const eddy__strip *strip)
+static uint32_t operands_of(const eddy__strip *strip)
 {
-    if (strip->unary)
-        return strip->unary->out;
-    return strip->binary ? strip->binary->out : EDDY_INVALID;
+    return strip->chosen ? EDDY__CHAIN_OPERANDS : strip->unary ? 1 : 2;
+}
+
+/* Of the member's dtype `dtype`. */
+static eddy_dtype result_of(const eddy__strip *strip, eddy_dtype dtype)
+{
+    if (strip->chosen)
+        return dtype;
+    return strip->unary ? strip->unary->out : strip->binary->out;
 }
 
 /* Ops whose inputs all have the shape of the output. */
@@ -116,7 +151,7 @@ static bool is_pair(const char *op, const eddy__strip *strip)
 {
     eddy__strip found;
 
-    return strcmp(op, "AddN") == 0 ||
+    return strcmp(op, "AddN") == 0 || strcmp(op, "Select") == 0 ||
            (strip->binary &&
             find_in(&eddy__unary_grad_strips, op, strip->binary->out, &found));
 }
@@ -129,19 +164,34 @@ static bool is_channels_first(const eddy__node *node)
            memcmp(format->as.strings[0].data, "NC", 2) == 0;
 }
 
-bool eddy__chain_takes(const eddy__node *node, eddy_dtype dtype,
-                       eddy__chain_op *out_op)
+static bool truncates(const eddy__node *node)
 {
+    return strcmp(node->op_name, "Cast") == 0 &&
+           eddy__node_bool(node, "Truncate");
+}
+
+bool eddy__chain_takes(const eddy__node *node, eddy__chain_op *out_op)
+{
+    const char *op = node->op_name;
+    eddy_dtype dtype, result;
     eddy__strip strip;
 
+    if (node->n_inputs == 0 || node->n_outputs != 1 ||
+        node->n_inputs > EDDY__CHAIN_OPERANDS)
+        return false;
+    dtype = (eddy_dtype)node->input_dtypes[node->n_inputs - 1];
+    result = (eddy_dtype)node->output_dtypes[0];
     if (eddy_dtype_size(dtype) == 0 || eddy_dtype_size(dtype) > MAX_ELEMENT ||
-        is_channels_first(node) ||
-        !eddy__strip_find(node->op_name, dtype, &strip))
+        eddy_dtype_size(result) == 0 || eddy_dtype_size(result) > MAX_ELEMENT ||
+        is_channels_first(node) || truncates(node) ||
+        !eddy__strip_find(op, dtype, result, &strip))
         return false;
     *out_op = (eddy__chain_op){
-        .n_inputs = strip.unary ? 1 : 2,
-        .output = result_of(&strip),
-        .is_pair = is_pair(node->op_name, &strip),
+        .n_inputs = operands_of(&strip),
+        .type = dtype,
+        .output = result_of(&strip, dtype),
+        .is_pair = is_pair(op, &strip),
+        .is_equal = strcmp(op, "Select") == 0,
     };
     return node->n_inputs == out_op->n_inputs;
 }
@@ -196,7 +246,7 @@ eddy__chain_fit eddy__chain_fit_of(const eddy_shape *in, const eddy_shape *out,
 typedef struct strips {
     const chain *c;
     const unsigned char *in[EDDY__CHAIN_INPUTS];
-    unsigned char *out;
+    unsigned char *out[EDDY__CHAIN_OUTPUTS];
     unsigned char *buffers;
 } strips;
 
@@ -205,9 +255,16 @@ typedef struct part {
     int64_t row, column, n_rows, n;
 } part;
 
-static unsigned char *buffer_at(const strips *s, uint32_t i)
+/* Where the elements of a part are that a member leaves. */
+static unsigned char *left_at(const strips *s, const operand *o, const part *p)
 {
-    return s->buffers + (size_t)i * STRIP;
+    const chain *c = s->c;
+    const size_t first = (size_t)(p->row * c->n_columns + p->column);
+
+    return o->place == OF_BUFFER
+               ? s->buffers + (size_t)o->at * STRIP
+               : s->out[o->at] +
+                     first * c->members[c->outputs[o->at].member].size;
 }
 
 /* Finds the first element of an operand, and how it goes on. */
@@ -216,10 +273,10 @@ static const void *operand_at(const strips *s, const operand *o, const part *p,
 {
     const spread *in = &s->c->inputs[o->at];
 
-    if (!o->is_input) {
+    if (o->place != OF_INPUT) {
         *out_step = 1;
         *out_stride = p->n;
-        return buffer_at(s, o->at);
+        return left_at(s, o, p);
     }
     *out_step = in->step;
     *out_stride = in->stride;
@@ -227,11 +284,35 @@ static const void *operand_at(const strips *s, const operand *o, const part *p,
            (size_t)(p->row * in->stride + p->column * in->step) * in->size;
 }
 
-static void run_member(const strips *s, const member *m, const part *p,
+static void run_choice(const strips *s, const member *m, const part *p,
                        unsigned char *out)
 {
+    const size_t size = m->strip.chosen;
+    eddy__choice c = {.out = out, .n = p->n};
+    int64_t condition, then, otherwise;
+
+    c.condition = operand_at(s, &m->in[0], p, &c.step_condition, &condition);
+    c.then = operand_at(s, &m->in[1], p, &c.step_then, &then);
+    c.otherwise = operand_at(s, &m->in[2], p, &c.step_otherwise, &otherwise);
+    for (int64_t row = 0; row < p->n_rows; row++) {
+        eddy__choose(size, &c);
+        c.out = (unsigned char *)c.out + (size_t)p->n * size;
+        c.condition += condition;
+        c.then = (const unsigned char *)c.then + (size_t)then * size;
+        c.otherwise =
+            (const unsigned char *)c.otherwise + (size_t)otherwise * size;
+    }
+}
+
+static void run_member(const strips *s, const member *m, const part *p)
+{
+    unsigned char *out = left_at(s, &m->to, p);
     eddy__rows rows = {.out = out, .n = p->n, .n_rows = p->n_rows};
 
+    if (m->strip.chosen) {
+        run_choice(s, m, p, out);
+        return;
+    }
     rows.a = operand_at(s, &m->in[0], p, &rows.step_a, &rows.stride_a);
     if (m->strip.unary) {
         eddy__unary_loop_of(m->strip.unary)(out, rows.a, p->n * p->n_rows);
@@ -243,14 +324,8 @@ static void run_member(const strips *s, const member *m, const part *p,
 
 static void run_part(const strips *s, const part *p)
 {
-    const chain *c = s->c;
-    const size_t at = (size_t)(p->row * c->n_columns + p->column);
-    const uint32_t last = c->n_members - 1;
-
-    for (uint32_t i = 0; i < last; i++)
-        run_member(s, &c->members[i], p, buffer_at(s, c->members[i].buffer));
-    run_member(s, &c->members[last], p,
-               s->out + at * eddy_dtype_size(c->dtype));
+    for (uint32_t i = 0; i < s->c->n_members; i++)
+        run_member(s, &s->c->members[i], p);
 }
 
 /* Short rows are a part several at a time, long ones are cut. */
@@ -303,31 +378,46 @@ static eddy_status run_all(eddy_kernel *k, strips *s)
         eddy__grain(elements * (int64_t)c->n_members / 4, 1), run_parts, s);
 }
 
-/* An input whose buffer will do for the result, or EDDY__CHAIN_INPUTS. */
-static uint32_t find_spare(const eddy_kernel *k, const chain *c)
+/*
+ * An input whose buffer will do for the output, or EDDY__CHAIN_INPUTS: nothing
+ * reads it after the member that gives the output.
+ */
+static uint32_t find_spare(const eddy_kernel *k, const chain *c,
+                           const leaving *r)
 {
     for (uint32_t i = 0; i < c->n_inputs; i++)
         if (eddy__in(k, i)->kind == EDDY__TENSOR && eddy__in(k, i)->uses == 1 &&
-            c->inputs[i].is_whole &&
-            c->inputs[i].size == eddy_dtype_size(c->dtype))
+            c->inputs[i].is_whole && c->last_use[i] <= r->member &&
+            c->inputs[i].size == eddy_dtype_size(r->dtype))
             return i;
     return EDDY__CHAIN_INPUTS;
+}
+
+static eddy_status make_outputs(eddy_kernel *k, const chain *c, strips *s)
+{
+    for (uint32_t i = 0; i < c->n_outputs; i++) {
+        const leaving *r = &c->outputs[i];
+        const uint32_t spare = find_spare(k, c, r);
+        void *out;
+
+        if (spare < EDDY__CHAIN_INPUTS)
+            EDDY_TRY(
+                eddy__output_reusing(k, i, spare, r->dtype, &c->shape, &out));
+        else
+            EDDY_TRY(eddy__output(k, i, r->dtype, &c->shape, &out));
+        s->out[i] = out;
+    }
+    return EDDY_OK;
 }
 
 static eddy_status run_chain(eddy_kernel *k)
 {
     const chain *c = eddy__state(k);
-    const uint32_t spare = find_spare(k, c);
     strips s = {.c = c};
-    void *out;
 
     for (uint32_t i = 0; i < c->n_inputs; i++)
         s.in[i] = eddy__in_elements(k, i);
-    if (spare < EDDY__CHAIN_INPUTS)
-        EDDY_TRY(eddy__output_reusing(k, 0, spare, c->dtype, &c->shape, &out));
-    else
-        EDDY_TRY(eddy__output(k, 0, c->dtype, &c->shape, &out));
-    s.out = out;
+    EDDY_TRY(make_outputs(k, c, &s));
     return run_all(k, &s);
 }
 
@@ -336,9 +426,8 @@ static eddy_status run_chain(eddy_kernel *k)
 /* The attributes, and how far they have been read. */
 typedef struct program {
     eddy_infer *infer;
-    eddy_attr ops, types, wires;
+    eddy_attr ops, types, results, wires, outs;
     size_t n_wires; /* taken so far */
-    eddy_dtype results[EDDY__CHAIN_MEMBERS];
     uint32_t last_use[EDDY__CHAIN_MEMBERS];
     bool is_taken[BUFFERS]; /* a buffer, by what is still to be read */
 } program;
@@ -355,39 +444,49 @@ static eddy_status read_attrs(program *p)
 
     if (!eddy_infer_attr(p->infer, "ops", &p->ops) ||
         !eddy_infer_attr(p->infer, "types", &p->types) ||
+        !eddy_infer_attr(p->infer, "results", &p->results) ||
+        !eddy_infer_attr(p->infer, "outs", &p->outs) ||
         !eddy_infer_attr(p->infer, "wires", &p->wires))
         return fail_program(p, "lacks its members");
     if (p->ops.n == 0 || p->ops.n > EDDY__CHAIN_MEMBERS ||
-        p->types.n != p->ops.n || n_inputs > EDDY__CHAIN_INPUTS)
+        p->types.n != p->ops.n || p->results.n != p->ops.n ||
+        n_inputs > EDDY__CHAIN_INPUTS)
         return fail_program(p, "has too many members or inputs, or none");
+    if (p->outs.n != eddy_infer_outputs(p->infer) ||
+        p->outs.n > EDDY__CHAIN_OUTPUTS)
+        return fail_program(p, "gives more or less than it says");
     return EDDY_OK;
 }
 
-/* The next operand of member `i`, which must have the dtype that it works on.
- */
-static eddy_status read_operand(program *p, const chain *c, uint32_t i,
-                                operand *out)
+/* The next operand of member `i`, which must have the dtype `want`. */
+static eddy_status read_operand(program *p, chain *c, uint32_t i,
+                                eddy_dtype want, operand *out)
 {
     const int64_t wire =
         p->n_wires < p->wires.n ? p->wires.as.ints[p->n_wires++] : INT64_MAX;
-    const eddy_dtype want = p->types.as.types[i];
 
     if (wire >= (int64_t)c->n_inputs || wire < -(int64_t)i)
         return fail_program(p, "reads what is not there");
-    out->is_input = wire >= 0;
+    out->place = wire >= 0 ? OF_INPUT : OF_BUFFER;
     out->at = (uint32_t)(wire >= 0 ? wire : -wire - 1);
-    if ((out->is_input ? eddy_infer_input_dtype(p->infer, out->at)
-                       : p->results[out->at]) != want)
+    if ((wire >= 0 ? eddy_infer_input_dtype(p->infer, out->at)
+                   : p->results.as.types[out->at]) != want)
         return fail_program(p, "reads another dtype than its member wants");
-    if (!out->is_input)
-        p->last_use[out->at] = i;
+    (wire >= 0 ? c->last_use : p->last_use)[out->at] = i;
     return EDDY_OK;
+}
+
+static bool is_held(eddy_dtype dtype)
+{
+    return (uint32_t)dtype < EDDY_DTYPE_COUNT && eddy_dtype_size(dtype) > 0 &&
+           eddy_dtype_size(dtype) <= MAX_ELEMENT;
 }
 
 static eddy_status read_member(program *p, chain *c, uint32_t i)
 {
     const eddy_string op = p->ops.as.strings[i];
     const eddy_dtype dtype = p->types.as.types[i];
+    const eddy_dtype result = p->results.as.types[i];
     member *m = &c->members[i];
     char name[64];
 
@@ -395,57 +494,94 @@ static eddy_status read_member(program *p, chain *c, uint32_t i)
         return fail_program(p, "has an unknown member");
     memcpy(name, op.data, op.length);
     name[op.length] = '\0';
-    if ((uint32_t)dtype >= EDDY_DTYPE_COUNT ||
-        eddy_dtype_size(dtype) > MAX_ELEMENT ||
-        !eddy__strip_find(name, dtype, &m->strip))
+    if (!is_held(dtype) || !is_held(result) ||
+        !eddy__strip_find(name, dtype, result, &m->strip))
         return fail_program(p, "has a member that it can't hold");
-    m->n_in = m->strip.unary ? 1 : 2;
+    if (result_of(&m->strip, dtype) != result)
+        return fail_program(p, "has a member that gives another dtype");
+    m->n_in = operands_of(&m->strip);
+    m->size = eddy_dtype_size(result);
     for (uint32_t j = 0; j < m->n_in; j++)
-        EDDY_TRY(read_operand(p, c, i, &m->in[j]));
-    p->results[i] = result_of(&m->strip);
+        EDDY_TRY(read_operand(
+            p, c, i, m->strip.chosen && j == 0 ? EDDY_BOOL : dtype, &m->in[j]));
     return EDDY_OK;
 }
 
-static void release_buffers(program *p, chain *c, uint32_t i)
+/* The members that the outputs are of, each in its dtype. */
+static eddy_status read_outputs(program *p, chain *c)
 {
-    const member *m = &c->members[i];
+    c->n_outputs = (uint32_t)p->outs.n;
+    for (uint32_t i = 0; i < c->n_members; i++)
+        c->members[i].to.place = OF_BUFFER;
+    for (uint32_t i = 0; i < c->n_outputs; i++) {
+        const int64_t at = p->outs.as.ints[i];
+        member *m;
 
-    for (uint32_t j = 0; j < m->n_in; j++)
-        if (!m->in[j].is_input && p->last_use[m->in[j].at] == i)
-            p->is_taken[c->members[m->in[j].at].buffer] = false;
+        if (at < 0 || at >= (int64_t)c->n_members)
+            return fail_program(p, "gives what is not there");
+        m = &c->members[at];
+        if (m->to.place == OF_OUTPUT)
+            return fail_program(p, "gives a member twice");
+        m->to = (operand){OF_OUTPUT, i};
+        c->outputs[i] =
+            (leaving){(uint32_t)at, eddy_infer_output_dtype(p->infer, i)};
+        if (p->results.as.types[at] != c->outputs[i].dtype)
+            return fail_program(p, "gives another dtype than its member");
+    }
+    return c->n_outputs > 0 &&
+                   c->members[c->n_members - 1].to.place == OF_OUTPUT
+               ? EDDY_OK
+               : fail_program(p, "does not give its last member");
 }
 
 /*
- * Gives each member but the last a buffer.  A result may take the place of an
- * operand that nothing reads later if their elements have one size.
+ * Frees the buffers that member `i` is the last to read, those of elements as
+ * long as its own or the others.
+ */
+static void release_buffers(program *p, const chain *c, uint32_t i,
+                            bool is_alike)
+{
+    const member *m = &c->members[i];
+
+    for (uint32_t j = 0; j < m->n_in; j++) {
+        const member *from = &c->members[m->in[j].at];
+
+        if (m->in[j].place == OF_BUFFER && from->to.place == OF_BUFFER &&
+            p->last_use[m->in[j].at] == i &&
+            (from->size == m->size) == is_alike)
+            p->is_taken[from->to.at] = false;
+    }
+}
+
+/*
+ * Gives each member that is no output a buffer.  A result may take the place of
+ * an operand that nothing reads later if their elements have one size.
  */
 static void place_results(program *p, chain *c)
 {
     for (uint32_t i = 0; i + 1 < c->n_members; i++) {
-        const bool in_place = eddy_dtype_size(p->results[i]) ==
-                              eddy_dtype_size(p->types.as.types[i]);
         uint32_t at = 0;
 
-        if (in_place)
-            release_buffers(p, c, i);
-        while (p->is_taken[at])
-            at++;
-        p->is_taken[at] = true;
-        if (!in_place)
-            release_buffers(p, c, i);
-        c->members[i].buffer = at;
+        release_buffers(p, c, i, true);
+        if (c->members[i].to.place == OF_BUFFER) {
+            while (p->is_taken[at])
+                at++;
+            p->is_taken[at] = true;
+            c->members[i].to.at = at;
+        }
+        release_buffers(p, c, i, false);
     }
 }
 
-/* Operands name members until every member has its buffer. */
-static void point_at_buffers(chain *c)
+/* Operands name members until every member has its place. */
+static void point_at_places(chain *c)
 {
     for (uint32_t i = 0; i < c->n_members; i++)
         for (uint32_t j = 0; j < c->members[i].n_in; j++) {
             operand *o = &c->members[i].in[j];
 
-            if (!o->is_input)
-                o->at = c->members[o->at].buffer;
+            if (o->place != OF_INPUT)
+                *o = c->members[o->at].to;
         }
 }
 
@@ -483,13 +619,13 @@ static eddy_status read_shapes(program *p, chain *c)
     return EDDY_OK;
 }
 
-static void size_strips(program *p, chain *c)
+static void size_strips(chain *c)
 {
-    size_t largest = eddy_dtype_size(c->dtype);
+    size_t largest = 1;
 
     for (uint32_t i = 0; i < c->n_members; i++)
-        if (eddy_dtype_size(p->results[i]) > largest)
-            largest = eddy_dtype_size(p->results[i]);
+        if (c->members[i].size > largest)
+            largest = c->members[i].size;
     c->strip = (int64_t)(STRIP / largest);
 }
 
@@ -517,7 +653,8 @@ static eddy_status infer_chain(eddy_infer *infer)
     eddy_shape shape;
 
     EDDY_TRY(join_shapes(infer, &shape));
-    eddy_infer_set_output(infer, 0, &shape);
+    for (uint32_t i = 0; i < eddy_infer_outputs(infer); i++)
+        eddy_infer_set_output(infer, i, &shape);
     return EDDY_OK;
 }
 
@@ -526,15 +663,13 @@ static eddy_status read_program(program *p, chain *c)
     EDDY_TRY(read_attrs(p));
     c->n_members = (uint32_t)p->ops.n;
     c->n_inputs = eddy_infer_inputs(p->infer);
-    c->dtype = eddy_infer_output_dtype(p->infer, 0);
     for (uint32_t i = 0; i < c->n_members; i++)
         EDDY_TRY(read_member(p, c, i));
-    if (p->results[c->n_members - 1] != c->dtype)
-        return fail_program(p, "gives another dtype than its last member");
+    EDDY_TRY(read_outputs(p, c));
     EDDY_TRY(read_shapes(p, c));
-    size_strips(p, c);
+    size_strips(c);
     place_results(p, c);
-    point_at_buffers(c);
+    point_at_places(c);
     return EDDY_OK;
 }
 
@@ -551,13 +686,16 @@ static eddy_status prepare_chain(eddy_infer *infer)
 
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW_OF(
-        EDDY__CHAIN, "eddy", .inputs = "inputs: L", .outputs = "result: T",
+        EDDY__CHAIN, "eddy", .inputs = "inputs: L", .outputs = "outputs: T",
         .attrs = "ops: list(string) >= 1, types: list(type) >= 1, "
-                 "wires: list(int) >= 1, L: list(type) >= 1, T: type",
+                 "results: list(type) >= 1, wires: list(int) >= 1, "
+                 "outs: list(int) >= 1, L: list(type) >= 1, "
+                 "T: list(type) >= 1",
         .infer = infer_chain, .kernel = run_chain, .prepare = prepare_chain,
         .flags = EDDY_OP_NOT_DIFFERENTIABLE,
         .doc = "Elementwise ops one after another, as a plan joins them: wire "
-               "i >= 0 is an input, -i what member i - 1 gave. Plans make it."),
+               "i >= 0 is an input, -i what member i - 1 gave; outs are the "
+               "members whose results are given. Plans make it."),
 };
 
 const eddy__op_table eddy__chain_ops = {

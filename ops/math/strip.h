@@ -24,13 +24,32 @@ typedef struct eddy__strip_table {
 extern const eddy__strip_table eddy__unary_strips, eddy__binary_strips,
     eddy__unary_grad_strips, eddy__compare_strips;
 
-/* The loops of one op for one dtype; one of the two is NULL. */
+/* Elements of one tensor or of another; steps are 0 or 1. */
+typedef struct eddy__choice {
+    void *out;
+    const uint8_t *condition;
+    const void *then, *otherwise;
+    int64_t n, step_condition, step_then, step_otherwise;
+} eddy__choice;
+
+/* The size of an element is 1, 2, 4, 8 or that of a string. */
+void eddy__choose(size_t size, const eddy__choice *c);
+
+/* The loops of Cast, which does not truncate; NULL: there are none. */
+const eddy__unary *eddy__cast_loops(eddy_dtype from, eddy_dtype to);
+
+/* The loops of one op for one dtype; one of the three is there. */
 typedef struct eddy__strip {
     const eddy__unary *unary;
     const eddy__binary *binary;
+    size_t chosen; /* Select: the size of an element */
 } eddy__strip;
 
-/* False if no chain may hold the op at this dtype. */
-bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy__strip *out_strip);
+/*
+ * `dtype`: of the inputs, of Select all but the condition; `result`: what Cast
+ * casts to.  False if no chain may hold the op at these dtypes.
+ */
+bool eddy__strip_find(const char *op, eddy_dtype dtype, eddy_dtype result,
+                      eddy__strip *out_strip);
 
 #endif

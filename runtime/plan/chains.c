@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise nodes that only one another reads become one (chains.h). */
+/*
+ * Elementwise nodes of one shape become one (chains.h).
+ *
+ * Readers come first: a candidate joins a chain that reads it.  If others read
+ * it too, the chain stores it for them; then nothing that reads it may lead
+ * back into the chain, which would wait for itself, and it must be dead where
+ * the others are.
+ */
 #include "runtime/plan/chains.h"
 
 #include "core/base/status.h"
 #include "core/value/shape.h"
+#include "frames/analysis/analysis.h"
 #include "ops/chain.h"
 #include "runtime/plan/readers.h"
 
@@ -11,6 +19,9 @@
 
 #define NONE UINT32_MAX
 #define SEVERAL (UINT32_MAX - 1)
+
+/* Nodes that are looked at to see whether a value leads back to its chain. */
+#define MOST_BEHIND 512
 
 /* What is known of one node that a chain may hold. */
 typedef struct candidate {
@@ -20,12 +31,16 @@ typedef struct candidate {
     uint32_t n_placed;   /* edges to members of chains */
     uint32_t chain;      /* that of all these members, NONE, or SEVERAL */
     uint32_t next;       /* in the chain: the one that was placed after */
+    bool is_placed;
+    bool is_stored; /* others than its chain read it */
 } candidate;
 
 /* Members from the last to the first: readers come before what they read. */
 typedef struct chain {
     uint32_t first, last; /* candidates */
     uint32_t n;
+    uint32_t n_outputs;
+    bool is_even;    /* all are dead where one is, for sure */
     int64_t columns; /* of inputs that are repeated along rows; 0: none are */
 } chain;
 
@@ -39,6 +54,13 @@ typedef struct joining {
     uint32_t n_chains;
     uint32_t *ready; /* candidates whose readers all have a chain */
     uint32_t n_ready;
+    /* For values that others read too; `whole` NULL: there are none. */
+    eddy_analysis *whole; /* with branches */
+    eddy__reader_lists lists;
+    uint8_t *standing;  /* a node */
+    uint32_t *seen;     /* a node: the walk that came to it last */
+    eddy_node *waiting; /* of a walk */
+    uint32_t n_waiting, n_walks;
 } joining;
 
 /* ---- candidates ---- */
@@ -51,8 +73,7 @@ static bool is_candidate(const joining *j, eddy_node v, eddy__chain_op *out_op)
 
     if (!eddy__selected(j->readers.build->selection, v) || !node->op ||
         node->n_controls > 0 || node->n_outputs != 1 || node->n_inputs == 0 ||
-        eddy__is_fed(&j->readers, v) ||
-        !eddy__chain_takes(node, (eddy_dtype)node->input_dtypes[0], out_op) ||
+        eddy__is_fed(&j->readers, v) || !eddy__chain_takes(node, out_op) ||
         out_op->output != (eddy_dtype)node->output_dtypes[0])
         return false;
     shape = eddy__seen_shape(&j->readers, result);
@@ -86,6 +107,151 @@ static candidate *maker_of(const joining *j, eddy_output output)
     return i == NONE ? NULL : &j->candidates[i];
 }
 
+static void count_unplaced(joining *j)
+{
+    for (uint32_t i = 0; i < j->n; i++) {
+        const eddy__node *node =
+            eddy__graph_node(j->graph, j->candidates[i].node);
+
+        for (uint32_t k = 0; k < node->n_inputs; k++)
+            if (maker_of(j, node->inputs[k]))
+                maker_of(j, node->inputs[k])->n_unplaced++;
+    }
+}
+
+/* ---- values that others read too ---- */
+
+/* Might a chain store any of the candidates? */
+static bool has_shared(const joining *j)
+{
+    uint32_t i = 0;
+
+    while (i < j->n && (j->candidates[i].n_unplaced == 0 ||
+                        j->readers.n[j->candidates[i].node] < 2))
+        i++;
+    return i < j->n;
+}
+
+static eddy_status prepare_sharing(joining *j, eddy__arena *scratch)
+{
+    const eddy__plan_build *build = j->readers.build;
+    const size_t n = j->graph->n_nodes;
+
+    if (!has_shared(j))
+        return EDDY_OK;
+    EDDY_TRY(eddy__find_standing(build, scratch, &j->standing));
+    EDDY_TRY(eddy__list_readers(build, scratch, &j->lists));
+    j->seen = eddy__arena_allocate_zeroed(scratch, n, sizeof *j->seen);
+    j->waiting = eddy__arena_allocate(scratch, MOST_BEHIND, sizeof *j->waiting);
+    if (!j->seen || !j->waiting)
+        return eddy__fail_memory(build->err);
+    return eddy__analysis_build_whole(build->selection, &j->whole, build->err);
+}
+
+/* The chain that the node is a member of, or NONE. */
+static uint32_t chain_of(const joining *j, eddy_node v)
+{
+    const uint32_t i = j->candidate_of[v];
+
+    return i != NONE && j->candidates[i].is_placed ? j->candidates[i].chain
+                                                   : NONE;
+}
+
+/* Puts aside who reads `v` and has not been met; false if they are too many. */
+static bool put_aside(joining *j, eddy_node v, uint32_t at)
+{
+    for (size_t k = j->lists.first[v]; k < j->lists.first[v + 1]; k++) {
+        const eddy_node to = j->lists.reader[k];
+
+        if (j->seen[to] == j->n_walks || chain_of(j, to) == at)
+            continue;
+        if (j->n_waiting == MOST_BEHIND)
+            return false;
+        j->seen[to] = j->n_walks;
+        j->waiting[j->n_waiting++] = to;
+    }
+    return true;
+}
+
+/* Does a value go on from there to another iteration, or out of its frame? */
+static bool leaves(const joining *j, eddy_node v, uint32_t frame)
+{
+    const eddy__role role = eddy__node_role(eddy__graph_node(j->graph, v));
+
+    return j->whole->node_frame[v] == frame &&
+           (role == EDDY__ROLE_NEXT_ITERATION || role == EDDY__ROLE_EXIT);
+}
+
+/* Every member of the node's chain counts as read where one is. */
+static bool put_all_aside(joining *j, eddy_node v)
+{
+    const uint32_t at = chain_of(j, v);
+    uint32_t i;
+
+    if (at == NONE)
+        return put_aside(j, v, NONE - 1);
+    for (i = j->chains[at].first; i != NONE; i = j->candidates[i].next)
+        if (!put_aside(j, j->candidates[i].node, at))
+            return false;
+    return true;
+}
+
+static bool reads_chain(const joining *j, eddy_node v, uint32_t at)
+{
+    for (size_t k = j->lists.first[v]; k < j->lists.first[v + 1]; k++)
+        if (chain_of(j, j->lists.reader[k]) == at)
+            return true;
+    return false;
+}
+
+/*
+ * May the candidate's value come to the chain by way of others, in the same
+ * iteration?  Also true where that would take long to see.
+ */
+static bool leads_back(joining *j, const candidate *c, uint32_t at)
+{
+    const uint32_t frame = j->whole->node_frame[c->node];
+    uint32_t n_seen = 0;
+
+    j->n_walks++;
+    j->n_waiting = 0;
+    if (!put_aside(j, c->node, at))
+        return true;
+    while (j->n_waiting > 0) {
+        const eddy_node v = j->waiting[--j->n_waiting];
+        const uint32_t of = chain_of(j, v);
+
+        if (leaves(j, v, frame))
+            continue;
+        if (n_seen++ == MOST_BEHIND || reads_chain(j, v, at))
+            return true;
+        if (of != NONE)
+            for (uint32_t i = j->chains[of].first; i != NONE;
+                 i = j->candidates[i].next)
+                if (reads_chain(j, j->candidates[i].node, at))
+                    return true;
+        if (!put_all_aside(j, v))
+            return true;
+    }
+    return false;
+}
+
+static bool is_exact_in(const joining *j, eddy_node v, uint32_t branch)
+{
+    const eddy__branches *b = &j->whole->branches;
+
+    return b->is_exact[v] && b->of_node[v] == branch;
+}
+
+/* Is the candidate dead where the chain's members are, for sure? */
+static bool is_as_dead(const joining *j, const candidate *c, const chain *to)
+{
+    const eddy_node first = j->candidates[to->first].node;
+
+    return j->whole &&
+           is_exact_in(j, c->node, j->whole->branches.of_node[first]);
+}
+
 /* ---- chains ---- */
 
 /* Do the node's inputs fit its result, in rows like those of the chain? */
@@ -104,7 +270,8 @@ static bool inputs_fit(const joining *j, const candidate *c, int64_t *columns)
             return false;
         fit = eddy__chain_fit_of(in, shape, &n);
         if (fit == EDDY__CHAIN_NO_FIT ||
-            (c->op.is_pair && fit != EDDY__CHAIN_WHOLE))
+            (c->op.is_pair && fit != EDDY__CHAIN_WHOLE) ||
+            (c->op.is_equal && !eddy__shape_equal(in, shape)))
             return false;
         if (fit != EDDY__CHAIN_ROW && fit != EDDY__CHAIN_COLUMN)
             continue;
@@ -115,30 +282,68 @@ static bool inputs_fit(const joining *j, const candidate *c, int64_t *columns)
     return true;
 }
 
-/* Adds the candidate to the chain that alone reads it; false if none does. */
-static bool join(joining *j, uint32_t i)
+/* May the chain have the candidate as a member, by shapes? */
+static bool fits(const joining *j, const candidate *c, const chain *to,
+                 int64_t *columns)
+{
+    const eddy_output result = {c->node, 0};
+    const eddy_output other = {j->candidates[to->first].node, 0};
+
+    *columns = to->columns;
+    return to->n < EDDY__CHAIN_MEMBERS &&
+           eddy__shape_equal(eddy__seen_shape(&j->readers, result),
+                             eddy__seen_shape(&j->readers, other)) &&
+           inputs_fit(j, c, columns);
+}
+
+static bool join(joining *j, uint32_t i, uint32_t at, bool stores)
 {
     candidate *c = &j->candidates[i];
-    const eddy_output result = {c->node, 0};
-    eddy_output other;
+    chain *to = &j->chains[at];
+    const bool is_even = to->is_even && is_as_dead(j, c, to);
     int64_t columns;
-    chain *to;
 
-    if (c->chain >= SEVERAL || c->n_placed != j->readers.n[c->node])
-        return false;
-    to = &j->chains[c->chain];
-    other = (eddy_output){j->candidates[to->first].node, 0};
-    columns = to->columns;
-    if (to->n == EDDY__CHAIN_MEMBERS ||
-        !eddy__shape_equal(eddy__seen_shape(&j->readers, result),
-                           eddy__seen_shape(&j->readers, other)) ||
-        !inputs_fit(j, c, &columns))
+    if (!fits(j, c, to, &columns) || (!is_even && to->n_outputs > 1) ||
+        (stores && (!is_even || to->n_outputs == EDDY__CHAIN_OUTPUTS ||
+                    leads_back(j, c, at))))
         return false;
     to->columns = columns;
+    to->is_even = is_even;
+    to->n_outputs += stores;
     j->candidates[to->last].next = i;
     to->last = i;
     to->n++;
+    c->chain = at;
+    c->is_stored = stores;
+    c->is_placed = true;
     return true;
+}
+
+/* The same for the first chain that stores it for the others. */
+static bool join_any(joining *j, uint32_t i)
+{
+    const eddy_node v = j->candidates[i].node;
+
+    if (!j->whole ||
+        (j->standing[v] & (EDDY__IS_NAMED | EDDY__IS_AWAITED)) != 0)
+        return false;
+    for (size_t k = j->lists.first[v]; k < j->lists.first[v + 1]; k++) {
+        const uint32_t at = chain_of(j, j->lists.reader[k]);
+
+        if (at != NONE && join(j, i, at, true))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the candidate to a chain that reads it; false if none may have it. */
+static bool join_readers(joining *j, uint32_t i)
+{
+    const candidate *c = &j->candidates[i];
+
+    if (c->chain < SEVERAL && c->n_placed == j->readers.n[c->node])
+        return join(j, i, c->chain, false);
+    return join_any(j, i);
 }
 
 /* A chain that nothing joins if the node's own inputs do not fit. */
@@ -146,8 +351,10 @@ static void begin(joining *j, uint32_t i)
 {
     chain *made = &j->chains[j->n_chains];
 
-    *made = (chain){.first = i, .last = i, .n = 1};
+    *made = (chain){.first = i, .last = i, .n = 1, .n_outputs = 1};
+    made->is_even = is_as_dead(j, &j->candidates[i], made);
     j->candidates[i].chain = j->n_chains++;
+    j->candidates[i].is_placed = true;
     if (!inputs_fit(j, &j->candidates[i], &made->columns))
         made->n = EDDY__CHAIN_MEMBERS;
 }
@@ -177,21 +384,13 @@ static void release(joining *j, const candidate *c)
  */
 static void place_all(joining *j)
 {
-    for (uint32_t i = 0; i < j->n; i++) {
-        const eddy__node *node =
-            eddy__graph_node(j->graph, j->candidates[i].node);
-
-        for (uint32_t k = 0; k < node->n_inputs; k++)
-            if (maker_of(j, node->inputs[k]))
-                maker_of(j, node->inputs[k])->n_unplaced++;
-    }
     for (uint32_t i = 0; i < j->n; i++)
         if (j->candidates[i].n_unplaced == 0)
             j->ready[j->n_ready++] = i;
     while (j->n_ready > 0) {
         const uint32_t i = j->ready[--j->n_ready];
 
-        if (!join(j, i))
+        if (!join_readers(j, i))
             begin(j, i);
         release(j, &j->candidates[i]);
     }
@@ -205,9 +404,12 @@ typedef struct program {
     eddy_node members[EDDY__CHAIN_MEMBERS]; /* from the first on */
     uint32_t n_members;
     eddy_string ops[EDDY__CHAIN_MEMBERS];
-    eddy_dtype types[EDDY__CHAIN_MEMBERS];
-    int64_t wires[2 * EDDY__CHAIN_MEMBERS];
+    eddy_dtype types[EDDY__CHAIN_MEMBERS], results[EDDY__CHAIN_MEMBERS];
+    int64_t wires[EDDY__CHAIN_OPERANDS * EDDY__CHAIN_MEMBERS];
     size_t n_wires;
+    int64_t outs[EDDY__CHAIN_OUTPUTS]; /* the last member first */
+    eddy_dtype out_types[EDDY__CHAIN_OUTPUTS];
+    uint32_t n_outs;
 } program;
 
 static int64_t wire_to(program *p, eddy_output from)
@@ -222,15 +424,22 @@ static int64_t wire_to(program *p, eddy_output from)
     return (int64_t)p->n_inputs - 1;
 }
 
-static void add_member(program *p, const eddy_graph *graph, eddy_node v)
+static void add_member(program *p, const eddy_graph *graph, const candidate *c)
 {
-    const eddy__node *node = eddy__graph_node(graph, v);
+    const eddy__node *node = eddy__graph_node(graph, c->node);
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
         p->wires[p->n_wires++] = wire_to(p, node->inputs[i]);
     p->ops[p->n_members] = (eddy_string){node->op_name, strlen(node->op_name)};
-    p->types[p->n_members] = (eddy_dtype)node->input_dtypes[0];
-    p->members[p->n_members++] = v;
+    p->types[p->n_members] = c->op.type;
+    p->results[p->n_members] = c->op.output;
+    p->members[p->n_members++] = c->node;
+}
+
+static void add_output(program *p, uint32_t member)
+{
+    p->outs[p->n_outs] = member;
+    p->out_types[p->n_outs++] = p->results[member];
 }
 
 static eddy_attr list_of(eddy_attr attr, size_t n)
@@ -243,13 +452,13 @@ static eddy_attr list_of(eddy_attr attr, size_t n)
 static eddy_status make_node(eddy_graph *copy, eddy_node v, const program *p,
                              eddy_error *err)
 {
-    const eddy_dtype dtype =
-        (eddy_dtype)eddy__graph_node(copy, v)->output_dtypes[0];
     const eddy_attr attrs[] = {
         list_of(eddy_attr_string("ops", p->ops), p->n_members),
         list_of(eddy_attr_type("types", p->types), p->n_members),
+        list_of(eddy_attr_type("results", p->results), p->n_members),
         list_of(eddy_attr_int("wires", p->wires), p->n_wires),
-        eddy_attr_type("T", &dtype),
+        list_of(eddy_attr_int("outs", p->outs), p->n_outs),
+        list_of(eddy_attr_type("T", p->out_types), p->n_outs),
     };
     const eddy_node_spec spec = {
         .size = sizeof spec,
@@ -268,27 +477,53 @@ static bool is_long(const chain *c, const joining *j)
     return c->n > 1 && j->candidates[c->first].next != NONE;
 }
 
+/* `instead` is given where to find what members store. */
 static eddy_status make_chain(const joining *j, const chain *c,
-                              eddy_graph *copy)
+                              eddy_graph *copy, eddy_output *instead)
 {
+    const eddy_node made = j->candidates[c->first].node;
     uint32_t order[EDDY__CHAIN_MEMBERS], n = 0;
-    program p;
+    program p = {.n_members = 0};
 
     for (uint32_t i = c->first; i != NONE; i = j->candidates[i].next)
         order[n++] = i;
-    p.n_inputs = p.n_wires = p.n_members = 0;
-    while (n > 0)
-        add_member(&p, j->graph, j->candidates[order[--n]].node);
-    return make_node(copy, j->candidates[c->first].node, &p,
-                     j->readers.build->err);
+    for (uint32_t i = n; i-- > 0;)
+        add_member(&p, j->graph, &j->candidates[order[i]]);
+    add_output(&p, n - 1);
+    for (uint32_t i = 1; i < n; i++)
+        if (j->candidates[order[i]].is_stored) {
+            instead[j->candidates[order[i]].node] =
+                (eddy_output){made, p.n_outs};
+            add_output(&p, n - 1 - i);
+        }
+    return make_node(copy, made, &p, j->readers.build->err);
 }
 
-static eddy_status make_chains(const joining *j, eddy_graph *copy)
+static eddy_status make_chains(const joining *j, eddy__arena *scratch,
+                               eddy_graph *copy)
 {
+    const size_t n = j->graph->n_nodes;
+    eddy_output *instead = eddy__arena_allocate(scratch, n, sizeof *instead);
+
+    if (!instead)
+        return eddy__fail_memory(j->readers.build->err);
+    for (size_t v = 0; v < n; v++)
+        instead[v] = (eddy_output){EDDY_NO_NODE, 0};
     for (uint32_t i = 0; i < j->n_chains; i++)
         if (is_long(&j->chains[i], j))
-            EDDY_TRY(make_chain(j, &j->chains[i], copy));
+            EDDY_TRY(make_chain(j, &j->chains[i], copy, instead));
+    eddy__redirect(copy, instead, n);
     return EDDY_OK;
+}
+
+static bool find_chains(joining *j)
+{
+    uint32_t i = 0;
+
+    place_all(j);
+    while (i < j->n_chains && !is_long(&j->chains[i], j))
+        i++;
+    return i < j->n_chains;
 }
 
 eddy_status eddy__join_chains(const eddy__plan_build *build,
@@ -296,20 +531,21 @@ eddy_status eddy__join_chains(const eddy__plan_build *build,
 {
     joining j = {.graph = build->selection->graph};
     eddy_status status;
-    uint32_t i = 0;
+    bool any;
 
     *out_graph = NULL;
     if (build->options->optimize == EDDY_OPTIMIZE_NONE)
         return EDDY_OK;
     EDDY_TRY(eddy__count_readers(build, scratch, &j.readers));
     EDDY_TRY(find_candidates(&j, scratch));
-    place_all(&j);
-    while (i < j.n_chains && !is_long(&j.chains[i], &j))
-        i++;
-    if (i == j.n_chains)
+    count_unplaced(&j);
+    EDDY_TRY(prepare_sharing(&j, scratch));
+    any = find_chains(&j);
+    eddy_analysis_destroy(j.whole);
+    if (!any)
         return EDDY_OK;
     EDDY_TRY(eddy__graph_clone(j.graph, build->budget, out_graph, build->err));
-    status = make_chains(&j, *out_graph);
+    status = make_chains(&j, scratch, *out_graph);
     if (status != EDDY_OK) {
         eddy_graph_destroy(*out_graph);
         *out_graph = NULL;

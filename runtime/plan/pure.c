@@ -56,8 +56,7 @@ static bool find_certain(const eddy__node *node, uint32_t *out_n_shaped)
 {
     eddy__chain_op op;
 
-    if (node->n_inputs > 0 &&
-        eddy__chain_takes(node, (eddy_dtype)node->input_dtypes[0], &op)) {
+    if (node->n_inputs > 0 && eddy__chain_takes(node, &op)) {
         *out_n_shaped = node->n_inputs;
         return op.output == (eddy_dtype)node->output_dtypes[0];
     }

@@ -33,6 +33,51 @@ eddy_status eddy__count_readers(const eddy__plan_build *build,
     return EDDY_OK;
 }
 
+/* Counts the edges, or, once there is room for them, fills them in. */
+static void walk_readers(const eddy__selection *selection,
+                         eddy__reader_lists *out)
+{
+    const eddy_graph *graph = selection->graph;
+
+    for (eddy_node v = 0; v < graph->n_nodes; v++) {
+        const eddy__node *node = eddy__graph_node(graph, v);
+
+        if (!eddy__selected(selection, v))
+            continue;
+        for (uint32_t i = 0; i < node->n_inputs + node->n_controls; i++) {
+            const eddy_node from = i < node->n_inputs
+                                       ? node->inputs[i].node
+                                       : node->controls[i - node->n_inputs];
+
+            if (out->reader)
+                out->reader[--out->first[from]] = v;
+            else
+                out->first[from]++;
+        }
+    }
+}
+
+eddy_status eddy__list_readers(const eddy__plan_build *build,
+                               eddy__arena *scratch, eddy__reader_lists *out)
+{
+    const size_t n = build->selection->graph->n_nodes;
+
+    out->reader = NULL;
+    out->first =
+        eddy__arena_allocate_zeroed(scratch, n + 1, sizeof *out->first);
+    if (!out->first)
+        return eddy__fail_memory(build->err);
+    walk_readers(build->selection, out);
+    for (size_t v = 1; v <= n; v++)
+        out->first[v] += out->first[v - 1];
+    out->reader =
+        eddy__arena_allocate(scratch, out->first[n], sizeof *out->reader);
+    if (!out->reader)
+        return eddy__fail_memory(build->err);
+    walk_readers(build->selection, out);
+    return EDDY_OK;
+}
+
 bool eddy__is_fed(const eddy__readers *r, eddy_node v)
 {
     return r->build->selection->is_fed && r->build->selection->is_fed[v];

@@ -24,6 +24,16 @@ bool eddy__is_fed(const eddy__readers *r, eddy_node v);
 /* What is known of an output as its readers see it: it may be fed. */
 const eddy_shape *eddy__seen_shape(const eddy__readers *r, eddy_output output);
 
+/* The selected readers of a node: reader[first[v]] to reader[first[v + 1]], one
+ * for each edge, of a control too. */
+typedef struct eddy__reader_lists {
+    size_t *first;
+    eddy_node *reader;
+} eddy__reader_lists;
+
+eddy_status eddy__list_readers(const eddy__plan_build *build,
+                               eddy__arena *scratch, eddy__reader_lists *out);
+
 /* How a node is read, and whether the caller knows it. */
 typedef enum eddy__standing {
     EDDY__IS_NAMED = 1 << 0,   /* it is fetched, fed or a target */

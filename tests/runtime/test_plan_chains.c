@@ -45,11 +45,32 @@ static const struct row {
     {X "a Neg x\nb Less x a\ny LogicalNot b", NULL, "y", 2},
     {X "a Neg x\ny IsNan a", NULL, "y", 1},
     /* Somebody else reads what is between. */
-    {X "a Neg x\ny Exp a\nz Identity a", NULL, "y z", 0},
+    {X "a Neg x\ny Exp a\np int32[2]=1,0\nz Transpose a p", NULL, "y z", 1},
     {X "a Neg x\ny Exp a", NULL, "y a", 0},
     {X "a Neg x\ny Exp a", NULL, "y ^a", 0},
     {X "a Neg x\ny Exp a\nz Identity x ^a", NULL, "y z", 0},
     {X "a Neg x ^x\ny Exp a", NULL, "y", 0},
+    /* ... and waits for it, or would have to wait for itself. */
+    {X "a Neg x\nb Exp a\nc Abs b\nzero int32=0\nz Cumsum a zero\n"
+       "y AddV2 z c",
+     NULL, "y", 2},
+    {X "a Neg x\nzero int32=0\nz Cumsum a zero\ny AddV2 a z", NULL, "y", 0},
+    {X "a Neg x\nb Exp a\nc Tanh a\np int32[2]=1,0\n"
+       "t Transpose c p\ny MatMul b t",
+     NULL, "y", 1},
+    /* Two that read one of a third: one stores it for the other. */
+    {X "a Neg x\nl Less x a\ny SelectV2 l a x\nz SelectV2 l x a", NULL, "y z",
+     2},
+    /* Choices and casts. */
+    {X "a Neg x\nl Less x a\ny Select l a x", NULL, "y", 2},
+    {X "a Neg x\nl Less x a\ns float32=3\ny SelectV2 l a s", NULL, "y", 2},
+    {X "a Neg x\nl Less x a\nr float32[3]=7,8,9\ny SelectV2 l r a", NULL, "y",
+     2},
+    {X "a Neg x\nc bool[2,1]=1,0\ny SelectV2 c a x", NULL, "y", 1},
+    {X "r float32[3]=1,2,3\nl Less x r\ny Cast l DstT=float32", NULL, "y", 1},
+    {X "a Neg x\nb Cast a DstT=int32\ny Square b", NULL, "y", 2},
+    /* A vector chooses whole rows, which is nothing elementwise. */
+    {X "a Neg x\nc bool[2]=1,0\ny Select c a x", NULL, "y", 0},
     /* Of other shapes than the result. */
     {X "r float32[3]=1,2,3\na Neg r\ny AddV2 a x", NULL, "y", 0},
     {X "q float32[2,3]=1\nt float32[2,1,1]=1\na AddV2 x q\ny AddV2 a t", NULL,
@@ -103,6 +124,7 @@ static void want_same_bits(program *p, const char *fetches, size_t n)
     if (before.frames == 0)
         ck_assert_uint_eq(program_stats(p).live_executions,
                           before.live_executions);
+    ck_assert_uint_eq(program_stats(p).dead_executions, before.dead_executions);
     for (size_t i = 0; i < n; i++) {
         const eddy_tensor *got = eddy_run_fetch(p->run, i);
 
@@ -179,7 +201,7 @@ static void put_inputs(writer *w, const char *dtype)
     put(w, "v5 %s[1,%" PRId64 "]=6,1\n", dtype, n);
 }
 
-static void put_ops(writer *w, bool is_float, uint32_t n_ops)
+static void put_ops(writer *w, const char *dtype, bool is_float, uint32_t n_ops)
 {
     static const char *const floats[] = {"Neg",  "Exp",     "Tanh", "Sigmoid",
                                          "Abs",  "Square",  "Relu", "Sqrt",
@@ -193,13 +215,21 @@ static void put_ops(writer *w, bool is_float, uint32_t n_ops)
         const uint32_t to = N_INPUTS + i;
         const uint32_t a = draw(w, 3) ? to - 1 : draw(w, to);
         const uint32_t b = draw(w, 2) ? draw(w, to) : draw(w, N_INPUTS);
-        const uint32_t kind = draw(w, 8);
+        const uint32_t kind = draw(w, 11);
 
-        if (kind < 3)
+        if (kind == 8) /* not elementwise: others read what a chain stores */
+            put(w, "v%u Identity v%u\n", to, a);
+        else if (kind == 9)
+            put(w, "l%u Less v%u v%u\nv%u SelectV2 l%u v%u v%u\n", to, a, b, to,
+                to, b, a);
+        else if (kind == 10)
+            put(w, "c%u Cast v%u DstT=bool\nv%u Cast c%u DstT=%s\n", to, a, to,
+                to, dtype);
+        else if (kind < 3)
             put(w, "v%u %s v%u\n", to,
                 is_float ? floats[draw(w, 10)] : wholes[draw(w, 3)], a);
         else if (kind == 3 && is_float)
-            put(w, "v%u %s v%u v%u\n", to, real_pairs[2 * draw(w, 2)], a, b);
+            put(w, "v%u %s v%u v%u\n", to, real_pairs[draw(w, 2) ? 2 : 0], a, b);
         else
             put(w, "v%u %s v%u v%u\n", to, pairs[draw(w, 6)], a, b);
     }
@@ -218,7 +248,7 @@ START_TEST(random_ones_give_the_same_bits)
         w->state = (uint64_t)_i * 1000 + seed;
         dtype = draw(w, 6);
         put_inputs(w, dtypes[dtype]);
-        put_ops(w, dtype < 3, n_ops);
+        put_ops(w, dtypes[dtype], dtype < 3, n_ops);
         program_init(&p, 0);
         program_build(&p, w->text);
         (void)snprintf(fetches, sizeof fetches, "v%u v%u", N_INPUTS + n_ops - 1,
@@ -257,6 +287,37 @@ START_TEST(chains_stand_in_branches_of_loops)
 }
 END_TEST
 
+/*
+ * What a chain stores goes to the next iteration, into a branch and out of it;
+ * `f` is dead where `e` may be live, so that neither is of the other's chain.
+ */
+START_TEST(what_is_stored_is_read_in_branches_and_later)
+{
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, "zero int32=0\nten int32=10\none int32=1\ntwo int32=2\n"
+                      "x float32[3]=1,2,3\nh float32[3]=0.5,0.25,0.125\n"
+                      "i/enter Enter@w zero\nx/enter Enter@w x\n"
+                      "h/enter Enter@w h\n"
+                      "n Enter@w! ten\none/w Enter@w! one\n"
+                      "two/w Enter@w! two\n"
+                      "i Merge i/enter i/next\nv Merge x/enter v/next\n"
+                      "u Merge h/enter u/next\n"
+                      "less Less i n\ngo LoopCond less\n"
+                      "i/s Switch i go\nv/s Switch v go\nu/s Switch u go\n"
+                      "i/add AddV2 i/s:1 one/w\ni/next NextIteration i/add\n"
+                      "rest FloorMod i/s:1 two/w\nodd Equal rest one/w\n"
+                      "c Sigmoid v/s:1\nd Mul c u/s:1\ne Tanh d\n"
+                      "b Switch d odd\nf Mul b:1 b:1\ng Neg f\n"
+                      "k AddV2 g c\nm Merge b k\nw AddV2 m e\n"
+                      "v/next NextIteration w\nu/next NextIteration d\n"
+                      "out Exit v/s\nout2 Exit u/s");
+    want_same_bits(&p, "out out2", 2);
+    program_deinit(&p);
+}
+END_TEST
+
 START_TEST(a_dead_input_makes_it_dead)
 {
     program p;
@@ -280,6 +341,7 @@ typedef struct given {
     eddy_dtype types[2];
     int64_t wires[3];
     size_t n_ops, n_types, n_wires;
+    int64_t out; /* 0: the last member */
 } given;
 
 #define F32 EDDY_FLOAT32
@@ -308,6 +370,13 @@ static const struct refused {
      EDDY_INVALID_ARGUMENT},
     {{{"Neg", "AddV2"}, {F32, F32}, {INT64_MIN, -1, 0}, 2, 2, 3},
      EDDY_INVALID_ARGUMENT},
+    {{{"Neg", "AddV2"}, {F32, F32}, {0, -1, 0}, 2, 2, 3, .out = 2},
+     EDDY_INVALID_ARGUMENT},
+    {{{"Neg", "AddV2"}, {F32, F32}, {0, -1, 0}, 2, 2, 3, .out = -1},
+     EDDY_INVALID_ARGUMENT},
+    {{{"Neg", "Cast"}, {F32, F32}, {0, -1}, 2, 2, 2}, EDDY_INVALID_ARGUMENT},
+    {{{"Neg", "Select"}, {F32, F32}, {0, -1, 0}, 2, 2, 3},
+     EDDY_INVALID_ARGUMENT},
 };
 
 static eddy_attr list_of(eddy_attr attr, size_t n)
@@ -319,14 +388,17 @@ static eddy_attr list_of(eddy_attr attr, size_t n)
 
 static eddy_output add_chain(program *p, const given *g, eddy_output in)
 {
-    const eddy_dtype result = F32;
+    const eddy_dtype result = F32, results[2] = {F32, F32};
+    const int64_t out = g->out ? g->out : 1;
     const eddy_string ops[2] = {{g->ops[0], strlen(g->ops[0])},
                                 {g->ops[1], strlen(g->ops[1])}};
     const eddy_attr attrs[] = {
         list_of(eddy_attr_string("ops", ops), g->n_ops),
         list_of(eddy_attr_type("types", g->types), g->n_types),
         list_of(eddy_attr_int("wires", g->wires), g->n_wires),
-        eddy_attr_type("T", &result),
+        list_of(eddy_attr_type("results", results), g->n_ops),
+        list_of(eddy_attr_int("outs", &out), 1),
+        list_of(eddy_attr_type("T", &result), 1),
     };
     const eddy_node_spec spec = {
         .size = sizeof spec,
@@ -335,7 +407,7 @@ static eddy_output add_chain(program *p, const given *g, eddy_output in)
         .inputs = &in,
         .n_inputs = 1,
         .attrs = attrs,
-        .n_attrs = 4,
+        .n_attrs = 6,
     };
     eddy_node node;
 
@@ -385,6 +457,7 @@ TCase *plan_chains_tests(void)
                         sizeof rows / sizeof rows[0]);
     tcase_add_loop_test(tc, random_ones_give_the_same_bits, 0, 8);
     tcase_add_test(tc, chains_stand_in_branches_of_loops);
+    tcase_add_test(tc, what_is_stored_is_read_in_branches_and_later);
     tcase_add_test(tc, a_dead_input_makes_it_dead);
     tcase_add_loop_test(tc, wrong_attributes_are_refused, 0,
                         sizeof refusals / sizeof refusals[0]);
