@@ -19,8 +19,10 @@ EXAMPLES=${EXAMPLES:-build/examples}
 export VARIANT EDDY EXAMPLES
 
 # How the recorded cases are run: workers, parallel_iterations (or - for those
-# of the graph), and the executor if it is to be forced.
-RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32 0:-:dynamic 0:-:linear 0:-:native 2:1:linear"
+# of the graph), the executor if it is to be forced, and the vectors if they are
+# to be shorter than the processor's (core/base/cpu.h).
+RUNS="0:- 0:1 0:32 1:- 2:- 4:1 4:32 0:-:dynamic 0:-:linear 0:-:native 2:1:linear \
+0:-:auto:avx2 0:-:auto:baseline"
 
 # A test may take this many seconds, times the multiplier, where each is forked.
 export CK_VERBOSITY="${CK_VERBOSITY:-normal}"
@@ -112,12 +114,13 @@ run_file()
     timeout --foreground -k 10 $((900 * multiplier)) $wrap "$RUNNER" 2>&1
 }
 
-# The recorded cases as WORKERS:PARALLEL:EXECUTOR says.
+# The recorded cases as WORKERS:PARALLEL:EXECUTOR:VECTORS says.
 run_cases()
 {
-    local workers parallel executor
+    local workers parallel executor vectors
 
-    IFS=: read -r workers parallel executor <<<"$1"
+    IFS=: read -r workers parallel executor vectors <<<"$1"
+    [ -z "$vectors" ] || export EDDY_CPU="$vectors"
     set -- --workers "$workers" --executor "${executor:-auto}"
     [ "$parallel" = - ] || set -- "$@" --parallel-iterations "$parallel"
     # $cases is several folders, so it is split on purpose.

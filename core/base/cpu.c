@@ -19,7 +19,7 @@ static eddy__vectors find_vectors(void)
 #if defined(__x86_64__) && defined(__GNUC__)
     if (!__builtin_cpu_supports("avx"))
         return EDDY__VECTORS_BASELINE;
-    if (!__builtin_cpu_supports("avx2"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return EDDY__VECTORS_AVX;
     return __builtin_cpu_supports("avx512f") &&
                    __builtin_cpu_supports("avx512bw") &&

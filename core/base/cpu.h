@@ -11,7 +11,7 @@
 typedef enum eddy__vectors {
     EDDY__VECTORS_BASELINE, /* of x86-64: SSE2 */
     EDDY__VECTORS_AVX,
-    EDDY__VECTORS_AVX2,
+    EDDY__VECTORS_AVX2,   /* with FMA */
     EDDY__VECTORS_AVX512, /* F, BW, DQ and VL */
     EDDY__VECTORS_COUNT
 } eddy__vectors;
