@@ -42,7 +42,7 @@ static void fill(eddy_tensor *tensor, eddy_dtype dtype, size_t n)
         memset(data + i * size, 0, size);
         if (dtype == EDDY_FLOAT32 || dtype == EDDY_COMPLEX64)
             memcpy(data + i * size, &single, sizeof single);
-        else if (dtype == EDDY_FLOAT64)
+        else if (dtype == EDDY_FLOAT64 || dtype == EDDY_COMPLEX128)
             memcpy(data + i * size, &value, sizeof value);
         else if (dtype == EDDY_BOOL)
             memcpy(data + i * size, &truth, 1);
