@@ -27,7 +27,7 @@ typedef enum eddy_optimize {
 
 /* Who runs the frames of a plan; results, errors and counts are the same. */
 typedef enum eddy_plan_executor {
-    /* Linear unless workers may share its kernels; machine code once warm. */
+    /* Linear unless workers gain from its nodes; machine code once warm. */
     EDDY_EXECUTOR_AUTO,
     EDDY_EXECUTOR_DYNAMIC, /* a node when its inputs have come */
     EDDY_EXECUTOR_LINEAR,  /* code in a row for every frame that allows it */

@@ -120,6 +120,7 @@ struct eddy_run {
     uint32_t n_waits;
     bool failed; /* error and status are set */
     bool may_offload;
+    uint64_t begun_ns;         /* of a kernel here that is measured; else 0 */
     const eddy__step *current; /* whose kernel may suspend */
     eddy__task *suspended;     /* set by eddy_kernel_suspend */
     struct eddy_trace *trace;  /* the options' recorder */
@@ -201,6 +202,13 @@ extern const eddy__services eddy__run_services;
  */
 bool eddy__task_offload(eddy_run *run, const eddy__step *step,
                         eddy__value *values, const eddy__place *at, bool alone);
+
+/*
+ * A kernel has run that was begun then: what it took is kept for the next time.
+ * Where a driver is to say so of its own, eddy__task_offload sets begun_ns.
+ */
+void eddy__task_measured(eddy_run *run, const eddy__step *step,
+                         uint64_t begun_ns);
 
 /* Takes what has come in and propagates it, or drops it once failed. */
 void eddy__task_collect(eddy_run *run, eddy__task *list);

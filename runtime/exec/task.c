@@ -123,6 +123,30 @@ static bool is_large(const eddy__step *step, const eddy__value *values)
     return false;
 }
 
+/* Measured nanoseconds from which a hand-over pays. */
+#define WORTH_NS 8000
+#define WORTH_WAKING_NS 20000
+
+/* One that was measured is judged by that. */
+static bool is_worth(const eddy_run *run, const eddy__step *step)
+{
+    const eddy__pool *pool = run->ctx->pool;
+    const uint32_t ns =
+        eddy__profile_get(&pool->profile, eddy__profile_key(step->node, 0));
+    const bool is_awake =
+        atomic_load_explicit(&pool->n_looking, memory_order_relaxed) > 0;
+
+    return ns == 0 || ns >= (is_awake ? WORTH_NS : WORTH_WAKING_NS);
+}
+
+void eddy__task_measured(eddy_run *run, const eddy__step *step,
+                         uint64_t begun_ns)
+{
+    eddy__profile_add(&run->ctx->pool->profile,
+                      eddy__profile_key(step->node, 0),
+                      eddy__now_ns() - begun_ns);
+}
+
 /* Its end, for who records the run. */
 static void stamp(eddy__task *task)
 {
@@ -139,14 +163,16 @@ static void work(eddy__job *job)
         (eddy__task *)(void *)((char *)job - offsetof(eddy__task, job));
     const eddy__float_mode mode =
         eddy__float_mode_enter(task->run->options.keep_denormals);
+    const uint64_t begun_ns = eddy__now_ns();
 
-    if (task->run->trace)
-        task->begin_ns = eddy__now_ns();
+    task->begin_ns = begun_ns;
     if (atomic_load_explicit(&task->run->stop, memory_order_relaxed))
         task->status = EDDY_CANCELLED;
     else
         task->status = task->step->kernel(&task->kernel);
     eddy__float_mode_leave(mode);
+    if (task->status == EDDY_OK)
+        eddy__task_measured(task->run, task->step, begun_ns);
     stamp(task);
     eddy__run_deliver(task);
 }
@@ -159,8 +185,12 @@ bool eddy__task_offload(eddy_run *run, const eddy__step *step,
     if (!is_large(step, values))
         return false;
     eddy__task_flush(run);
-    if (alone || !run->may_offload)
+    if (!run->may_offload)
         return false;
+    if (alone || !is_worth(run, step)) {
+        run->begun_ns = eddy__now_ns();
+        return false;
+    }
     task = new_task(run, step, values, at);
     if (!task) {
         eddy__run_raise_memory(run, step, at);

@@ -1200,12 +1200,14 @@ static eddy_status make_regions(eddy__linear_build *w)
     uint64_t budget = 64 * ((uint64_t)plan->n_steps + 1);
     uint32_t n_failed = 0;
 
+    if (!is_forced && plan->ctx->pool)
+        EDDY_TRY(eddy__linear_find_wide(w));
     for (uint32_t f = 1; f < plan->n_frames; f++) {
         const uint32_t parent = plan->frames[f].parent;
 
-        if (!is_forced && w->loops[f].is_offloaded && w->plan->ctx->pool)
+        if (w->loops[f].is_wide)
             eddy__linear_refuse(w, f, EDDY__NO,
-                                "workers may share what it does");
+                                "workers gain from nodes side by side");
         plan->frames[f].is_linear = plan->frames[parent].is_linear;
         if (plan->frames[f].is_linear || w->loops[f].doubt.why ||
             n_failed > MOST_FAILURES)

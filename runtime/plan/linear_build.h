@@ -76,7 +76,7 @@ typedef struct eddy__loop {
     uint32_t n_left;   /* steps and inputs to put in order */
     uint32_t n_triggers;
     bool has_loop;     /* a LoopCond and a NextIteration */
-    bool is_offloaded; /* some step may go to another worker */
+    bool is_wide;      /* workers gain from its tokens (linear_width.c) */
 } eddy__loop;
 
 /* An output in an iteration: a slot of a frame. */
@@ -157,6 +157,9 @@ void eddy__linear_count_reach(const eddy__linear_build *w,
 
 /* Finds guards, aliases and doubts of all frames. */
 eddy_status eddy__linear_guards(eddy__linear_build *w);
+
+/* Finds the loops that are better run as tokens, since there are workers. */
+eddy_status eddy__linear_find_wide(eddy__linear_build *w);
 
 /*
  * Puts the steps of `frame` and all in it into a row of events; false: they

@@ -383,15 +383,12 @@ static eddy_status visit_other(eddy__linear_build *w, uint32_t id)
 {
     const eddy__step *step = &w->plan->steps[id];
     const eddy__node *node = eddy__layout_node(w->l, id);
-    eddy__loop *loop = &w->loops[step->frame];
 
     join_edges(w, id);
     if (step->kind == EDDY__STEP_FETCH)
         eddy__linear_refuse(w, step->frame, EDDY__NO, "a fetch is in it");
     if (step->flags & EDDY__STEP_ASYNC)
         eddy__linear_refuse(w, step->frame, id, "its kernel may suspend");
-    if (step->flags & EDDY__STEP_OFFLOAD)
-        loop->is_offloaded = true;
     for (uint32_t i = 0; node && i < node->n_outputs; i++) {
         set_value(w, id, i, w->guard_of[id]);
         if (step->kind == EDDY__STEP_FORWARD)
@@ -498,8 +495,6 @@ static void judge_frames(eddy__linear_build *w)
             eddy__linear_refuse(w, plan->frames[f].parent, EDDY__NO,
                                 "a loop in it is not linear");
         w->loops[plan->frames[f].parent].n_frames += loop->n_frames;
-        if (loop->is_offloaded)
-            w->loops[plan->frames[f].parent].is_offloaded = true;
     }
 }
 
