@@ -14,20 +14,22 @@
  * row by row or, if it is transposed, column by column.  m, n and k are at
  * least 1.  A transposed complex matrix may be conjugated too; no other may.
  * With `adds` the product is added to what stands in `out`, which the functions
- * for float32, float64 and complex64 alone can do.
+ * for float32, float64 and complex64 alone can do.  With `adds_after` sums are
+ * finished before (ops/linalg/tiles.h).
  */
 typedef struct eddy__product {
     int64_t m, n, k;
     bool transpose_a, transpose_b;
     bool conjugate_a, conjugate_b;
     bool adds;
+    bool adds_after;
     const void *a, *b;
     void *out;
     /* Elements from one stored row to the next; 0: they are dense. */
     int64_t row_a, row_b, row_out;
     /* Asked now and then whether to stop; NULL: it is done in one go. */
     eddy_kernel *kernel;
-    const float *panels; /* of `b` (ops/linalg/panels.h), or NULL */
+    const float *panels; /* of `b` (ops/linalg/tiles.h), or NULL */
 } eddy__product;
 
 static inline int64_t eddy__product_row_a(const eddy__product *p)

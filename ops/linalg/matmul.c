@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul, and a product that is added to a sum. */
+/* MatMul, with panels that are made ahead, and added to a sum. */
 #include "ops/linalg/panels.h"
 #include "ops/linalg/product.h"
+#include "ops/linalg/tiles.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"
+#include "ops/products.h"
 
 /* Inputs. */
-enum { A, B, SUM };
+enum { A, B, SUM, PANELS = SUM };
 
 typedef struct state {
     eddy__multiply_fn multiply;
     bool transpose_a, transpose_b;
+    bool is_exact;       /* a sum is rounded as a product and an addition */
     const float *panels; /* of a constant second factor, or NULL */
 } state;
 
@@ -51,14 +54,12 @@ static eddy_status read_factors(eddy_kernel *k, eddy__product *out_product)
     return EDDY_OK;
 }
 
-static eddy_status run_matmul(eddy_kernel *k)
+static eddy_status multiply(eddy_kernel *k, eddy__product p)
 {
     const state *s = eddy__state(k);
     const eddy_dtype dtype = eddy__in_dtype(k, A);
-    eddy__product p = {.kernel = k};
     eddy_shape out;
 
-    EDDY_TRY(read_factors(k, &p));
     out = (eddy_shape){.rank = 2, .dims = {p.m, p.n}};
     EDDY_TRY(eddy__output(k, 0, dtype, &out, &p.out));
     if (p.m == 0 || p.n == 0)
@@ -69,6 +70,26 @@ static eddy_status run_matmul(eddy_kernel *k)
     else
         s->multiply(&p);
     return EDDY_OK;
+}
+
+static eddy_status run_matmul(eddy_kernel *k)
+{
+    eddy__product p = {.kernel = k};
+
+    EDDY_TRY(read_factors(k, &p));
+    return multiply(k, p);
+}
+
+/* The third input has no elements where there was no memory for panels. */
+static eddy_status run_with_panels(eddy_kernel *k)
+{
+    const eddy_view panels = eddy__in_view(k, PANELS);
+    eddy__product p = {.kernel = k};
+
+    EDDY_TRY(read_factors(k, &p));
+    if (p.n > 0 && p.k > 0 && panels.count == eddy__tiles_room(p.n, p.k))
+        p.panels = panels.data;
+    return multiply(k, p);
 }
 
 /* The product added to the sum in place. */
@@ -84,6 +105,7 @@ static eddy_status add_in_place(eddy_kernel *k, eddy__product *p,
         eddy__copy_bytes(k, p->out, sum,
                          (size_t)(p->m * p->n) * eddy_dtype_size(dtype));
     p->adds = true;
+    p->adds_after = s->is_exact;
     if (p->m > 0 && p->n > 0 && p->k > 0)
         s->multiply(p);
     return EDDY_OK;
@@ -149,13 +171,15 @@ static eddy_status add_repeated(eddy_kernel *k, eddy__product *p,
 
 static eddy_status run_sum(eddy_kernel *k)
 {
+    const state *s = eddy__state(k);
     const eddy_shape *sum = eddy__in_shape(k, SUM);
     eddy_shape product, all;
     eddy__product p = {.kernel = k};
 
     EDDY_TRY(read_factors(k, &p));
     product = (eddy_shape){.rank = 2, .dims = {p.m, p.n}};
-    if (eddy__shape_equal(&product, sum))
+    if (eddy__shape_equal(&product, sum) &&
+        (!s->is_exact || eddy__products_add_after(p.m, p.n, p.k)))
         return add_in_place(k, &p, &product);
     if (sum->rank != 2 || !eddy__shape_broadcast(sum, &product, &all))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
@@ -175,8 +199,12 @@ static eddy_status prepare_matmul(eddy_infer *infer)
     s->multiply = eddy__multiply_of(dtype);
     s->transpose_a = eddy__infer_bool(infer, "transpose_a");
     s->transpose_b = eddy__infer_bool(infer, "transpose_b");
-    if (infer->node->n_inputs == SUM + 1)
+    if (infer->node->n_inputs == SUM + 1) {
+        const eddy_attr *exact = eddy__node_attr(infer->node, "exact");
+
+        s->is_exact = exact && exact->as.bools[0];
         return EDDY_OK;
+    }
     return eddy__panels_prepare(infer, s->transpose_a, s->transpose_b,
                                 &s->panels);
 }
@@ -233,15 +261,32 @@ static const eddy_op_spec specs[] = {
                  .prepare = prepare_matmul, .flags = EDDY_OP_HEAVY,
                  .doc = "The product of two matrices, each transposed first if "
                         "it says so."),
-    EDDY__OP_ROW_OF("_MatMulSum", "eddy", .inputs = "a: T, b: T, sum: T",
+    EDDY__OP_ROW_OF(EDDY__PANELS, "eddy", .inputs = "b: float32",
+                    .outputs = "panels: float32",
+                    .attrs = "transpose_b: bool = false",
+                    .infer = eddy__panels_infer, .kernel = eddy__panels_run,
+                    .prepare = eddy__panels_prepare_op,
+                    .doc = "A matrix in the order in which products of few "
+                           "rows read it, or nothing. Plans make it."),
+    EDDY__OP_ROW_OF(EDDY__PANEL_PRODUCT, "eddy",
+                    .inputs = "a: float32, b: float32, panels: float32",
+                    .outputs = "product: float32",
+                    .attrs = "transpose_a: bool = false, transpose_b: bool = "
+                             "false",
+                    .infer = infer_matmul, .kernel = run_with_panels,
+                    .prepare = prepare_matmul, .flags = EDDY_OP_HEAVY,
+                    .doc = "The product of two matrices, of which the second "
+                           "comes as panels too. Plans make it of MatMul."),
+    EDDY__OP_ROW_OF(EDDY__FUSED_SUM, "eddy", .inputs = "a: T, b: T, sum: T",
                     .outputs = "result: T",
                     .attrs = "T: {float32, float64}, transpose_a: bool = "
-                             "false, transpose_b: bool = false",
+                             "false, transpose_b: bool = false, exact: bool = "
+                             "false",
                     .infer = infer_sum, .kernel = run_sum,
                     .prepare = prepare_matmul, .flags = EDDY_OP_HEAVY,
                     .doc = "The product of two matrices, added to a third in "
-                           "place. Plans of level full make it; rounded once "
-                           "less than a product and an addition."),
+                           "place. Plans make it; rounded once less than a "
+                           "product and an addition, unless it is exact."),
 };
 
 const eddy__op_table eddy__matmul_ops = {

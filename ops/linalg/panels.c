@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of few rows by panels of 32 columns (panels.h). */
+/* Second factors in panels, once for many products (panels.h). */
 #include "ops/linalg/panels.h"
 
-#include "core/base/cpu.h"
 #include "core/base/status.h"
+#include "core/kernel.h"
 #include "core/value/tensor.h"
+#include "ops/linalg/tiles.h"
+#include "ops/math/elements.h"
+#include "ops/ops.h"
+#include "ops/products.h"
 
-#include <string.h>
-
-#define COLUMNS 32
-#define LEAST_ROWS 3
-#define MOST_ROWS 32
-#define LEAST_INNER 64
-#define MOST_INNER 256
-/* A distance of rows that falls into few lines of the cache. */
-#define BAD_STRIDE 512
 /* Elements of which a plan may keep a second copy. */
-#define MOST_ELEMENTS ((int64_t)1 << 20)
+#define MOST_KEPT ((int64_t)1 << 22)
 
-void eddy__panels_make(const eddy__product *p, float *out)
+/* The product of a matrix by `b`, which may be transposed. */
+static eddy__product product_by(const eddy_shape *b, bool transpose_b,
+                                const void *data)
 {
-    const int64_t step = eddy__product_row_b(p);
-
-    for (int64_t column = 0; column < p->n; column += COLUMNS)
-        for (int64_t i = 0; i < p->k; i++, out += COLUMNS)
-            memcpy(out, (const float *)p->b + i * step + column,
-                   COLUMNS * sizeof *out);
+    return (eddy__product){.m = 1,
+                           .k = b->dims[transpose_b],
+                           .n = b->dims[!transpose_b],
+                           .transpose_b = transpose_b,
+                           .b = data};
 }
 
 eddy_status eddy__panels_prepare(eddy_infer *infer, bool transpose_a,
@@ -33,143 +29,94 @@ eddy_status eddy__panels_prepare(eddy_infer *infer, bool transpose_a,
 {
     const eddy_tensor *b = infer->constants ? infer->constants[1] : NULL;
     const eddy_shape *a = &infer->inputs[0];
-    eddy__product p = {.transpose_a = transpose_a, .transpose_b = transpose_b};
+    eddy__product p;
+    int64_t room;
     float *panels;
 
     *out_panels = NULL;
     if (!b || b->dtype != EDDY_FLOAT32 || b->shape.rank != 2 || a->rank != 2)
         return EDDY_OK;
-    p.m = a->dims[transpose_a];
-    p.k = b->shape.dims[0];
-    p.n = b->shape.dims[1];
-    p.b = b->data;
-    if (!eddy__panels_pay(&p))
+    p = product_by(&b->shape, transpose_b, b->data);
+    if (!eddy__products_want_panels(a->dims[transpose_a], p.n, p.k))
         return EDDY_OK;
-    panels =
-        eddy__arena_allocate(infer->arena, (size_t)(p.k * p.n), sizeof *panels);
+    room = eddy__tiles_room(p.n, p.k);
+    if (room > MOST_KEPT)
+        return EDDY_OK;
+    panels = eddy__arena_allocate(infer->arena, (size_t)room, sizeof *panels);
     if (!panels)
         return eddy__fail_memory(infer->err);
-    eddy__panels_make(&p, panels);
+    eddy__tiles_pack(&p, panels);
     *out_panels = panels;
     return EDDY_OK;
 }
 
-#if defined(__x86_64__)
+/* ---- _Panels ---- */
 
-#include <immintrin.h>
+typedef struct state {
+    bool transpose_b;
+} state;
 
-/* Rows of the first factor that are summed at a time. */
-#define TILE 8
-
-/* What one tile reads and writes: a panel, and so many rows. */
-typedef struct tile {
-    const float *a;
-    int64_t row_a, step_a;
-    const float *panel;
-    int64_t k;
-    float *out;
-    int64_t row_out;
-} tile;
-
-/* Inlined with a number of rows that is known, so that sums are registers. */
-__attribute__((target("avx512f"), always_inline)) static inline void
-sum_rows(const tile *t, const int rows)
+/* A vector of `n` elements, or of none where so many are not to be had. */
+static eddy_status make_vector(eddy_kernel *k, int64_t n, float **out)
 {
-    __m512 sum[TILE][2];
+    const eddy_shape shape = {.rank = 1, .dims = {n}}, none = {.rank = 1};
+    eddy_tensor *tensor = eddy__tensor_create(k->heap, k->account, k->allocator,
+                                              EDDY_FLOAT32, &shape);
+    eddy__value made;
+    void *nothing;
 
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-        sum[r][0] = sum[r][1] = _mm512_setzero_ps();
-    for (int64_t i = 0; i < t->k; i++) {
-        const __m512 low = _mm512_loadu_ps(t->panel + i * COLUMNS);
-        const __m512 high = _mm512_loadu_ps(t->panel + i * COLUMNS + 16);
-
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
-            const __m512 x = _mm512_set1_ps(t->a[r * t->row_a + i * t->step_a]);
-
-            sum[r][0] = _mm512_fmadd_ps(x, low, sum[r][0]);
-            sum[r][1] = _mm512_fmadd_ps(x, high, sum[r][1]);
-        }
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
-        _mm512_storeu_ps(t->out + r * t->row_out, sum[r][0]);
-        _mm512_storeu_ps(t->out + r * t->row_out + 16, sum[r][1]);
-    }
+    *out = NULL;
+    if (!tensor)
+        return eddy__output(k, 0, EDDY_FLOAT32, &none, &nothing);
+    *out = tensor->data;
+    made = eddy__value_take_tensor(k->heap, tensor);
+    eddy__out_value(k, 0, &made);
+    return EDDY_OK;
 }
 
-__attribute__((target("avx512f"))) static void sum_tile(const tile *t,
-                                                        int64_t rows)
+eddy_status eddy__panels_run(eddy_kernel *k)
 {
-    switch (rows) {
-    case 1:
-        sum_rows(t, 1);
-        break;
-    case 2:
-        sum_rows(t, 2);
-        break;
-    case 3:
-        sum_rows(t, 3);
-        break;
-    case 4:
-        sum_rows(t, 4);
-        break;
-    case 5:
-        sum_rows(t, 5);
-        break;
-    case 6:
-        sum_rows(t, 6);
-        break;
-    case 7:
-        sum_rows(t, 7);
-        break;
-    default:
-        sum_rows(t, 8);
-        break;
-    }
+    const state *s = eddy__state(k);
+    const eddy_shape *b = eddy__in_shape(k, 0);
+    eddy__product p;
+    int64_t room = -1;
+    float *panels;
+
+    if (b->rank != 2)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the shape is %s; a matrix is wanted",
+                           eddy__shape_print(b).text);
+    p = product_by(b, s->transpose_b, eddy__in_elements(k, 0));
+    p.kernel = k;
+    if (eddy__products_want_panels(-1, p.n, p.k))
+        room = eddy__tiles_room(p.n, p.k);
+    EDDY_TRY(make_vector(k, room > 0 ? room : 0, &panels));
+    if (panels && room > 0)
+        eddy__tiles_pack(&p, panels);
+    return EDDY_OK;
 }
 
-bool eddy__panels_pay(const eddy__product *p)
+eddy_status eddy__panels_infer(eddy_infer *infer)
 {
-    return p->m >= LEAST_ROWS && p->m <= MOST_ROWS && p->k >= LEAST_INNER &&
-           p->k <= MOST_INNER && p->n > 0 && p->n <= MOST_ELEMENTS / p->k &&
-           p->n % BAD_STRIDE == 0 && !p->transpose_b && !p->adds &&
-           eddy__cpu_vectors() >= EDDY__VECTORS_AVX512;
+    const eddy_shape *given = eddy_infer_input(infer, 0);
+    const eddy_shape matrix = eddy__shape_of_rank(2);
+    const eddy_shape out = eddy__shape_of_rank(1);
+    eddy_shape b;
+
+    if (!eddy__shape_merge(given, &matrix, &b))
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "the shape is %s; a matrix is wanted",
+                               eddy__shape_print(given).text);
+    eddy_infer_set_output(infer, 0, &out);
+    return EDDY_OK;
 }
 
-void eddy__panels_multiply(const eddy__product *p, const float *panels)
+eddy_status eddy__panels_prepare_op(eddy_infer *infer)
 {
-    const int64_t row_a = eddy__product_row_a(p);
-    tile t = {
-        .row_a = p->transpose_a ? 1 : row_a,
-        .step_a = p->transpose_a ? row_a : 1,
-        .k = p->k,
-        .row_out = eddy__product_row_out(p),
-    };
+    state *s = eddy__prepare_state(infer, sizeof *s);
 
-    for (int64_t column = 0; column < p->n; column += COLUMNS) {
-        t.panel = panels + column * p->k;
-        for (int64_t row = 0; row < p->m; row += TILE) {
-            t.a = (const float *)p->a + row * t.row_a;
-            t.out = (float *)p->out + row * t.row_out + column;
-            sum_tile(&t, p->m - row < TILE ? p->m - row : TILE);
-        }
-    }
+    if (!s)
+        return EDDY_RESOURCE_EXHAUSTED;
+    s->transpose_b = eddy__infer_bool(infer, "transpose_b");
+    return EDDY_OK;
 }
-
-#else
-
-bool eddy__panels_pay(const eddy__product *p)
-{
-    (void)p;
-    return false;
-}
-
-void eddy__panels_multiply(const eddy__product *p, const float *panels)
-{
-    (void)p;
-    (void)panels;
-}
-
-#endif

@@ -6,7 +6,7 @@
 #include "ops/linalg/product.h"
 
 #include "ops/linalg/onednn.h"
-#include "ops/linalg/panels.h"
+#include "ops/linalg/tiles.h"
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
 #include "ops/template.h"
@@ -117,9 +117,7 @@ MULTIPLY_COMPLEX(C128, conj)
 
 static void whole_F32(const eddy__product *p)
 {
-    if (p->panels && eddy__panels_pay(p))
-        eddy__panels_multiply(p, p->panels);
-    else if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
+    if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
         multiply_F32(p);
 }
 
@@ -220,7 +218,6 @@ static void multiply_panel(const eddy__product *all, eddy__product panel,
     const int64_t b = panel.transpose_b ? column * panel.row_b + inner
                                         : inner * panel.row_b + column;
 
-    panel.panels = NULL;
     panel.m = least(panel.m, all->m - row);
     panel.n = least(panel.n, all->n - column);
     panel.k = least(panel.k, all->k - inner);
@@ -266,8 +263,7 @@ static void by_panels(const eddy__product *p, size_t size,
     const double volume = (double)p->m * (double)p->n * (double)p->k;
     panel_work w = {.all = p, .size = size, .whole = whole};
 
-    if (!p->kernel || volume < (double)LEAST_VOLUME ||
-        (p->panels && volume <= (double)PANEL_VOLUME && eddy__panels_pay(p))) {
+    if (!p->kernel || volume < (double)LEAST_VOLUME) {
         whole(p);
         return;
     }
@@ -281,7 +277,10 @@ static void by_panels(const eddy__product *p, size_t size,
 
 static void library_F32(const eddy__product *p)
 {
-    by_panels(p, sizeof(float), whole_F32);
+    if (eddy__tiles_take(p))
+        eddy__tiles_multiply(p);
+    else
+        by_panels(p, sizeof(float), whole_F32);
 }
 
 static void library_F64(const eddy__product *p)

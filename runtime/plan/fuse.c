@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass of level full: a sum of a product becomes one node where the product is
- * for it alone.  Shapes must be inferred, since such a sum must not broadcast.
+ * Pass of levels exact and full: a sum of a product becomes one node where the
+ * product is for it alone.  Shapes must be inferred, since such a sum must not
+ * broadcast.  Level exact takes products of short sums, as a gradient of
+ * weights is over the rows of a batch: they are finished in registers, and then
+ * added.
  */
 #include "runtime/plan/fuse.h"
 
@@ -46,13 +49,41 @@ static bool is_product(const eddy__readers *r, eddy_node sum, uint32_t i)
            eddy__shape_compatible(other, eddy__seen_shape(r, inputs[i]));
 }
 
+/*
+ * Is it certain that the product's sums are short, and the sum's shape is the
+ * product's?
+ */
+static bool is_short(const eddy__readers *r, eddy_node sum, uint32_t i)
+{
+    const eddy_graph *graph = r->build->selection->graph;
+    const eddy_output *inputs = eddy__graph_node(graph, sum)->inputs;
+    const eddy__node *product = eddy__graph_node(graph, inputs[i].node);
+    const eddy_shape *a = eddy__seen_shape(r, product->inputs[0]);
+    const eddy_shape *out = eddy__seen_shape(r, inputs[i]);
+
+    return product->output_dtypes[0] == EDDY_FLOAT32 &&
+           eddy__shape_is_known(a) && a->rank == 2 &&
+           eddy__shape_is_known(out) &&
+           eddy__shape_equal(out, eddy__seen_shape(r, inputs[i == 0])) &&
+           eddy__products_add_after(
+               out->dims[0], out->dims[1],
+               a->dims[!eddy__node_bool(product, "transpose_a")]);
+}
+
+static bool may_fuse(const eddy__readers *r, eddy_node sum, uint32_t i)
+{
+    return is_product(r, sum, i) &&
+           (r->build->options->optimize == EDDY_OPTIMIZE_FULL ||
+            is_short(r, sum, i));
+}
+
 /* The input of `v` that is a product to be fused with it; 2: none. */
 static uint32_t find_product(const eddy__readers *r, eddy_node v)
 {
     uint32_t i = 2;
 
     if (is_sum(r, v))
-        i = is_product(r, v, 1) ? 1 : is_product(r, v, 0) ? 0 : 2;
+        i = may_fuse(r, v, 1) ? 1 : may_fuse(r, v, 0) ? 0 : 2;
     return i;
 }
 
@@ -72,7 +103,7 @@ static eddy_node *join_controls(const eddy__node *a, const eddy__node *b,
 
 /* Makes the sum `v` of the copy the fused node, by way of one that is added. */
 static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
-                        eddy__arena *scratch, eddy_error *err)
+                        bool is_exact, eddy__arena *scratch, eddy_error *err)
 {
     const eddy__node *sum = eddy__graph_node(copy, v);
     const eddy__node *factor =
@@ -82,7 +113,8 @@ static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
     const bool transpose_a = eddy__node_bool(factor, "transpose_a");
     const bool transpose_b = eddy__node_bool(factor, "transpose_b");
     const eddy_attr attrs[] = {eddy_attr_bool("transpose_a", &transpose_a),
-                               eddy_attr_bool("transpose_b", &transpose_b)};
+                               eddy_attr_bool("transpose_b", &transpose_b),
+                               eddy_attr_bool("exact", &is_exact)};
     const eddy_node_spec spec = {
         .size = sizeof spec,
         .op = EDDY__FUSED_SUM,
@@ -91,7 +123,7 @@ static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
         .controls = join_controls(sum, factor, scratch),
         .n_controls = (size_t)sum->n_controls + factor->n_controls,
         .attrs = attrs,
-        .n_attrs = 2,
+        .n_attrs = 3,
     };
 
     return spec.controls ? eddy__replace_node(copy, v, &spec, err)
@@ -107,7 +139,9 @@ static eddy_status fuse_all(const eddy__readers *r, eddy_graph *copy,
         const uint32_t product = find_product(r, v);
 
         if (product < 2)
-            EDDY_TRY(fuse(copy, v, product, scratch, r->build->err));
+            EDDY_TRY(fuse(copy, v, product,
+                          r->build->options->optimize != EDDY_OPTIMIZE_FULL,
+                          scratch, r->build->err));
     }
     return EDDY_OK;
 }
@@ -121,7 +155,7 @@ eddy_status eddy__fuse(const eddy__plan_build *build, eddy__arena *scratch,
     eddy__readers r;
 
     *out_graph = NULL;
-    if (build->options->optimize != EDDY_OPTIMIZE_FULL)
+    if (build->options->optimize == EDDY_OPTIMIZE_NONE)
         return EDDY_OK;
     EDDY_TRY(eddy__count_readers(build, scratch, &r));
     while (v < graph->n_nodes && find_product(&r, v) == 2)

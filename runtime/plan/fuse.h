@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fusing, at level full: nodes that do together what each of several does by
- * itself, with other roundings.
+ * Fusing: nodes that do together what each of several does by itself, at level
+ * full with other roundings.
  */
 #ifndef EDDY_PLAN_FUSE_H
 #define EDDY_PLAN_FUSE_H
 
+#include "ops/products.h"
 #include "runtime/plan/plan.h"
-
-/* The op of a product and a sum in one. */
-#define EDDY__FUSED_SUM "_MatMulSum"
 
 /*
  * A sum and a MatMul that nothing else reads become one product that is added

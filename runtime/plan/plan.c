@@ -297,6 +297,14 @@ static eddy_status move_invariants(eddy__plan_build *b)
     return EDDY_OK;
 }
 
+static eddy_status take_panels(eddy__plan_build *b)
+{
+    bool any = false;
+
+    EDDY_TRY(rewrite(b, eddy__take_panels, &any));
+    return any ? move_invariants(b) : EDDY_OK;
+}
+
 static eddy_status join_common(eddy__plan_build *b)
 {
     bool any = false;
@@ -348,8 +356,9 @@ static const plan_pass passes[] = {
     {"identities", drop_identities,             true}, /* that do nothing */
     {"fold",       fold_constants,              true}, /* what is constant */
     {"invariants", move_invariants,             true}, /* out of loops */
+    {"panels",     take_panels,                 true}, /* of weights, ahead */
     {"common",     join_common,                 true}, /* the same, once */
-    {"fuse",       fuse,                        true}, /* at level full */
+    {"fuse",       fuse,                        true}, /* products, sums */
     {"chains",     join_chains,                 true}, /* elementwise */
     {"layout",     eddy__plan_lay_out,          false}, /* steps, edges */
     {"linear",     eddy__plan_make_linear,      false}, /* loops in a row */

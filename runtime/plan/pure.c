@@ -8,6 +8,7 @@
 #include "core/value/dtype.h"
 #include "core/value/shape.h"
 #include "ops/chain.h"
+#include "ops/products.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static const struct {
     {"Size", 1},       {"Rank", 1},      {"Select", 3},      {"SelectV2", 3},
     {"MatMul", 2},     {"Transpose", 1}, {"Reshape", 1},     {"Sum", 1},
     {"Mean", 1},       {"Max", 1},       {"Min", 1},         {"Prod", 1},
-    {"ExpandDims", 1}, {"Squeeze", 1},   {"BroadcastTo", 1},
+    {"ExpandDims", 1}, {"Squeeze", 1},   {"BroadcastTo", 1}, {EDDY__PANELS, 1},
 };
 
 /* The first input of the node that must be a constant; false: unknown op. */
@@ -120,7 +121,9 @@ bool eddy__cannot_fail(const eddy__readers *r, eddy_node v)
                               !eddy__constant_at(&build->shapes, from)))
             return false;
     }
-    for (uint32_t i = 0; i < node->n_outputs; i++)
+    /* Panels are as many as there is memory for. */
+    for (uint32_t i = 0;
+         i < node->n_outputs && strcmp(node->op_name, EDDY__PANELS) != 0; i++)
         if (!eddy__shape_is_known(
                 eddy__shape_at(&build->shapes, (eddy_output){v, i})))
             return false;

@@ -28,6 +28,13 @@ eddy_status eddy__fold_constants(const eddy__plan_build *build,
 eddy_status eddy__move_invariants(const eddy__plan_build *build,
                                   eddy__arena *scratch, eddy_graph **out_graph);
 
+/*
+ * panels.c: products of few rows read what does not change in a loop in panels,
+ * made there; eddy__move_invariants is to take them out.
+ */
+eddy_status eddy__take_panels(const eddy__plan_build *build,
+                              eddy__arena *scratch, eddy_graph **out_graph);
+
 /* common.c: nodes that compute the same become one. */
 eddy_status eddy__join_common(const eddy__plan_build *build,
                               eddy__arena *scratch, eddy_graph **out_graph);

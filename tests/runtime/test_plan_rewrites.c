@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-static const char *const all[] = {"identities", "fold", "invariants", "common",
-                                  "chains"};
+static const char *const all[] = {"identities", "fold",   "invariants",
+                                  "panels",     "common", "chains"};
 
 #define N_ALL (sizeof all / sizeof all[0])
 
