@@ -88,7 +88,7 @@ static void push_state(eddy__segments *s, const counting *c, size_t i,
                          eddy_graph_output_dtype(r->e.core.graph, state));
     value = eddy__emit_op(&r->e, "Switch", state, c->is_start);
     value = eddy__stack_push(&r->e, c->pivot, bring(s, s->stacks[i]),
-                             eddy__output_port(value, 1));
+                             eddy__output_port(value, 1), false);
     eddy__emit_control(&r->e, done, value.node);
 }
 

@@ -51,7 +51,7 @@ void eddy__given_save(eddy__segments *s, eddy_node pivot, eddy_node next)
         s->given[value.node] = stack;
         stack = eddy__place_import_forward(&r->places, stack,
                                            s->loop->scope->frame, 0);
-        stack = eddy__stack_push(&r->e, pivot, stack, value);
+        stack = eddy__stack_push(&r->e, pivot, stack, value, false);
         eddy__emit_control(&r->e, next, stack.node);
     }
 }
@@ -77,7 +77,7 @@ static void turn(eddy__segments *s, const eddy__repeat *repeat, eddy_node node)
     from = eddy__stack_pop(&r->e, repeat->pivot, enter(s, repeat, from), dtype);
     s->given[node] = eddy__stack_emit(&r->primals, s->loop->scope, dtype);
     to = eddy__stack_push(&r->e, EDDY_NO_NODE, enter(s, repeat, s->given[node]),
-                          from);
+                          from, false);
     eddy__emit_control(&r->e, repeat->next, to.node);
 }
 

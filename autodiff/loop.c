@@ -8,6 +8,7 @@
  * gradient of the Exit, and its Exit is the gradient of the Enter.  An
  * invariant gets a variable that sums.
  */
+#include "autodiff/policy.h"
 #include "autodiff/reverse.h"
 
 eddy__variable eddy__loop_start(eddy__reverse *r, const eddy__loop *loop,
@@ -100,6 +101,16 @@ static eddy_output trips_backward(eddy__reverse *r, eddy__loop *loop)
     return n;
 }
 
+/* A tape between the gradient loop and its gradient spills as that before. */
+static void inherit_policy(eddy__reverse *r, const eddy__loop *loop)
+{
+    const eddy_node forward = eddy__loop_frame(r, loop)->loop_cond;
+
+    if (r->e.core.status == EDDY_OK &&
+        eddy__policy_of(r->e.core.graph, forward) == EDDY_TAPE_SPILL)
+        eddy__policy_note(&r->e, loop->loop_cond.node, EDDY_TAPE_SPILL);
+}
+
 /*
  * The loop's frame has its name from the first node in it, so that the name
  * stays taken.
@@ -120,6 +131,7 @@ eddy_output eddy__loop_count_down(eddy__reverse *r, eddy__loop *loop,
     step = eddy__place_import(&r->places, eddy__loop_one(r), loop->scope);
     loop->loop_cond = eddy__emit_op(
         &r->e, "LoopCond", eddy__emit_op(&r->e, "GreaterEqual", merge, step));
+    inherit_policy(r, loop);
     switch_ = eddy__emit_op(&r->e, "Switch", merge, loop->loop_cond);
     loop->scope->pivot =
         eddy__emit_op(&r->e, "Sub", eddy__output_port(switch_, 1), step);

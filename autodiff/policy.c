@@ -13,10 +13,13 @@
 
 #define ATTR "_eddy_tape"
 
+/* What TensorFlow's loops are built with; the builder notes it. */
+#define SWAP_ATTR "_swap_memory"
+
 #define USUAL_BYTES (UINT64_C(64) << 20)
 
 /* By value of the enum; the default has no name. */
-static const char *const names[] = {NULL, "keep", "recompute", "auto"};
+static const char *const names[] = {NULL, "keep", "recompute", "auto", "spill"};
 
 #define N_POLICIES (sizeof names / sizeof names[0])
 
@@ -40,20 +43,41 @@ void eddy__policy_note(eddy__gradient_emitter *e, eddy_node loop_cond,
     e->core.status = eddy__fail_memory(e->core.err);
 }
 
+static eddy_tape_policy usual(const eddy__node *loop_cond)
+{
+    const eddy_attr *attr = eddy__node_attr(loop_cond, SWAP_ATTR);
+
+    return attr && attr->kind == EDDY_ATTR_BOOL && attr->n == 1 &&
+                   attr->as.bools[0]
+               ? EDDY_TAPE_SPILL
+               : EDDY_TAPE_KEEP;
+}
+
 eddy_tape_policy eddy__policy_of(const eddy_graph *graph, eddy_node loop_cond)
 {
-    const eddy__node *node = eddy__graph_node(graph, loop_cond);
-    const eddy_attr *attr = eddy__node_attr(node, ATTR);
+    const eddy__node *node;
+    const eddy_attr *attr;
     eddy_string text;
 
-    if (!attr || attr->kind != EDDY_ATTR_STRING || attr->n != 1)
+    if (loop_cond == EDDY_NO_NODE)
         return EDDY_TAPE_KEEP;
+    node = eddy__graph_node(graph, loop_cond);
+    attr = eddy__node_attr(node, ATTR);
+    if (!attr || attr->kind != EDDY_ATTR_STRING || attr->n != 1)
+        return usual(node);
     text = attr->as.strings[0];
     for (size_t i = 1; i < N_POLICIES; i++)
         if (strlen(names[i]) == text.length &&
             memcmp(names[i], text.data, text.length) == 0)
             return (eddy_tape_policy)i;
     return EDDY_TAPE_KEEP;
+}
+
+bool eddy__policy_spills(const eddy_graph *graph, eddy_node loop_cond)
+{
+    const eddy_tape_policy policy = eddy__policy_of(graph, loop_cond);
+
+    return policy == EDDY_TAPE_SPILL || policy == EDDY_TAPE_AUTO;
 }
 
 static eddy_status check(eddy__gradient_emitter *e, eddy_tape_policy policy)
@@ -76,7 +100,10 @@ static const eddy_frame *find_loop(const eddy__study *study, const char *name)
     return NULL;
 }
 
-/* What bytes decide is noted as it was decided. */
+/*
+ * What bytes decide is noted as it was decided.  Of a loop whose tape does not
+ * fit it shows only later whether its trips can be made again.
+ */
 static eddy_status choose_all(const eddy__study *study,
                               eddy__gradient_emitter *e, uint32_t base,
                               const eddy_gradient_options *options)
@@ -96,7 +123,7 @@ static eddy_status choose_all(const eddy__study *study,
             eddy__policy_note(e, analysis->frames[f].loop_cond,
                               !fits     ? options->tape
                               : fits[f] ? EDDY_TAPE_KEEP
-                                        : EDDY_TAPE_RECOMPUTE);
+                                        : EDDY_TAPE_AUTO);
     return e->core.status;
 }
 

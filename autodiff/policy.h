@@ -24,7 +24,13 @@ eddy_status eddy__policy_choose(const eddy__study *study,
 void eddy__policy_note(eddy__gradient_emitter *e, eddy_node loop_cond,
                        eddy_tape_policy policy);
 
-/* What is noted; to keep where nothing is. */
+/*
+ * What is noted; where nothing is, to keep, or to spill if the loop was built
+ * with swap_memory.  EDDY_TAPE_AUTO is to make trips again, or else to spill.
+ */
 eddy_tape_policy eddy__policy_of(const eddy_graph *graph, eddy_node loop_cond);
+
+/* Does what the loop keeps go on stacks that may spill? */
+bool eddy__policy_spills(const eddy_graph *graph, eddy_node loop_cond);
 
 #endif

@@ -41,11 +41,14 @@ eddy_status eddy__primals_begin(eddy__primals *p);
 
 /* ---- stack.c: over a tape ---- */
 
-/* A stack in the body of a scope, and what is done with it. */
+/*
+ * A stack in the body of a scope, and what is done with it; one that `spills`
+ * may put what it has into a file.
+ */
 eddy_output eddy__stack_emit(eddy__primals *p, eddy__scope *scope,
                              eddy_dtype dtype);
 eddy_output eddy__stack_push(eddy__gradient_emitter *e, eddy_node after,
-                             eddy_output stack, eddy_output value);
+                             eddy_output stack, eddy_output value, bool spills);
 eddy_output eddy__stack_pop(eddy__gradient_emitter *e, eddy_node after,
                             eddy_output stack, eddy_dtype dtype);
 

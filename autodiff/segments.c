@@ -360,6 +360,23 @@ static void close_gradients(eddy__segments *s, questions *q)
     }
 }
 
+/* Are the trips to be made again, and can they be? */
+static bool is_wanted(eddy__segments *s)
+{
+    const eddy_node loop_cond = eddy__loop_frame(s->r, s->loop)->loop_cond;
+    const eddy_tape_policy policy =
+        eddy__policy_of(s->r->e.core.graph, loop_cond);
+    bool is;
+
+    if (policy != EDDY_TAPE_RECOMPUTE && policy != EDDY_TAPE_AUTO)
+        return false;
+    is = begin(s);
+    if (policy == EDDY_TAPE_AUTO)
+        eddy__policy_note(&s->r->e, loop_cond,
+                          is ? EDDY_TAPE_RECOMPUTE : EDDY_TAPE_SPILL);
+    return is;
+}
+
 bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
 {
     const eddy_node loop_cond = eddy__loop_frame(r, loop)->loop_cond;
@@ -370,9 +387,7 @@ bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
     questions q;
     eddy_output trips;
 
-    if (r->e.core.status != EDDY_OK ||
-        eddy__policy_of(r->e.core.graph, loop_cond) != EDDY_TAPE_RECOMPUTE ||
-        !begin(&s))
+    if (r->e.core.status != EDDY_OK || !is_wanted(&s))
         return false;
     r->e.at = loop_cond;
     eddy__primal_prepare(&r->primals, loop->scope->parent->frame,

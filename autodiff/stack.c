@@ -3,6 +3,7 @@
  * Values of a loop that changes over a tape: pushed in the forward loop, popped
  * in the gradient loop.
  */
+#include "autodiff/policy.h"
 #include "autodiff/primals.h"
 
 static eddy_output minus_one(eddy__primals *p)
@@ -31,11 +32,20 @@ eddy_output eddy__stack_emit(eddy__primals *p, eddy__scope *scope,
 }
 
 eddy_output eddy__stack_push(eddy__gradient_emitter *e, eddy_node after,
-                             eddy_output stack, eddy_output value)
+                             eddy_output stack, eddy_output value, bool spills)
 {
     const eddy_output inputs[] = {stack, value};
+    static const bool yes = true;
+    const eddy_attr attr = eddy_attr_bool("swap_memory", &yes);
 
-    return eddy__emit_after(e, after, "StackPushV2", inputs, 2);
+    return eddy__emit_spec(
+        e, &(eddy_node_spec){.op = "StackPushV2",
+                             .inputs = inputs,
+                             .n_inputs = 2,
+                             .controls = &after,
+                             .n_controls = after != EDDY_NO_NODE,
+                             .attrs = &attr,
+                             .n_attrs = spills});
 }
 
 eddy_output eddy__stack_pop(eddy__gradient_emitter *e, eddy_node after,
@@ -66,7 +76,9 @@ eddy_output eddy__stack_save(eddy__primals *p, eddy_output value,
     stack = eddy__stack_emit(p, &p->places->scopes[p->places->base], dtype);
     push = eddy__stack_push(
         p->e, scope->count_add,
-        eddy__place_import_forward(p->places, stack, frame, 0), value);
+        eddy__place_import_forward(p->places, stack, frame, 0), value,
+        eddy__policy_spills(p->e->core.graph,
+                            p->study->analysis->frames[frame].loop_cond));
     eddy__order_forward(p->places, scope, push.node, branch);
     pop = eddy__stack_pop(
         p->e, scope->pivot.node,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of what writes and reads a tape: another tape. */
+#include "autodiff/policy.h"
 #include "autodiff/reverse.h"
 
 /*
@@ -28,7 +29,9 @@ void eddy__tape_gradient_walk_pop(eddy__reverse *r, eddy_node node)
     push = eddy__stack_push(
         &r->e, scope->is_base ? EDDY_NO_NODE : scope->pivot.node,
         eddy__place_import_from(&r->places, gradient->stack, around, scope),
-        sum);
+        sum,
+        eddy__policy_spills(r->e.core.graph,
+                            r->study.analysis->frames[scope->frame].loop_cond));
     eddy__order_backward(&r->places, scope, push.node, branch);
     gradient->done = push.node;
 }

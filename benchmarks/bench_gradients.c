@@ -20,6 +20,9 @@
 #define LEAST_REPEATS 7
 #define SCALAR_TRIPS 10000
 
+/* What tapes that spill hold in memory. */
+#define SPILL_ABOVE ((uint64_t)1 << 20)
+
 /* X(member, title, unit, width, decimals): the columns, in this order. */
 #define COLUMN_MAP(X)                                                          \
     X(trips, "trips", "trips", 7, 0)                                           \
@@ -99,13 +102,15 @@ static eddy_status execute(const program *p, row *r, eddy_error *err)
         .n_fetches = p->n_fetches,
         .optimize = p->optimize,
     };
+    const eddy_run_options how = {.size = sizeof how,
+                                  .spill_above = SPILL_ABOVE};
     eddy_plan *plan = NULL;
     eddy_run *run = NULL;
     timing t;
     eddy_status status = eddy_plan_create(p->graph, &options, &plan, err);
 
     if (status == EDDY_OK)
-        status = eddy_run_create(plan, NULL, &run, err);
+        status = eddy_run_create(plan, &how, &run, err);
     if (status == EDDY_OK)
         status = measure_run(run, LEAST_REPEATS, &t, err);
     if (status == EDDY_OK) {
@@ -239,10 +244,16 @@ static void measure_policies(bench_state *bench)
     } rows[] = {
         {"tape_keep_1e4", 10000, EDDY_TAPE_KEEP},
         {"tape_recompute_1e4", 10000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e4", 10000, EDDY_TAPE_SPILL},
         {"tape_keep_1e5", 100000, EDDY_TAPE_KEEP},
         {"tape_recompute_1e5", 100000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e5", 100000, EDDY_TAPE_SPILL},
         {"tape_keep_1e6", 1000000, EDDY_TAPE_KEEP},
         {"tape_recompute_1e6", 1000000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e6", 1000000, EDDY_TAPE_SPILL},
+        {"tape_keep_1e7", 10000000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e7", 10000000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e7", 10000000, EDDY_TAPE_SPILL},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

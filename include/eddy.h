@@ -31,6 +31,7 @@
 #include "eddy/run.h"
 #include "eddy/savedmodel.h"
 #include "eddy/session.h"
+#include "eddy/spill.h"
 #include "eddy/stats.h"
 #include "eddy/status.h"
 #include "eddy/tensor.h"

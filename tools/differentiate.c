@@ -22,6 +22,7 @@ static eddy_status parse_policy(const char *text, eddy_tape_policy *out,
         eddy_tape_policy policy;
     } policies[] = {{"keep", EDDY_TAPE_KEEP},
                     {"recompute", EDDY_TAPE_RECOMPUTE},
+                    {"spill", EDDY_TAPE_SPILL},
                     {"auto", EDDY_TAPE_AUTO}};
 
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++)
@@ -30,7 +31,8 @@ static eddy_status parse_policy(const char *text, eddy_tape_policy *out,
             return EDDY_OK;
         }
     return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                       "--tape: '%s' is none of keep, recompute and auto",
+                       "--tape: '%s' is none of keep, recompute, spill and "
+                       "auto",
                        text);
 }
 
@@ -105,6 +107,8 @@ eddy_status eddy__differentiate(eddy_graph *graph,
     char **names = calloc(texts->n + 1, sizeof *names);
     eddy_status status;
 
+    if (options.tape_bytes == 0)
+        options.tape_bytes = asked->options->max_bytes / 2;
     if (ys == NULL || tapes == NULL || names == NULL) {
         status = eddy__raise_memory(err);
     } else {

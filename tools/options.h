@@ -69,6 +69,8 @@ typedef struct eddy__options {
     uint64_t max_iterations;
     uint64_t max_bytes;
     uint64_t tape_bytes;
+    uint64_t spill_above, max_spill_bytes;
+    const char *spill_folder; /* NULL: the system's */
     uint64_t timeout_ns;
     unsigned subcommand; /* EDDY__FOR_... */
     uint64_t begin_ns;   /* of the clock, when they were parsed */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads, locks and time, over libuv: the one place outside of runtime/exec
- * that names it, so the rest of the tree does not know what a lock is made of.
+ * Threads, locks and time, over libuv: the one place outside of runtime/exec,
+ * beside the files of block_file.c, that names it, so the rest of the tree does
+ * not know what a lock is made of.
  */
 #ifndef EDDY_BASE_THREAD_H
 #define EDDY_BASE_THREAD_H

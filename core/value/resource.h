@@ -21,6 +21,8 @@
 
 typedef struct eddy__resource_set eddy__resource_set;
 
+struct eddy__spill; /* core/spill.h */
+
 /* What sort of thing it is; one constant each. */
 typedef struct eddy__resource_type {
     const char *name; /* for messages, with its article: "a TensorArray" */
@@ -52,6 +54,7 @@ _Static_assert(offsetof(eddy__resource, refs) == 0,
 /* Zero it, set `heap`.  The driver's own. */
 struct eddy__resource_set {
     eddy__heap *heap;
+    struct eddy__spill *spill; /* NULL: nothing spills */
     eddy__resource *live;
     eddy__resource *dying; /* without references, not yet cleared */
     bool is_draining;

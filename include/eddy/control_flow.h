@@ -71,7 +71,7 @@ typedef struct eddy_while_spec {
     /*
      * Kept as attributes `_back_prop` (false) and `_swap_memory` (true) of the
      * LoopCond: the loop contributes no gradient; values that a gradient saves
-     * may be moved out of memory.
+     * may be moved out of memory, to a file (EDDY_TAPE_SPILL).
      */
     bool no_back_prop;
     bool swap_memory;

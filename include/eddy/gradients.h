@@ -32,10 +32,15 @@ typedef enum eddy_tape_policy {
     EDDY_TAPE_RECOMPUTE,
     /*
      * Tapes for as many loops as `tape_bytes` allow, by what is known of shapes
-     * and trips, the smallest first; the others make their trips again.  For
-     * all loops only.
+     * and trips, the smallest first; the others make their trips again, and
+     * those whose trips can't be made again spill.  For all loops only.
      */
     EDDY_TAPE_AUTO,
+    /*
+     * All of them, on stacks, of which a run that holds more than its options
+     * allow (eddy/run.h) puts the oldest into a file.
+     */
+    EDDY_TAPE_SPILL,
 } eddy_tape_policy;
 
 typedef struct eddy_loop_tape {

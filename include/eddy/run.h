@@ -16,6 +16,7 @@
 
 #include "eddy/plan.h"
 #include "eddy/session.h"
+#include "eddy/spill.h"
 #include "eddy/stats.h"
 
 EDDY_BEGIN_DECLS
@@ -78,12 +79,23 @@ typedef struct eddy_run_options {
     eddy_progress_cb progress;
     uint64_t progress_ns;
     void *progress_user;
+    /*
+     * Tapes that may spill (docs/tapes.md) hold so many bytes in memory; what
+     * there is more of goes to a file without a name, which nobody else may
+     * read and which is gone when the execution ends.  0: half of `max_bytes`,
+     * or 64 MiB if that is 0 too.
+     */
+    uint64_t spill_above;
+    uint64_t max_spill_bytes; /* of that file; 0: no limit */
+    /* Where; NULL: the environment's TMPDIR, or /tmp.  Copied. */
+    const char *spill_folder;
+    eddy_spill_cipher spill_cipher; /* both functions, or neither */
 } eddy_run_options;
 
 /*
  * Sets every limit of `options` to a value fit for graphs of unknown origin: 10
- * seconds, 10 million iterations, 1 GiB, 1 million frames, no files.  Other
- * members stay.
+ * seconds, 10 million iterations, 1 GiB, 1 million frames, no files, 1 GiB of
+ * spilled tapes.  Other members stay.
  */
 EDDY_API void eddy_run_options_untrusted(eddy_run_options *options);
 
@@ -163,6 +175,12 @@ EDDY_API void eddy_run_clear(eddy_run *run);
  * the same holds for eddy_run_fetch.
  */
 EDDY_API eddy_stats eddy_run_stats(const eddy_run *run);
+
+/*
+ * How many bytes the last execution has written to its spill file, which it
+ * may have done again and again in the same place.
+ */
+EDDY_API uint64_t eddy_run_spilled(const eddy_run *run);
 
 /*
  * Runs a plan once: `feeds` and `out_fetches` are in the plan's order, each

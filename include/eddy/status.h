@@ -126,7 +126,9 @@ typedef enum eddy_status {
     X(ASSUMED, "a value that is not what its plan took it to be")              \
     X(STUCK, "all nodes wait for queues that no node changes")                 \
     X(PLACE, "a node is placed where it can't be")                             \
-    X(MESSAGE, "a message between ranks that can't be")
+    X(MESSAGE, "a message between ranks that can't be")                        \
+    X(SPILL, "a tape could not be written to its file or read from it")        \
+    X(LIMIT_SPILL, "the limit on spilled bytes was reached")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

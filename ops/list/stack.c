@@ -11,36 +11,12 @@
  * (core/value/tape.h); the first other value starts a segment of whole values,
  * which all later ones are.
  */
-#include "core/value/tape.h"
+#include "ops/list/stack.h"
 #include "ops/array/items.h"
 #include "ops/ops.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* Bytes of the first segment and of the largest; each is twice the one below.
- */
-#define FIRST_SEGMENT ((size_t)1024)
-#define LARGEST_SEGMENT ((size_t)65536)
-
-typedef struct segment {
-    struct segment *below;
-    size_t block_size;
-    uint32_t n; /* of bare ones on top the tape knows better */
-    uint32_t capacity;
-    bool is_bare;
-    _Alignas(16) unsigned char data[];
-} segment;
-
-typedef struct stack {
-    eddy__tape tape;  /* of the top segment, if what it holds is bare */
-    const char *name; /* of the plan */
-    segment *top;     /* NULL: nothing has been pushed */
-    int64_t n_below;  /* values in the segments below the top */
-    int64_t max_count;
-    uint8_t dtype; /* eddy_dtype of what is pushed */
-    bool is_closed;
-} stack;
 
 /* What a StackV2 says, and with it its name. */
 typedef struct creation {
@@ -55,27 +31,14 @@ static stack *stack_of(eddy__resource *resource)
     return (stack *)(void *)resource;
 }
 
-/* Bytes that each value takes in a segment. */
-static size_t item_size(const stack *s, bool is_bare)
-{
-    return is_bare ? eddy_dtype_size((eddy_dtype)s->dtype)
-                   : sizeof(eddy__value);
-}
-
-/* The values of a segment that is not bare. */
-static inline eddy__value *values_of(segment *c)
-{
-    return (eddy__value *)(void *)c->data;
-}
-
 /* Brings the top segment's count up to date with the tape. */
 static void retract(stack *s)
 {
     eddy__tape *t = &s->tape;
 
     if (t->first)
-        s->top->n =
-            (uint32_t)((size_t)(t->next - t->first) / item_size(s, true));
+        s->top->n = (uint32_t)((size_t)(t->next - t->first) /
+                               eddy__segment_item_size(s, true));
 }
 
 /* Lets executors see the top segment, if they may. */
@@ -83,11 +46,11 @@ static void publish(stack *s)
 {
     eddy__tape *t = &s->tape;
     const segment *top = s->top;
-    const size_t size = item_size(s, true);
+    const size_t size = eddy__segment_item_size(s, true);
     int64_t room;
 
     t->next = t->first = t->end = NULL;
-    if (!top || !top->is_bare)
+    if (!top || !top->is_bare || eddy__segment_is_out(top))
         return;
     room = s->max_count - s->n_below;
     room = room < top->capacity ? room : top->capacity;
@@ -96,30 +59,14 @@ static void publish(stack *s)
     t->end = t->first + (size_t)room * size;
 }
 
-static int64_t count_of(const stack *s)
-{
-    return s->n_below + (s->top ? s->top->n : 0);
-}
-
-/* The top segment, which holds nothing. */
-static void drop_top(stack *s, eddy__heap *heap)
-{
-    segment *top = s->top;
-
-    s->top = top->below;
-    s->n_below -= s->top ? s->top->n : 0;
-    eddy__heap_recycle(heap, top, top->block_size);
-}
-
 static void clear_stack(eddy__resource *resource, eddy__heap *heap)
 {
     stack *s = stack_of(resource);
 
     retract(s);
     while (s->top) {
-        for (uint32_t i = 0; !s->top->is_bare && i < s->top->n; i++)
-            eddy__value_clear(heap, &values_of(s->top)[i]);
-        drop_top(s, heap);
+        eddy__segment_clear(s, s->top, heap);
+        eddy__stack_drop_top(s, heap);
     }
     publish(s);
 }
@@ -149,63 +96,44 @@ static inline eddy_status find_stack(eddy_kernel *k, eddy_dtype dtype,
 
 /* ---- pushing and popping ---- */
 
-static eddy_status fail_push(eddy_kernel *k, const stack *s)
-{
-    if (k->heap->limit_hit)
-        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_BYTES,
-                           "stack %s, which has %" PRId64 " values, goes above "
-                           "the limit of %" PRId64 " bytes",
-                           s->name, count_of(s), k->heap->account->limit);
-    return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
-                       "no memory for one more than %" PRId64
-                       " values on stack %s",
-                       count_of(s), s->name);
-}
+/* What a push is told. */
+typedef struct pushing {
+    bool spills;
+} pushing;
 
-/* A new segment on top. */
-static eddy_status add_segment(eddy_kernel *k, stack *s, bool is_bare)
+static eddy_status prepare_push(eddy_infer *infer)
 {
-    size_t size = s->top ? 2 * s->top->block_size : FIRST_SEGMENT;
-    segment *c;
+    pushing *p = eddy__prepare_state(infer, sizeof *p);
 
-    if (size > LARGEST_SEGMENT)
-        size = LARGEST_SEGMENT;
-    c = eddy__heap_allocate(k->heap, size, &size);
-    if (!c)
-        return fail_push(k, s);
-    c->below = s->top;
-    c->block_size = size;
-    c->n = 0;
-    c->capacity = (uint32_t)((size - sizeof *c) / item_size(s, is_bare));
-    c->is_bare = is_bare;
-    s->n_below = count_of(s);
-    s->top = c;
+    if (!p)
+        return EDDY_RESOURCE_EXHAUSTED;
+    p->spills = eddy__infer_bool(infer, "swap_memory");
     return EDDY_OK;
 }
 
 /* Puts a value on top; the tape is not up to date meanwhile. */
 static eddy_status push(eddy_kernel *k, stack *s, const eddy__value *in)
 {
-    const size_t size = item_size(s, true);
+    const pushing *p = eddy__state(k);
     eddy__value value;
-    bool is_bare;
 
-    if (count_of(s) >= s->max_count)
+    if (eddy__stack_count(s) >= s->max_count)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_FULL,
                            "stack %s overflowed its max_size, %" PRId64,
                            s->name, s->max_count);
-    /* Bare ones stand below all others. */
-    while (s->top && s->top->n == 0 && !s->top->is_bare)
-        drop_top(s, k->heap);
-    is_bare = in->kind == EDDY__SCALAR && (!s->top || s->top->is_bare);
-    if (!s->top || s->top->n == s->top->capacity || s->top->is_bare != is_bare)
-        EDDY_TRY(add_segment(k, s, is_bare));
-    if (is_bare) {
+    if (p->spills && !s->spill)
+        eddy__stack_may_spill(s);
+    EDDY_TRY(eddy__stack_make_room(k, s, in->kind == EDDY__SCALAR));
+    if (s->top->is_bare) {
+        const size_t size = eddy__segment_item_size(s, true);
+
         eddy__bare_store(s->top->data + s->top->n * size, size, in);
     } else {
         value = eddy__value_copy(in);
         eddy__value_keep(&value);
-        values_of(s->top)[s->top->n] = value;
+        eddy__segment_values(s->top)[s->top->n] = value;
+        if (s->spill)
+            eddy__segment_charge(s, s->top, &value);
     }
     s->top->n++;
     return EDDY_OK;
@@ -232,38 +160,44 @@ static eddy_status run_push(eddy_kernel *k)
     return EDDY_OK;
 }
 
-/* Segments that hold nothing go, but for the lowest. */
-static void uncover(stack *s, eddy__heap *heap)
+/* Pops a value that is not bare, if there is one. */
+static eddy_status pop(eddy_kernel *k, stack *s)
 {
-    while (s->top && s->top->n == 0 && s->top->below)
-        drop_top(s, heap);
+    segment *top = s->top;
+    eddy__value value;
+
+    if (!top || top->is_bare || top->n == 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_EMPTY,
+                           "stack %s is empty, so nothing can be popped",
+                           s->name);
+    if (top->is_packed)
+        return eddy__stack_unpack(k, s);
+    value = eddy__segment_values(top)[--top->n];
+    if (s->spill)
+        eddy__segment_discharge(s, top, &value);
+    eddy__out_value(k, 0, &value);
+    return EDDY_OK;
 }
 
 static eddy_status run_pop(eddy_kernel *k)
 {
     const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
     const size_t size = eddy_dtype_size(dtype);
-    segment *top;
+    eddy_status status = EDDY_OK;
     stack *s;
 
     EDDY_TRY(find_stack(k, dtype, &s));
     if (s->tape.next == s->tape.first) {
         retract(s);
-        uncover(s, k->heap);
+        status = eddy__stack_uncover(k, s);
         publish(s);
     }
-    top = s->top;
-    if (s->tape.next != s->tape.first) {
-        s->tape.next -= size;
-        eddy__out_scalar(eddy__out(k, 0), dtype,
-                         eddy__bare_load(s->tape.next, size));
-    } else if (top && !top->is_bare && top->n > 0) {
-        eddy__out_value(k, 0, &values_of(top)[--top->n]);
-    } else {
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_EMPTY,
-                           "stack %s is empty, so nothing can be popped",
-                           s->name);
-    }
+    EDDY_TRY(status);
+    if (s->tape.next == s->tape.first)
+        return pop(k, s);
+    s->tape.next -= size;
+    eddy__out_scalar(eddy__out(k, 0), dtype,
+                     eddy__bare_load(s->tape.next, size));
     return EDDY_OK;
 }
 
@@ -337,12 +271,13 @@ static const eddy_op_spec specs[] = {
                  .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP |
                           EDDY_OP_NOT_DIFFERENTIABLE,
                  .doc = "A new stack for any number of values."),
-    EDDY__OP_ROW("StackPush", .inputs = "handle: ref string, elem: T",
-                 .outputs = "output: T",
-                 .attrs = "T: type, swap_memory: bool = false",
-                 .infer = infer_pushed, .kernel = run_push,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
-                 .doc = "Puts `elem` on the stack and passes it on."),
+    EDDY__OP_ROW(
+        "StackPush", .inputs = "handle: ref string, elem: T",
+        .outputs = "output: T", .attrs = "T: type, swap_memory: bool = false",
+        .infer = infer_pushed, .kernel = run_push, .prepare = prepare_push,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "Puts `elem` on the stack and passes it on; with "
+               "swap_memory the stack may spill to a file."),
     EDDY__OP_ROW("StackPop", .inputs = "handle: ref string",
                  .outputs = "elem: elem_type", .attrs = "elem_type: type",
                  .kernel = run_pop, .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
@@ -359,12 +294,13 @@ static const eddy_op_spec specs[] = {
         .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
         .doc = "A new stack for `max_size` values, or any number if that is "
                "negative."),
-    EDDY__OP_ROW("StackPushV2", .inputs = "handle: resource, elem: T",
-                 .outputs = "output: T",
-                 .attrs = "T: type, swap_memory: bool = false",
-                 .infer = infer_pushed, .kernel = run_push,
-                 .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
-                 .doc = "Puts `elem` on the stack and passes it on."),
+    EDDY__OP_ROW(
+        "StackPushV2", .inputs = "handle: resource, elem: T",
+        .outputs = "output: T", .attrs = "T: type, swap_memory: bool = false",
+        .infer = infer_pushed, .kernel = run_push, .prepare = prepare_push,
+        .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,
+        .doc = "Puts `elem` on the stack and passes it on; with "
+               "swap_memory the stack may spill to a file."),
     EDDY__OP_ROW("StackPopV2", .inputs = "handle: resource",
                  .outputs = "elem: elem_type", .attrs = "elem_type: type",
                  .kernel = run_pop, .flags = EDDY_OP_STATEFUL | EDDY_OP_CHEAP,

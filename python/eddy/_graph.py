@@ -348,6 +348,11 @@ class _Attrs:
         setattr(getattr(attr, "as"), member, array)
 
 
+_TAPES = {None: lib.EDDY_TAPE_DEFAULT, "keep": lib.EDDY_TAPE_KEEP,
+          "recompute": lib.EDDY_TAPE_RECOMPUTE, "spill": lib.EDDY_TAPE_SPILL,
+          "auto": lib.EDDY_TAPE_AUTO}
+
+
 class Graph:
     """Nodes and edges, for one thread at a time while it is built.
 
@@ -557,7 +562,8 @@ class Graph:
             names = [names]
         return [self[n] for n in names]
 
-    def _gradient_options(self, grad_ys, stop, prefix, zeros):
+    def _gradient_options(self, grad_ys, stop, prefix, zeros, tape=None,
+                          tape_bytes=0):
         options = ffi.new("eddy_gradient_options *")
         options.size = ffi.sizeof("eddy_gradient_options")
         kept = [options]
@@ -575,16 +581,32 @@ class Graph:
             kept.append(ffi.new("char[]", prefix.encode()))
             options.prefix = kept[-1]
         options.zeros_if_unconnected = zeros
+        options.tape_bytes = tape_bytes
+        by_loop = tape if isinstance(tape, dict) else {None: tape}
+        loops = [name for name in by_loop if name is not None]
+        array = ffi.new("eddy_loop_tape[]", max(len(loops), 1))
+        for i, name in enumerate(loops):
+            kept.append(ffi.new("char[]", name.encode()))
+            array[i].frame = kept[-1]
+            array[i].policy = _TAPES[by_loop[name]]
+        options.loop_tapes, options.n_loop_tapes = array, len(loops)
+        kept.append(array)
+        options.tape = _TAPES[by_loop.get(None)]
         return options, kept
 
     def gradients(self, ys, xs, grad_ys=None, *, order=1, stop=(), prefix=None,
-                  zeros=False, forward=False, directions=None):
+                  zeros=False, forward=False, directions=None, tape=None,
+                  tape_bytes=0):
         """Adds the gradients of the sum of all elements of `ys` with respect to
         each of `xs`: a list with an Output, or None where nothing leads to it.
 
         order    2 and more: of the sum of the gradients before
         forward  the tangents of the ys along `directions` instead, one a y
         zeros    zeros in place of None
+        tape     what loops do for the values of their trips: "keep",
+                 "recompute", "spill" or "auto", or a dict from the frame names
+                 of loops, and None for all others, to that
+        tape_bytes  what "auto" keeps; 0: 64 MiB
         """
         if forward:
             return self.jvp(ys, xs, directions, stop=stop, prefix=prefix)
@@ -593,7 +615,8 @@ class Graph:
         given = self.outputs_array(xs)
         for step in range(order):
             options, kept = self._gradient_options(
-                grad_ys if step == 0 else None, stop, prefix, zeros)
+                grad_ys if step == 0 else None, stop, prefix, zeros, tape,
+                tape_bytes)
             check(lib.eddy_gradients(
                 self._ptr, self.outputs_array(ys), len(ys), given, len(xs),
                 options, out, err), err)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans and sessions: a graph compiled, and run from any number of threads."""
+import os
 import weakref
 from collections import deque
 from collections.abc import MutableMapping
@@ -150,6 +151,9 @@ class Plan:
     fetches  one, a list, or a dict; a call gives values in the same form; None:
              all outputs of the graph
     targets  nodes that must run beside
+    spill_above, max_spill_bytes, spill_folder
+             of tapes that spill: bytes in memory and in the file, and where
+             that is
 
     Any number of threads may call a plan at once; each call has a run of its
     own, kept for the next.  Arrays that are C-contiguous are fed without a copy,
@@ -161,7 +165,8 @@ class Plan:
     def __init__(self, graph, feeds=None, fetches=None, targets=(), *,
                  optimize="exact", parallel_iterations=0, session=None,
                  timeout=0, max_iterations=0, max_bytes=0, untrusted=False,
-                 keep_denormals=False, tensors=False):
+                 keep_denormals=False, tensors=False, spill_above=0,
+                 max_spill_bytes=0, spill_folder=None):
         self.graph_context = graph.context
         self.session, self._tensors = session, tensors
         if fetches is None and not targets:
@@ -195,6 +200,11 @@ class Plan:
         o.max_iterations = max_iterations or o.max_iterations
         o.max_bytes = max_bytes or o.max_bytes
         o.keep_denormals = keep_denormals
+        o.spill_above = spill_above
+        o.max_spill_bytes = max_spill_bytes or o.max_spill_bytes
+        if spill_folder is not None:
+            self._folder = ffi.new("char[]", os.fsencode(spill_folder))
+            o.spill_folder = self._folder
         self._idle = deque()  # runs without a session, or in the plan's own
 
     def _compile(self, graph, optimize, parallel_iterations, untrusted):

@@ -18,7 +18,11 @@
 #include "core/base/status.h"
 #include "core/value/variable.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* What tapes that may spill hold in memory if nothing says so. */
+#define SPILL_ABOVE ((uint64_t)64 << 20)
 
 /* Nodes that one poll runs, or a worker while other jobs wait. */
 #define SLICE ((uint64_t)1 << 14)
@@ -30,6 +34,7 @@ void eddy_run_options_untrusted(eddy_run_options *options)
     options->max_bytes = (uint64_t)1 << 30;
     options->max_frames = 1000000;
     options->no_files = true;
+    options->max_spill_bytes = (uint64_t)1 << 30;
 }
 
 /* ---- making and freeing ---- */
@@ -85,9 +90,37 @@ no_cond:
     return status;
 }
 
+static bool init_spill(eddy_run *run)
+{
+    const eddy_run_options *o = &run->options;
+    const char *folder = o->spill_folder ? o->spill_folder : getenv("TMPDIR");
+    size_t size;
+
+    if (!folder || folder[0] == 0)
+        folder = "/tmp";
+    size = strlen(folder) + 1;
+    run->spill_folder = eddy__allocate(&run->ctx->allocator, 1, size);
+    if (!run->spill_folder)
+        return false;
+    memcpy(run->spill_folder, folder, size);
+    run->options.spill_folder = run->spill_folder;
+    run->spill.heap = &run->heap;
+    run->spill.allocator = &run->ctx->allocator;
+    run->spill.calls = &eddy__system_files;
+    run->spill.folder = run->spill_folder;
+    run->spill.cipher = o->spill_cipher;
+    run->spill.limit = o->max_spill_bytes;
+    run->spill.above = o->spill_above;
+    if (o->spill_above == 0)
+        run->spill.above = o->max_bytes > 0 ? o->max_bytes / 2 : SPILL_ABOVE;
+    run->resources.spill = &run->spill;
+    eddy__spill_begin(&run->spill);
+    return true;
+}
+
 static eddy_status init_run(eddy_run *run, eddy_error *err)
 {
-    if (!make_arrays(run))
+    if (!make_arrays(run) || !init_spill(run))
         return eddy__fail_memory(err);
     if (!eddy__heap_init(&run->heap, &run->ctx->allocator) ||
         !run->engine->init(run))
@@ -116,12 +149,29 @@ static void free_run(eddy_run *run)
     run->engine->deinit(run);
     eddy__heap_deinit(&run->heap);
     free_arrays(run);
+    if (run->spill_folder)
+        eddy__free(&run->ctx->allocator, run->spill_folder, 1,
+                   strlen(run->spill_folder) + 1);
     eddy_session_release(run->options.session);
     eddy_plan_release(run->plan);
     eddy__free(&run->ctx->allocator, run, 1, size);
 }
 
 static void drive_job(eddy__job *job);
+
+static eddy_status check_options(const eddy_run *run, const eddy_plan *plan,
+                                 eddy_error *err)
+{
+    const eddy_spill_cipher *cipher = &run->options.spill_cipher;
+
+    if (run->trace && run->trace->plan != plan)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "the recorder is of another plan");
+    if (!cipher->encrypt != !cipher->decrypt)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                          "a cipher for what is spilled has both functions");
+    return EDDY_OK;
+}
 
 eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
                             eddy_run **out_run, eddy_error *err)
@@ -141,10 +191,10 @@ eddy_status eddy_run_create(eddy_plan *plan, const eddy_run_options *options,
     if (options)
         memcpy(&run->options, options, options->size);
     run->trace = run->options.recorder;
-    if (run->trace && run->trace->plan != plan) {
+    status = check_options(run, plan, err);
+    if (status != EDDY_OK) {
         eddy__free(&plan->ctx->allocator, run, 1, engine->run_size);
-        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                          "the recorder is of another plan");
+        return status;
     }
     run->engine = engine;
     run->ctx = plan->ctx;
@@ -386,6 +436,7 @@ static void finish(eddy_run *run)
     if (run->failed)
         drop_fetches(run);
     eddy__resource_set_clear(&run->resources);
+    eddy__spill_end(&run->spill);
     eddy__resource_table_clear(&run->named);
     if (run->ctx->pool)
         eddy__pool_forget(run->ctx->pool, run);
@@ -625,6 +676,7 @@ static void prepare(eddy_run *run)
     run->failed = false;
     run->heap.limit_hit = false;
     run->kernel.work = 0;
+    eddy__spill_begin(&run->spill);
     eddy__account_restart(run->heap.account);
     run->started_ns = eddy__now_ns();
     run->deadline_ns = 0;
@@ -792,6 +844,11 @@ eddy_tensor *eddy_run_fetch(const eddy_run *run, size_t i)
 eddy_stats eddy_run_stats(const eddy_run *run)
 {
     return run->stats;
+}
+
+uint64_t eddy_run_spilled(const eddy_run *run)
+{
+    return run->spill.written;
 }
 
 eddy_status eddy_plan_run(eddy_plan *plan, const eddy_run_options *options,

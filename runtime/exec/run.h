@@ -16,6 +16,7 @@
 #include "core/base/thread.h"
 #include "core/carrier.h"
 #include "core/context.h"
+#include "core/spill.h"
 #include "eddy/run.h"
 #include "runtime/exec/engine.h"
 #include "runtime/exec/pool.h"
@@ -110,6 +111,8 @@ struct eddy_run {
     const eddy__step *steps; /* the plan's */
     eddy__heap heap;
     eddy__resource_set resources;
+    eddy__spill spill;
+    char *spill_folder;
     eddy__resource_table named; /* if there is no session */
     eddy_kernel kernel;
     uint64_t started_ns, deadline_ns; /* 0: none */

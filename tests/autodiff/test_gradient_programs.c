@@ -800,6 +800,49 @@ START_TEST(trips_that_are_made_again_give_the_bits_of_a_tape)
 }
 END_TEST
 
+static size_t n_spilled; /* programs that had a file */
+
+/* Of both orders, since nothing is computed in another way. */
+static void compare_spilled(uint64_t seed)
+{
+    program p;
+    drawing d = {.p = &p, .state = seed, .most_trips = 12};
+    double x[ELEMENTS], v[ELEMENTS] = {0};
+    made m;
+    eddy_output y;
+
+    program_init(&p, seed % 4 == 0 ? 2 : 0);
+    p.run_options.spill_above = 1 + seed % 3 * 200;
+    y = draw_program(&d, &m);
+    derive_by(&p, &m, y, EDDY_TAPE_KEEP, m.fetches);
+    derive_by(&p, &m, y, EDDY_TAPE_SPILL, m.fetches + 4);
+    for (int i = 0; i < ELEMENTS; i++)
+        x[i] = between(&d, -1, 1);
+    plan(&p, &m, 8);
+    feed_all(&p, x, v);
+    program_run(&p);
+    n_spilled += eddy_run_spilled(p.run) > 0;
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_msg(memcmp(eddy_tensor_data(eddy_run_fetch(p.run, i)),
+                             eddy_tensor_data(eddy_run_fetch(p.run, i + 4)),
+                             eddy_tensor_bytes(eddy_run_fetch(p.run, i))) == 0,
+                      "seed %llu: gradient %zu: %.17g kept, %.17g spilled",
+                      (unsigned long long)seed, i, fetched(&p, i, 0),
+                      fetched(&p, i + 4, 0));
+    program_deinit(&p);
+}
+
+START_TEST(tapes_that_spill_give_the_bits_of_a_tape)
+{
+    const size_t n = program_scale(40, 4);
+
+    n_spilled = 0;
+    for (uint64_t seed = 0; seed < n; seed++)
+        compare_spilled((uint64_t)_i * 1000 + seed);
+    ck_assert_uint_gt(n_spilled, n / 4);
+}
+END_TEST
+
 TCase *gradient_programs_tests(void)
 {
     TCase *tcase = tcase_create("gradient_programs");
@@ -810,5 +853,6 @@ TCase *gradient_programs_tests(void)
                         20);
     tcase_add_loop_test(
         tcase, trips_that_are_made_again_give_the_bits_of_a_tape, 0, 10);
+    tcase_add_loop_test(tcase, tapes_that_spill_give_the_bits_of_a_tape, 0, 5);
     return tcase;
 }

@@ -4,6 +4,7 @@
  * that the bits are those of a tape.  Random programs have them too, in
  * test_gradient_programs.c.
  */
+#include "core/graph/edit.h"
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
@@ -144,6 +145,70 @@ START_TEST(the_policy_stays_with_the_graph)
     differentiate("v/x", &options, out + 2);
     ck_assert_uint_eq(count_replicas("w_1"), 1);
     want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+/* Pushes that may spill, and all of them. */
+static size_t count_pushes(size_t *out_all)
+{
+    const size_t n = eddy_graph_size(p.graph);
+    eddy_attr attr;
+    size_t spilling = 0;
+
+    *out_all = 0;
+    for (eddy_node v = 0; v < n; v++) {
+        if (strcmp(eddy_graph_node_op(p.graph, v), "StackPushV2") != 0)
+            continue;
+        (*out_all)++;
+        spilling += eddy_graph_node_attr(p.graph, v, "swap_memory", &attr) &&
+                    attr.as.bools[0];
+    }
+    return spilling;
+}
+
+START_TEST(to_spill_stays_with_the_graph_too)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+    eddy_output out[4];
+    eddy_attr attr;
+    size_t all;
+
+    program_init(&p, 0);
+    p.run_options.spill_above = 1;
+    program_build(&p, "n int32=200\n" LOOP);
+    differentiate_by(EDDY_TAPE_SPILL, out);
+    ck_assert_uint_eq(count_pushes(&all), all);
+    ck_assert_uint_gt(all, 0);
+    program_reload(&p);
+    ck_assert(
+        eddy_graph_node_attr(p.graph, named("c").node, "_eddy_tape", &attr));
+    ck_assert_str_eq(attr.as.strings[0].data, "spill");
+    differentiate("v/x", &options, out);
+    ck_assert_uint_eq(count_pushes(&all), all);
+    differentiate_by(EDDY_TAPE_KEEP, out + 2);
+    ck_assert_uint_lt(count_pushes(&all), all);
+    want_same_bits(out, 2);
+    ck_assert_uint_gt(eddy_run_spilled(p.run), 0);
+    program_deinit(&p);
+}
+END_TEST
+
+/* What TensorFlow calls swap_memory, the builder keeps. */
+START_TEST(a_loop_built_to_swap_memory_spills)
+{
+    static const bool yes = true;
+    const eddy_attr swap = eddy_attr_bool("_swap_memory", &yes);
+    const eddy_gradient_options options = {.size = sizeof options};
+    eddy_output out[2];
+    size_t all;
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=20\n" LOOP);
+    ck_assert(eddy__edit_adopt_attr(p.graph, named("c").node, &swap));
+    differentiate("v/x", &options, out);
+    ck_assert_uint_eq(count_pushes(&all), all);
+    ck_assert_uint_gt(all, 0);
     program_deinit(&p);
 }
 END_TEST
@@ -336,10 +401,17 @@ START_TEST(random_numbers_are_kept)
 }
 END_TEST
 
-/* A state in a branch can't be had again, nor be given: the tape is kept. */
+/*
+ * A state in a branch can't be had again, nor be given: the tape is kept, or
+ * spills where bytes were to decide.
+ */
 START_TEST(trips_with_a_state_in_a_branch_are_kept)
 {
+    const eddy_gradient_options by_bytes = {
+        .size = sizeof by_bytes, .tape = EDDY_TAPE_AUTO, .tape_bytes = 1};
     eddy_output out[2];
+    eddy_attr attr;
+    size_t all;
 
     program_init(&p, 0);
     program_build(&p, "n int32=3\n" LOOP);
@@ -350,6 +422,13 @@ START_TEST(trips_with_a_state_in_a_branch_are_kept)
                  "r");
     differentiate_by(EDDY_TAPE_RECOMPUTE, out);
     ck_assert_uint_eq(count_replicas("w"), 0);
+    ck_assert_uint_eq(count_pushes(&all), 0);
+    differentiate("v/x", &by_bytes, out);
+    ck_assert_uint_eq(count_replicas("w"), 0);
+    ck_assert_uint_gt(count_pushes(&all), 0);
+    ck_assert(
+        eddy_graph_node_attr(p.graph, named("c").node, "_eddy_tape", &attr));
+    ck_assert_str_eq(attr.as.strings[0].data, "spill");
     program_deinit(&p);
 }
 END_TEST
@@ -362,6 +441,8 @@ TCase *gradient_tapes_tests(void)
     tcase_add_loop_test(tcase, every_number_of_trips, 0, 24);
     tcase_add_test(tcase, bytes_grow_with_the_root_of_the_trips);
     tcase_add_test(tcase, the_policy_stays_with_the_graph);
+    tcase_add_test(tcase, to_spill_stays_with_the_graph_too);
+    tcase_add_test(tcase, a_loop_built_to_swap_memory_spills);
     tcase_add_test(tcase, a_loop_has_its_own);
     tcase_add_test(tcase, bytes_decide_and_the_smallest_tapes_are_kept);
     tcase_add_test(tcase, what_is_no_policy_is_refused);

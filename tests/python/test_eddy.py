@@ -103,6 +103,21 @@ def test_an_exception_in_a_step_comes_out_as_it_is():
         eddy.map_fn(lambda item: {}["lost"], x)
 
 
+@pytest.mark.parametrize("tape", ["keep", "recompute", "spill", "auto"])
+def test_tapes_by_policy(tape, tmp_path):
+    g = eddy.Graph()
+    x = g.placeholder("float64", [3])
+    _, y = eddy.while_loop(lambda i, v: i < 50, lambda i, v: (i + 1, v * x),
+                           [g.constant(0), x], name="w")
+    plan = g.plan(fetches=g.gradients(y, x, tape=tape), spill_above=1,
+                  max_spill_bytes=1 << 20, spill_folder=tmp_path)
+    np.testing.assert_allclose(plan([1, 1.01, 0.9])[0],
+                               51 * np.array([1, 1.01, 0.9]) ** 50)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(eddy.InvalidArgumentError, match="'none'"):
+        g.gradients(y, x, tape={"none": tape, None: tape})
+
+
 def test_gradients_of_every_order():
     g = eddy.Graph()
     x = g.placeholder("float64", [], name="x")
