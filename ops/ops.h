@@ -25,6 +25,7 @@
     X(cast)                                                                    \
     X(chain)                                                                   \
     X(clip)                                                                    \
+    X(collective)                                                              \
     X(compare)                                                                 \
     X(complex)                                                                 \
     X(concat_offset)                                                           \

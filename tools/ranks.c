@@ -164,6 +164,7 @@ eddy_status eddy__request_partition(const eddy__request *request,
         .targets = request->targets,
         .n_targets = request->n_targets,
         .is_literal = options->literal,
+        .is_replicated = options->replicated,
         .limits = &limits,
     };
     eddy__rank_places places;
@@ -171,7 +172,7 @@ eddy_status eddy__request_partition(const eddy__request *request,
 
     how.n_ranks = places.n_ranks;
     how.places = places.places;
-    how.n_places = places.n;
+    how.n_places = options->replicated ? 0 : places.n;
     if (status == EDDY_OK)
         status = eddy_partition_create(graph, &how, out_partition, err);
     eddy__rank_places_deinit(&places);
@@ -203,7 +204,9 @@ static eddy_status create_ranks(const eddy__request *request,
     eddy_status status =
         eddy__request_partition(request, graph, options, &partition, err);
 
-    run.session = request->session;
+    /* Variables of copies that are threads are each one's own. */
+    if (!options->replicated || place.folder != NULL || options->mpi)
+        run.session = request->session;
     if (status == EDDY_OK)
         status = place.folder != NULL || options->mpi
                      ? eddy_ranks_join(partition, &how, &place, out, err)

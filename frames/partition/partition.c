@@ -2,13 +2,17 @@
 /* The public side of partitions: options, the steps in a row, what is asked. */
 #include "core/base/status.h"
 #include "core/context.h"
-#include "frames/partition/partitioning.h"
+#include "frames/partition/replicate.h"
 
 #include <string.h>
 
 static eddy_status run_steps(eddy__partitioning *p, const eddy_graph *graph)
 {
     EDDY_TRY(eddy__partition_request(p, graph));
+    if (p->options->is_replicated) {
+        EDDY_TRY(eddy__partition_agree(p));
+        return eddy__partition_replicate(p);
+    }
     EDDY_TRY(eddy__partition_list(p, &p->predicate_copy));
     EDDY_TRY(eddy__partition_list(p, &p->control_merge));
     EDDY_TRY(eddy__partition_place(p));
@@ -87,6 +91,8 @@ static eddy_status check_options(const eddy_partition_options *o,
                        (o->n_fetches > 0 && !o->fetches) ||
                        (o->n_targets > 0 && !o->targets),
                    err, "NULL for places, feeds, fetches or targets");
+    EDDY_REFUSE_IF(o->is_replicated && o->n_places > 0, err,
+                   "places, for a graph that is on every rank");
     for (size_t i = 0; i < o->n_places; i++) {
         EDDY_REFUSE_IF(!o->places[i].prefix, err, "NULL for prefix %zu", i);
         if (o->places[i].rank >= o->n_ranks)

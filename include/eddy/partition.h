@@ -55,6 +55,13 @@ typedef struct eddy_partition_options {
      */
     bool is_literal;
     const eddy_limits *limits; /* NULL: none */
+    /*
+     * Each rank has a copy of the whole graph, and collectives
+     * (HorovodAllreduce and the like) become edges between the copies;
+     * HorovodRank tells them apart.  Feeds are the same on all ranks, fetches
+     * are those of rank 0, targets run on each.  There are no places then.
+     */
+    bool is_replicated;
 } eddy_partition_options;
 
 typedef struct eddy_partition eddy_partition;
@@ -73,8 +80,10 @@ typedef struct eddy_partition_counts {
  * first consumer, whatever the places say, as in TensorFlow.
  *
  * Errors: INVALID_ARGUMENT for a rank that there is not (EDDY_E_PLACE, with the
- * node) or a cut loop without a LoopCond (EDDY_E_LOOP_CONDS); those of
- * lowering, and of frames that make no sense.
+ * node) or a cut loop without a LoopCond (EDDY_E_LOOP_CONDS), and, of a
+ * replicated graph, for a collective to which some ranks may come and others
+ * not (EDDY_E_PLACE, with the predicate); those of lowering, and of frames that
+ * make no sense.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_partition_create(
     const eddy_graph *graph, const eddy_partition_options *options,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives.  Each rank has a loss of its own, and what is differentiated is
+ * their sum: so a sum's gradient is the sum of all ranks' gradients, and is one
+ * of a collective again, to any order.  As in Horovod
+ * (horovod/tensorflow/mpi_ops.py).
+ */
+#include "autodiff/rule.h"
+
+/* Horovod's number of a sum. */
+static const int64_t sum_of_all = 1;
+
+static eddy_output allreduce(eddy_gradient *g, eddy_output x)
+{
+    const eddy_attr attrs[] = {eddy_attr_int("reduce_op", &sum_of_all)};
+
+    return OP_WITH("HorovodAllreduce", attrs, x);
+}
+
+static eddy_output rank(eddy_gradient *g)
+{
+    return eddy_gradient_add(g, "HorovodRank", NULL, 0, NULL, 0);
+}
+
+/* A sum, or a mean, of the gradients; the least and the greatest have none. */
+eddy_status eddy__grad_horovod_allreduce(eddy_gradient *g)
+{
+    const int64_t op = eddy__rule_int(g, "reduce_op");
+    const eddy_attr attrs[] = {eddy__rule_attr(g, "reduce_op"),
+                               eddy__rule_attr(g, "prescale_factor"),
+                               eddy__rule_attr(g, "postscale_factor")};
+
+    if (op != 0 && op != sum_of_all)
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "only sums and means over ranks have a "
+                                  "gradient");
+    if (WANTS(0))
+        DX(0, OP_WITH("HorovodAllreduce", attrs, DY(0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_horovod_broadcast(eddy_gradient *g)
+{
+    const int64_t root = eddy__rule_int(g, "root_rank");
+    eddy_output sum;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    sum = allreduce(g, DY(0));
+    DX(0, OP("SelectV2", OP("Equal", rank(g), INT((double)root)), sum,
+             OP("ZerosLike", sum)));
+    return EDDY_OK;
+}
+
+/* Of the sum of all gradients, the rows that this rank has given. */
+eddy_status eddy__grad_horovod_allgather(eddy_gradient *g)
+{
+    eddy_output rows, counts, begin, end;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    rows = eddy__rule_head(g, OP("Shape", X(0)), INTS(1));
+    counts = OP("HorovodAllgather", rows);
+    begin = OP("Sum", eddy__rule_head(g, counts, rank(g)), INT(0.0));
+    end = OP("AddV2", begin, eddy__rule_count(g, rows));
+    DX(0, OP("GatherV2", allreduce(g, DY(0)), OP("Range", begin, end, INT(1.0)),
+             INT(0.0)));
+    return EDDY_OK;
+}

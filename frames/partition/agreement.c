@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the copies of a replicated graph may go different ways: a collective
+ * there would wait for ranks that never come to it, so it is refused.
+ *
+ * A value may differ between ranks if it depends on the rank's number, or on
+ * numbers that a rank draws without a seed; feeds are the same everywhere, and
+ * so is what a collective gives.  A state that something different was put into
+ * gives what differs.
+ */
+#include "core/base/status.h"
+#include "frames/partition/replicate.h"
+
+#include <string.h>
+
+typedef struct agreement {
+    const eddy__partitioning *p;
+    eddy_analysis *analysis;
+    uint8_t *differs; /* a node: what it gives, or holds */
+} agreement;
+
+static bool is_handle(const eddy__node *from, uint32_t index)
+{
+    return index < from->n_outputs &&
+           (from->output_dtypes[index] == EDDY_RESOURCE ||
+            eddy__node_gives_reference(from, index));
+}
+
+/* Does it draw numbers that no seed fixes? */
+static bool is_drawn(const eddy__node *node)
+{
+    const eddy_attr *seed = eddy__node_attr(node, "seed");
+    const eddy_attr *seed2 = eddy__node_attr(node, "seed2");
+
+    return seed && seed2 && seed->as.ints[0] == 0 && seed2->as.ints[0] == 0;
+}
+
+/* Marks the node; has that changed anything? */
+static bool mark(const agreement *a, eddy_node v)
+{
+    const bool is_new = !a->differs[v];
+
+    a->differs[v] = 1;
+    return is_new;
+}
+
+/* What a node reads goes on to what it gives, and into what it has a handle of.
+ */
+static bool spread(const agreement *a, eddy_node v)
+{
+    const eddy__node *node = eddy__partition_node(a->p, v);
+    bool is_any = a->differs[v], has_changed = false;
+
+    if (eddy__is_collective(node))
+        return false;
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        is_any = is_any || a->differs[node->inputs[i].node];
+    if (!is_any)
+        return false;
+    has_changed = mark(a, v);
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const eddy_output in = node->inputs[i];
+
+        if (is_handle(eddy__partition_node(a->p, in.node), in.index))
+            has_changed = mark(a, in.node) || has_changed;
+    }
+    return has_changed;
+}
+
+static eddy_status find_differing(const agreement *a)
+{
+    const eddy_graph *whole = a->p->whole;
+    bool has_changed = true;
+
+    for (eddy_node v = 0; v < whole->n_nodes; v++) {
+        const eddy__node *node = eddy__partition_node(a->p, v);
+
+        a->differs[v] =
+            strcmp(node->op_name, EDDY__RANK) == 0 || is_drawn(node);
+    }
+    while (has_changed) {
+        if (!eddy__budget_lasts(a->p->budget))
+            return eddy__fail_memory(a->p->err);
+        has_changed = false;
+        for (eddy_node v = 0; v < whole->n_nodes; v++)
+            if (a->p->placed[v].is_needed && spread(a, v))
+                has_changed = true;
+    }
+    return EDDY_OK;
+}
+
+static eddy_status refuse(const agreement *a, eddy_node v, eddy_node by)
+{
+    return eddy__fail_at(
+        a->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+        eddy__partition_node(a->p, v),
+        "whether this collective runs is up to '%.120s', which may say "
+        "otherwise on another rank: that would wait for ever",
+        eddy__partition_node(a->p, by)->name);
+}
+
+/* The predicates of the branches and loops around a collective. */
+static eddy_status check(const agreement *a, eddy_node v)
+{
+    uint32_t branch = eddy_analysis_node_branch(a->analysis, v);
+    uint32_t f = eddy_analysis_node_frame(a->analysis, v);
+
+    for (;;) {
+        const eddy_frame *frame = eddy_analysis_frame(a->analysis, f);
+
+        for (; branch != 0;
+             branch = eddy_analysis_branch(a->analysis, branch)->outer) {
+            const eddy_node by =
+                eddy_analysis_branch(a->analysis, branch)->predicate.node;
+
+            if (a->differs[by])
+                return refuse(a, v, by);
+        }
+        if (f == 0)
+            return EDDY_OK;
+        if (frame->loop_cond != EDDY_NO_NODE && a->differs[frame->loop_cond])
+            return refuse(a, v, frame->loop_cond);
+        branch = frame->branch;
+        f = frame->parent;
+    }
+}
+
+static eddy_status check_all(agreement *a)
+{
+    const size_t n = a->p->whole->n_nodes;
+    eddy__selection selection = {.graph = a->p->whole, .budget = a->p->budget};
+    uint8_t *keep = eddy__arena_allocate(&a->p->result->arena, n, 1);
+
+    if (!keep)
+        return eddy__fail_memory(a->p->err);
+    for (eddy_node v = 0; v < n; v++)
+        keep[v] = a->p->placed[v].is_needed;
+    selection.keep = keep;
+    EDDY_TRY(find_differing(a));
+    EDDY_TRY(eddy__analysis_build_whole(&selection, &a->analysis, a->p->err));
+    for (eddy_node v = 0; v < n; v++)
+        if (keep[v] && eddy__is_collective(eddy__partition_node(a->p, v)))
+            EDDY_TRY(check(a, v));
+    return EDDY_OK;
+}
+
+eddy_status eddy__partition_agree(eddy__partitioning *p)
+{
+    agreement a = {.p = p,
+                   .differs = eddy__arena_allocate_zeroed(
+                       &p->arena, p->whole->n_nodes, 1)};
+    eddy_status status;
+
+    if (!a.differs)
+        return eddy__fail_memory(p->err);
+    status = check_all(&a);
+    eddy_analysis_destroy(a.analysis);
+    return status;
+}

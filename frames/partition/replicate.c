@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A copy of the graph for each rank.  A collective becomes an Identity of its
+ * name, which reads what the collective gives:
+ *
+ *     rank 0                                      rank 1
+ *     x0 ----------> AddV2 ---> sum -> Identity   x1 -> _Send
+ *     _Recv (x1) ->               \-> _Send       _Recv (sum) -> Identity
+ *
+ * Rank 0 joins the values in the order of ranks, so that bits are the same
+ * however messages come, and the same on all ranks.  A pair's messages are told
+ * apart by frame and iteration as those of any edge are, so nothing need be
+ * issued in an order.  What is fed is fed on rank 0 and sent to the others.
+ */
+#include "frames/partition/replicate.h"
+
+#include "core/base/status.h"
+#include "core/graph/names.h"
+
+#include <string.h>
+
+/* What a collective does with the values of all ranks. */
+typedef enum join {
+    JOIN_SUM,
+    JOIN_MEAN,
+    JOIN_LEAST,
+    JOIN_GREATEST,
+    JOIN_PRODUCT,
+    JOIN_ROWS,
+    JOIN_ROOT,
+    JOIN_UNKNOWN
+} join;
+
+typedef struct replicating {
+    eddy__partitioning *p;
+    uint32_t n_ranks;
+    size_t n;                /* nodes of the whole graph */
+    eddy_node *copy;         /* a rank and a node of it */
+    eddy__emitter *emitters; /* a rank */
+    eddy_node **ends;        /* a rank: its _Sends and _Recvs */
+    size_t *n_ends, *ends_capacity;
+} replicating;
+
+bool eddy__is_collective(const eddy__node *node)
+{
+    static const char *const names[] = {
+        "HorovodAllreduce", "HorovodAllgather", "HorovodBroadcast",
+        "CollectiveReduceV2", "CollectiveGatherV2"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(node->op_name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const eddy__node *node_of(const replicating *r, eddy_node v)
+{
+    return eddy__partition_node(r->p, v);
+}
+
+static eddy_output on(const replicating *r, uint32_t rank, eddy_output of)
+{
+    return (eddy_output){r->copy[rank * r->n + of.node], of.index};
+}
+
+/* ---- what a collective says ---- */
+
+static bool is_text(const eddy__node *node, const char *name, const char *text)
+{
+    const eddy_attr *attr = eddy__node_attr(node, name);
+
+    return attr && attr->as.strings[0].length == strlen(text) &&
+           memcmp(attr->as.strings[0].data, text, strlen(text)) == 0;
+}
+
+static join join_of_horovod(const eddy__node *node)
+{
+    static const join joins[] = {JOIN_MEAN,  JOIN_SUM,      JOIN_UNKNOWN,
+                                 JOIN_LEAST, JOIN_GREATEST, JOIN_PRODUCT};
+    const eddy_attr *attr = eddy__node_attr(node, "reduce_op");
+    const int64_t op = attr ? attr->as.ints[0] : 1;
+
+    return op >= 0 && op < 6 ? joins[op] : JOIN_UNKNOWN;
+}
+
+static join join_of(const eddy__node *node)
+{
+    if (strcmp(node->op_name, "HorovodAllreduce") == 0)
+        return join_of_horovod(node);
+    if (strcmp(node->op_name, "HorovodBroadcast") == 0)
+        return JOIN_ROOT;
+    if (strcmp(node->op_name, "CollectiveReduceV2") != 0)
+        return JOIN_ROWS;
+    if (is_text(node, "final_op", "Div"))
+        return is_text(node, "merge_op", "Add") ? JOIN_MEAN : JOIN_UNKNOWN;
+    return is_text(node, "merge_op", "Add")   ? JOIN_SUM
+           : is_text(node, "merge_op", "Mul") ? JOIN_PRODUCT
+           : is_text(node, "merge_op", "Min") ? JOIN_LEAST
+           : is_text(node, "merge_op", "Max") ? JOIN_GREATEST
+                                              : JOIN_UNKNOWN;
+}
+
+/* ---- nodes that are added ---- */
+
+static eddy_output add(const replicating *r, uint32_t rank, eddy_node of,
+                       const char *suffix, eddy_node_spec *spec)
+{
+    const char *name =
+        eddy__names_print(&r->p->arena, "%s/%s", node_of(r, of)->name, suffix);
+
+    spec->size = sizeof *spec;
+    return eddy__emitter_add_as(&r->emitters[rank], name, spec);
+}
+
+static eddy_output add_binary(const replicating *r, uint32_t rank, eddy_node of,
+                              const char *op, eddy_output a, eddy_output b)
+{
+    const eddy_output inputs[] = {a, b};
+    eddy_node_spec spec = {.op = op, .inputs = inputs, .n_inputs = 2};
+
+    return add(r, rank, of, op, &spec);
+}
+
+/* A scalar that is there wherever `like` is. */
+static eddy_output add_scalar(const replicating *r, uint32_t rank, eddy_node of,
+                              const char *what, eddy_output like, double value)
+{
+    const eddy_dtype dtype = (eddy_dtype)node_of(r, of)->output_dtypes[0];
+    const eddy_dtype wide = EDDY_FLOAT64;
+    const eddy_attr attrs[] = {eddy_attr_type("SrcT", &wide),
+                               eddy_attr_type("DstT", &dtype)};
+    const char *name =
+        eddy__names_print(&r->p->arena, "%s/%s", node_of(r, of)->name, what);
+    eddy_node_spec spec = {.size = sizeof spec,
+                           .name = name,
+                           .controls = &like.node,
+                           .n_controls = 1};
+    eddy_node_spec cast = {
+        .op = "Cast", .n_inputs = 1, .attrs = attrs, .n_attrs = 2};
+    const eddy_output number =
+        eddy__emitter_scalar(&r->emitters[rank], &spec, EDDY_FLOAT64, &value);
+
+    cast.inputs = &number;
+    return add(r, rank, of, "Cast", &cast);
+}
+
+/* By what the attribute says, if anything. */
+static eddy_output scaled(const replicating *r, uint32_t rank, eddy_node of,
+                          eddy_output x, const char *attribute)
+{
+    const eddy_attr *attr = eddy__node_attr(node_of(r, of), attribute);
+    const double factor = attr ? (double)attr->as.floats[0] : 1.0;
+
+    return factor == 1.0
+               ? x
+               : add_binary(r, rank, of, "Mul", x,
+                            add_scalar(r, rank, of, attribute, x, factor));
+}
+
+/* ---- pairs ---- */
+
+/* An edge between two copies. */
+typedef struct pair {
+    eddy_node of; /* of the whole graph */
+    const char *role;
+    uint32_t from, to;
+    eddy_dtype dtype;
+} pair;
+
+typedef struct pair_texts {
+    eddy_string name, from, to;
+} pair_texts;
+
+static eddy_string text_of(const char *text)
+{
+    return (eddy_string){text, text ? strlen(text) : 0};
+}
+
+static bool name_pair(const replicating *r, const pair *c, pair_texts *t)
+{
+    eddy__arena *arena = &r->p->arena;
+
+    t->name =
+        text_of(eddy__names_print(arena, "%s/%s_%u_%u", node_of(r, c->of)->name,
+                                  c->role, (unsigned)c->from, (unsigned)c->to));
+    t->from = text_of(
+        eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->from));
+    t->to =
+        text_of(eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->to));
+    return t->name.data && t->from.data && t->to.data;
+}
+
+static size_t pair_attrs(const pair *c, const pair_texts *t, const char *type,
+                         eddy_attr attrs[6])
+{
+    static const int64_t incarnation = 1;
+    static const bool is_client = false;
+
+    attrs[0] = eddy_attr_type(type, &c->dtype);
+    attrs[1] = eddy_attr_string("tensor_name", &t->name);
+    attrs[2] = eddy_attr_string("send_device", &t->from);
+    attrs[3] = eddy_attr_string("recv_device", &t->to);
+    attrs[4] = eddy_attr_int("send_device_incarnation", &incarnation);
+    attrs[5] = eddy_attr_bool("client_terminated", &is_client);
+    return 6;
+}
+
+static eddy_status keep_end(const replicating *r, uint32_t rank, eddy_node end)
+{
+    if (!eddy__grow(&r->p->budget->allocator, (void **)&r->ends[rank],
+                    &r->ends_capacity[rank], r->n_ends[rank] + 1,
+                    sizeof **r->ends))
+        return eddy__fail_memory(r->p->err);
+    r->ends[rank][r->n_ends[rank]++] = end;
+    return EDDY_OK;
+}
+
+/*
+ * Sends `x`.  The receiver asks for it once in each iteration, when `start`
+ * comes, which is on its own rank; EDDY_NO_NODE: at once.
+ */
+static eddy_status carry(const replicating *r, const pair *c, eddy_output x,
+                         eddy_node start, eddy_output *out)
+{
+    eddy_attr attrs[6];
+    pair_texts texts;
+    eddy_node_spec send = {.op = EDDY__SEND, .inputs = &x, .n_inputs = 1};
+    eddy_node_spec recv = {.op = EDDY__RECV,
+                           .controls = &start,
+                           .n_controls = start != EDDY_NO_NODE};
+
+    if (!name_pair(r, c, &texts))
+        return eddy__fail_memory(r->p->err);
+    send.attrs = recv.attrs = attrs;
+    send.n_attrs = pair_attrs(c, &texts, "T", attrs);
+    EDDY_TRY(keep_end(r, c->from, add(r, c->from, c->of, "send", &send).node));
+    recv.n_attrs = pair_attrs(c, &texts, "tensor_type", attrs);
+    *out = add(r, c->to, c->of, "recv", &recv);
+    EDDY_TRY(keep_end(r, c->to, out->node));
+    r->p->result->counts[c->from].n_sends++;
+    r->p->result->counts[c->to].n_recvs++;
+    EDDY_TRY(r->emitters[c->from].status);
+    return r->emitters[c->to].status;
+}
+
+/* ---- collectives ---- */
+
+/* A collective, its tensor on each rank, and what it gives there. */
+typedef struct meeting {
+    eddy_node of;
+    join how;
+    uint32_t root; /* where values are joined */
+    eddy_output *x, *y;
+} meeting;
+
+/* Which node starts a _Recv on `rank`: in a loop, what brings the tensor. */
+static eddy_node start_of(const replicating *r, const meeting *m, uint32_t rank)
+{
+    return r->p->placed[m->of].frame == 0 ? EDDY_NO_NODE : m->x[rank].node;
+}
+
+static eddy_output join_two(const replicating *r, const meeting *m,
+                            eddy_output a, eddy_output b)
+{
+    static const char *const ops[] = {"AddV2", "AddV2", "Minimum", "Maximum",
+                                      "Mul"};
+
+    return add_binary(r, m->root, m->of, ops[m->how], a, b);
+}
+
+/* All rows, one rank's below another's. */
+static eddy_output join_rows(const replicating *r, const meeting *m,
+                             const eddy_output *x)
+{
+    eddy_output *inputs = eddy__arena_allocate(
+        &r->p->arena, (size_t)r->n_ranks + 1, sizeof *inputs);
+    const char *name =
+        eddy__names_print(&r->p->arena, "%s/axis", node_of(r, m->of)->name);
+    const int32_t axis = 0;
+    eddy_node_spec spec = {.size = sizeof spec,
+                           .name = name,
+                           .controls = &x[m->root].node,
+                           .n_controls = 1};
+    eddy_node_spec concat = {
+        .op = "ConcatV2", .inputs = inputs, .n_inputs = r->n_ranks + 1};
+
+    if (!eddy__emitter_need(&r->emitters[m->root], inputs))
+        return EDDY__NO_OUTPUT;
+    memcpy(inputs, x, r->n_ranks * sizeof *x);
+    inputs[r->n_ranks] =
+        eddy__emitter_scalar(&r->emitters[m->root], &spec, EDDY_INT32, &axis);
+    return add(r, m->root, m->of, "rows", &concat);
+}
+
+/* What all ranks' tensors, which are on the root now, come to. */
+static eddy_output join_all(const replicating *r, const meeting *m,
+                            const eddy_output *x)
+{
+    eddy_output y = x[0];
+
+    if (m->how == JOIN_ROWS)
+        return join_rows(r, m, x);
+    for (uint32_t i = 1; i < r->n_ranks; i++)
+        y = join_two(r, m, y, x[i]);
+    if (m->how == JOIN_MEAN)
+        y = add_binary(r, m->root, m->of, "RealDiv", y,
+                       add_scalar(r, m->root, m->of, "ranks", y, r->n_ranks));
+    return scaled(r, m->root, m->of, y, "postscale_factor");
+}
+
+static eddy_status collect(const replicating *r, meeting *m)
+{
+    const eddy__node *node = node_of(r, m->of);
+    eddy_output *here =
+        eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *here);
+
+    if (!here)
+        return eddy__fail_memory(r->p->err);
+    for (uint32_t i = 0; i < r->n_ranks; i++) {
+        const pair up = {m->of, "up", i, m->root,
+                         (eddy_dtype)node->output_dtypes[0]};
+
+        here[i] = scaled(r, i, m->of, m->x[i], "prescale_factor");
+        if (i != m->root)
+            EDDY_TRY(carry(r, &up, here[i], start_of(r, m, m->root), &here[i]));
+    }
+    m->y[m->root] = join_all(r, m, here);
+    return r->emitters[m->root].status;
+}
+
+static eddy_status spread(const replicating *r, meeting *m)
+{
+    for (uint32_t i = 0; i < r->n_ranks; i++) {
+        const pair down = {m->of, "down", m->root, i,
+                           (eddy_dtype)node_of(r, m->of)->output_dtypes[0]};
+
+        if (i != m->root)
+            EDDY_TRY(
+                carry(r, &down, m->y[m->root], start_of(r, m, i), &m->y[i]));
+    }
+    return EDDY_OK;
+}
+
+static eddy_status refuse(const replicating *r, eddy_node v, const char *why)
+{
+    return eddy__fail_at(r->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+                         node_of(r, v), "%s", why);
+}
+
+/* A group that is some of the ranks, or others, is none of these copies. */
+static eddy_status check(const replicating *r, const meeting *m)
+{
+    const eddy__node *node = node_of(r, m->of);
+    const eddy_attr *set = eddy__node_attr(node, "process_set_id");
+    const eddy_attr *root = eddy__node_attr(node, "root_rank");
+    const eddy_dtype dtype = (eddy_dtype)node->output_dtypes[0];
+
+    if (m->how == JOIN_UNKNOWN)
+        return refuse(r, m->of, "no such reduction is known");
+    if (set && set->as.ints[0] != 0)
+        return refuse(r, m->of, "only the set of all ranks is known");
+    if (m->how == JOIN_MEAN && eddy__dtype_in(dtype, EDDY__INTEGERS))
+        return refuse(r, m->of, "integers have no mean that is one");
+    if (m->how == JOIN_ROOT && (!root || root->as.ints[0] < 0 ||
+                                root->as.ints[0] >= (int64_t)r->n_ranks))
+        return refuse(r, m->of, "there is no such rank as its root");
+    return EDDY_OK;
+}
+
+static eddy_status meet(const replicating *r, eddy_node v)
+{
+    const eddy__node *node = node_of(r, v);
+    meeting m = {
+        .of = v,
+        .how = join_of(node),
+        .x = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m.x),
+        .y = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m.y)};
+
+    if (!m.x || !m.y)
+        return eddy__fail_memory(r->p->err);
+    EDDY_TRY(check(r, &m));
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        m.x[i] = on(r, i, node->inputs[0]);
+    if (m.how == JOIN_ROOT) {
+        m.root = (uint32_t)eddy__node_attr(node, "root_rank")->as.ints[0];
+        m.y[m.root] = m.x[m.root];
+    } else {
+        EDDY_TRY(collect(r, &m));
+    }
+    EDDY_TRY(spread(r, &m));
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        EDDY_TRY(eddy__graph_connect(r->p->result->graphs[i],
+                                     r->copy[i * r->n + v], 0, m.y[i],
+                                     r->p->err));
+    return EDDY_OK;
+}
+
+/* ---- copies ---- */
+
+static bool is_number(const eddy__node *node, bool *out_is_rank)
+{
+    *out_is_rank = strcmp(node->op_name, EDDY__RANK) == 0;
+    return *out_is_rank || strcmp(node->op_name, EDDY__SIZE) == 0;
+}
+
+static bool is_fed(const replicating *r, eddy_node v)
+{
+    for (size_t i = 0; i < r->p->options->n_feeds; i++)
+        if (r->p->feeds[i].node == v)
+            return true;
+    return false;
+}
+
+/* A node of the collective's name, with an open input. */
+static eddy_status add_result(const replicating *r, uint32_t rank, eddy_node v,
+                              eddy_node *out)
+{
+    static const eddy_output open = {.node = EDDY_NO_NODE};
+    const eddy_dtype dtype = (eddy_dtype)node_of(r, v)->output_dtypes[0];
+    const eddy_attr attr = eddy_attr_type("T", &dtype);
+    const eddy_node_spec spec = {.size = sizeof spec,
+                                 .name = node_of(r, v)->name,
+                                 .op = "Identity",
+                                 .inputs = &open,
+                                 .n_inputs = 1,
+                                 .attrs = &attr,
+                                 .n_attrs = 1};
+
+    *out = eddy__emitter_add(&r->emitters[rank], &spec).node;
+    return r->emitters[rank].status;
+}
+
+static eddy_status add_number(const replicating *r, uint32_t rank, eddy_node v,
+                              int32_t number, eddy_node *out)
+{
+    const eddy_node_spec spec = {.size = sizeof spec,
+                                 .name = node_of(r, v)->name};
+
+    *out = eddy__emitter_scalar(&r->emitters[rank], &spec, EDDY_INT32, &number)
+               .node;
+    return r->emitters[rank].status;
+}
+
+/* What is fed comes from rank 0. */
+static eddy_status add_feed(const replicating *r, uint32_t rank, eddy_node v,
+                            eddy_node *out)
+{
+    const pair feed = {v, "fed", 0, rank,
+                       (eddy_dtype)node_of(r, v)->output_dtypes[0]};
+    eddy_output received = EDDY__NO_OUTPUT;
+
+    if (feed.dtype == EDDY_RESOURCE)
+        return refuse(r, v, "a handle that is fed can't be sent to all ranks");
+    EDDY_TRY(
+        carry(r, &feed, (eddy_output){r->copy[v], 0}, EDDY_NO_NODE, &received));
+    *out = received.node;
+    return EDDY_OK;
+}
+
+static eddy_status copy_node(const replicating *r, uint32_t rank, eddy_node v)
+{
+    const eddy__node *node = node_of(r, v);
+    const eddy__node_copy copy = {.of = node, .drops_class = true};
+    eddy_node *out = &r->copy[rank * r->n + v];
+    bool is_rank;
+
+    if (eddy__is_collective(node))
+        return add_result(r, rank, v, out);
+    if (is_number(node, &is_rank))
+        return add_number(r, rank, v, (int32_t)(is_rank ? rank : r->n_ranks),
+                          out);
+    if (rank > 0 && is_fed(r, v))
+        return add_feed(r, rank, v, out);
+    return eddy__copy_add(&r->p->copier, r->p->result->graphs[rank], &copy, out,
+                          r->p->err);
+}
+
+static eddy_status connect(const replicating *r, uint32_t rank, eddy_node v)
+{
+    const eddy__node *node = node_of(r, v);
+    eddy_graph *graph = r->p->result->graphs[rank];
+    const eddy_node to = r->copy[rank * r->n + v];
+
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (!eddy__is_collective(node))
+            EDDY_TRY(eddy__graph_connect(
+                graph, to, i, on(r, rank, node->inputs[i]), r->p->err));
+    for (uint32_t i = 0; i < node->n_controls; i++)
+        EDDY_TRY(eddy__graph_add_control(
+            graph, to, r->copy[rank * r->n + node->controls[i]], r->p->err));
+    return EDDY_OK;
+}
+
+static eddy_status copy_all(const replicating *r)
+{
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        for (eddy_node v = 0; v < r->n; v++)
+            if (r->p->placed[v].is_needed)
+                EDDY_TRY(copy_node(r, i, v));
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        for (eddy_node v = 0; v < r->n; v++)
+            if (r->p->placed[v].is_needed)
+                EDDY_TRY(connect(r, i, v));
+    for (eddy_node v = 0; v < r->n; v++)
+        if (r->p->placed[v].is_needed && eddy__is_collective(node_of(r, v)))
+            EDDY_TRY(meet(r, v));
+    return EDDY_OK;
+}
+
+/* ---- what was asked for ---- */
+
+static eddy_status place_outputs(const replicating *r, const eddy_output *of,
+                                 size_t n, eddy__part_of **out)
+{
+    eddy__part_of *parts =
+        eddy__arena_allocate(&r->p->result->arena, n, sizeof *parts);
+
+    if (!parts)
+        return eddy__fail_memory(r->p->err);
+    for (size_t i = 0; i < n; i++)
+        parts[i] = (eddy__part_of){
+            .rank = r->p->placed[of[i].node].is_needed ? 0 : EDDY__NOT_FOUND,
+            .output = on(r, 0, of[i])};
+    *out = parts;
+    return EDDY_OK;
+}
+
+/* Each rank runs all targets, sends, and receives, also what it has no use for.
+ */
+static eddy_status place_targets(const replicating *r)
+{
+    const eddy__partitioning *p = r->p;
+    eddy_partition *result = p->result;
+
+    result->n_targets = eddy__arena_allocate_zeroed(&result->arena, r->n_ranks,
+                                                    sizeof *result->n_targets);
+    result->targets = eddy__arena_allocate_zeroed(&result->arena, r->n_ranks,
+                                                  sizeof *result->targets);
+    if (!result->n_targets || !result->targets)
+        return eddy__fail_memory(p->err);
+    for (uint32_t i = 0; i < r->n_ranks; i++) {
+        eddy_node *targets = eddy__arena_allocate(
+            &result->arena, p->n_targets + r->n_ends[i], sizeof *targets);
+
+        if (!targets)
+            return eddy__fail_memory(p->err);
+        for (size_t k = 0; k < p->n_targets; k++)
+            targets[k] = r->copy[i * r->n + p->targets[k]];
+        for (size_t k = 0; k < r->n_ends[i]; k++)
+            targets[p->n_targets + k] = r->ends[i][k];
+        result->targets[i] = targets;
+        result->n_targets[i] = p->n_targets + r->n_ends[i];
+    }
+    return EDDY_OK;
+}
+
+static eddy_status fill(const replicating *r)
+{
+    eddy_partition *result = r->p->result;
+
+    for (uint32_t i = 0; i < r->n_ranks; i++) {
+        EDDY_TRY(eddy__graph_clone_empty(r->p->whole, r->p->budget,
+                                         &result->graphs[i], r->p->err));
+        r->emitters[i] = (eddy__emitter){.graph = result->graphs[i],
+                                         .err = r->p->err,
+                                         .options = {.forward_edges = true}};
+    }
+    EDDY_TRY(copy_all(r));
+    result->n_feeds = r->p->options->n_feeds;
+    result->n_fetches = r->p->options->n_fetches;
+    EDDY_TRY(place_outputs(r, r->p->feeds, result->n_feeds, &result->feeds));
+    EDDY_TRY(
+        place_outputs(r, r->p->fetches, result->n_fetches, &result->fetches));
+    EDDY_TRY(place_targets(r));
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        result->counts[i].n_nodes = result->graphs[i]->n_nodes;
+    return EDDY_OK;
+}
+
+eddy_status eddy__partition_replicate(eddy__partitioning *p)
+{
+    eddy__arena *arena = &p->arena;
+    const uint32_t n_ranks = p->options->n_ranks;
+    replicating r = {
+        .p = p,
+        .n_ranks = n_ranks,
+        .n = p->whole->n_nodes,
+        .copy = eddy__arena_allocate(arena, n_ranks * p->whole->n_nodes,
+                                     sizeof *r.copy),
+        .emitters =
+            eddy__arena_allocate_zeroed(arena, n_ranks, sizeof *r.emitters),
+        .ends = eddy__arena_allocate_zeroed(arena, n_ranks, sizeof *r.ends),
+        .n_ends = eddy__arena_allocate_zeroed(arena, n_ranks, sizeof *r.n_ends),
+        .ends_capacity = eddy__arena_allocate_zeroed(arena, n_ranks,
+                                                     sizeof *r.ends_capacity),
+    };
+    eddy_status status;
+
+    p->result->graphs = eddy__arena_allocate_zeroed(&p->result->arena, n_ranks,
+                                                    sizeof(eddy_graph *));
+    p->result->counts = eddy__arena_allocate_zeroed(&p->result->arena, n_ranks,
+                                                    sizeof *p->result->counts);
+    if (!r.copy || !r.emitters || !r.ends || !r.n_ends || !r.ends_capacity ||
+        !p->result->graphs || !p->result->counts)
+        return eddy__fail_memory(p->err);
+    status = fill(&r);
+    for (uint32_t i = 0; i < n_ranks; i++)
+        eddy__free(&p->budget->allocator, r.ends[i], r.ends_capacity[i],
+                   sizeof *r.ends[i]);
+    return status;
+}

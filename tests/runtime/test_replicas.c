@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replicated graphs: a copy on each rank, joined by collectives, against what a
+ * loop in C over the ranks gives.
+ */
+#include "eddy/ranks.h"
+#include "tests/aid/program.h"
+#include "tests/suites.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The rank's number, and that as a float. */
+#define RANK "rank HorovodRank\nr Cast rank DstT=float32\n"
+
+/* Makes the copies; NULL where they are refused. */
+static eddy_partition *replicate(program *p, uint32_t n_ranks, const char *feed,
+                                 const char *fetch)
+{
+    const eddy_output fetched = program_output(p, fetch);
+    const eddy_output fed =
+        feed ? program_output(p, feed) : (eddy_output){.node = EDDY_NO_NODE};
+    eddy_partition *partition = NULL;
+
+    (void)!eddy_partition_create(
+        p->graph,
+        &(eddy_partition_options){.size = sizeof(eddy_partition_options),
+                                  .n_ranks = n_ranks,
+                                  .feeds = &fed,
+                                  .n_feeds = feed != NULL,
+                                  .fetches = &fetched,
+                                  .n_fetches = 1,
+                                  .is_replicated = true},
+        &partition, &p->err);
+    return partition;
+}
+
+/* Runs them with an order of messages; the one fetch, the caller's. */
+static eddy_tensor *run(program *p, const eddy_partition *partition,
+                        uint64_t seed, eddy_tensor *feed)
+{
+    const eddy_ranks_options how = {.size = sizeof how, .seed = seed};
+    eddy_tensor *out = NULL;
+    eddy_ranks *ranks = NULL;
+    uint64_t left = 1;
+
+    ck_assert_msg(eddy_ranks_create(partition, &how, &ranks, &p->err) ==
+                      EDDY_OK,
+                  "%s", p->err.message);
+    ck_assert_msg(eddy_ranks_run(ranks, &feed, &out, &p->err) == EDDY_OK, "%s",
+                  p->err.message);
+    eddy_ranks_messages(ranks, &left);
+    ck_assert_uint_eq(left, 0);
+    eddy_ranks_destroy(ranks);
+    return out;
+}
+
+static eddy_tensor *int_tensor(const program *p, int32_t value)
+{
+    eddy_tensor *tensor = NULL;
+
+    ck_assert_int_eq(eddy_tensor_create(p->ctx, EDDY_INT32,
+                                        &(eddy_shape){.rank = 0}, &tensor,
+                                        NULL),
+                     EDDY_OK);
+    memcpy(eddy_tensor_mutable_data(tensor), &value, sizeof value);
+    return tensor;
+}
+
+/* The floats that `text` gives for `fetch` on so many ranks. */
+static void want(const char *text, const char *fetch, uint32_t n_ranks,
+                 int32_t fed, const float *values, int64_t n)
+{
+    eddy_partition *partition;
+    eddy_tensor *feed, *out;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    partition =
+        replicate(&p, n_ranks, strstr(text, "n ?int32") ? "n" : NULL, fetch);
+    ck_assert_msg(partition != NULL, "%s", p.err.message);
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        feed = int_tensor(&p, fed);
+        out = run(&p, partition, seed, feed);
+        ck_assert_int_eq(eddy_tensor_count(out), n);
+        ck_assert_mem_eq(eddy_tensor_data(out), values,
+                         (size_t)n * sizeof *values);
+        eddy_tensor_release(out);
+        eddy_tensor_release(feed);
+    }
+    eddy_partition_destroy(partition);
+    program_deinit(&p);
+}
+
+#define WANT(text, fetch, n_ranks, fed, ...)                                   \
+    want(text, fetch, n_ranks, fed, (const float[]){__VA_ARGS__},              \
+         (int64_t)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)))
+
+/* ---- what they give ---- */
+
+START_TEST(test_each_reduction_is_that_of_all_ranks)
+{
+    static const struct {
+        int op;
+        float wanted;
+    } rows[] = {{0, 3}, {1, 9}, {3, 2}, {4, 4}, {5, 24}};
+
+    /* 2, 3 and 4. */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text,
+                 RANK "two float32=2\nx AddV2 r two\n"
+                      "y HorovodAllreduce x reduce_op=%d\n",
+                 rows[i].op);
+        WANT(text, "y", 3, 0, rows[i].wanted);
+    }
+}
+END_TEST
+
+START_TEST(test_factors_come_before_and_after)
+{
+    WANT(RANK "y HorovodAllreduce r reduce_op=1 prescale_factor=0.5 "
+              "postscale_factor=10.0\n",
+         "y", 4, 0, 30);
+}
+END_TEST
+
+START_TEST(test_rows_are_in_the_order_of_ranks)
+{
+    WANT(RANK "one int32=1\nk AddV2 rank one\nd Pack k\nx Fill d r\n"
+              "y HorovodAllgather x\n",
+         "y", 3, 0, 0, 1, 1, 2, 2, 2);
+}
+END_TEST
+
+START_TEST(test_the_root_gives_its_value_to_all)
+{
+    WANT(RANK "b HorovodBroadcast r root_rank=2\n"
+              "y HorovodAllreduce b\n",
+         "y", 3, 0, 6);
+}
+END_TEST
+
+START_TEST(test_tensorflows_collectives_are_known)
+{
+    WANT(RANK "two int32=2\nkey int32=7\n"
+              "y CollectiveReduceV2 r two key key merge_op='Add' "
+              "final_op='Div'\n",
+         "y", 2, 0, 0.5F);
+    WANT(RANK "two int32=2\nkey int32=7\nx Pack r r\n"
+              "y CollectiveGatherV2 x two key key\n",
+         "y", 2, 0, 0, 0, 1, 1);
+}
+END_TEST
+
+START_TEST(test_every_rank_knows_how_many_there_are)
+{
+    WANT("size HorovodSize\ny Cast size DstT=float32\n", "y", 5, 0, 5);
+}
+END_TEST
+
+/* i from 0 to n: x = x / 2 + the sum over ranks of (x * r + i). */
+#define LOOP                                                                   \
+    RANK "n ?int32\nstart float32=1\nhalf float32=0.5\nzero int32=0\n"         \
+         "one int32=1\n"                                                       \
+         "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! n\n"               \
+         "one/e Enter@w! one\nh/e Enter@w! half\nr/e Enter@w! r\n"             \
+         "less Less i/m n/e\ncond LoopCond less\n"                             \
+         "i/s Switch i/m cond\ni/b AddV2 i/s:1 one/e\n"                        \
+         "i/n NextIteration i/b\nx/e Enter@w start\nx/m Merge x/e x/n\n"       \
+         "x/s Switch x/m cond\nf Cast i/s:1 DstT=float32\n"                    \
+         "p Mul x/s:1 r/e\nq AddV2 p f\nsum HorovodAllreduce q\n"              \
+         "d Mul x/s:1 h/e\nx/b AddV2 d sum\nx/n NextIteration x/b\n"           \
+         "x/x Exit x/s\n"
+
+static float loop_value(int32_t trips, int n_ranks)
+{
+    float x = 1;
+
+    for (int32_t i = 0; i < trips; i++) {
+        float sum = (float)i;
+
+        for (int r = 1; r < n_ranks; r++)
+            sum += x * (float)r + (float)i;
+        x = x * 0.5F + sum;
+    }
+    return x;
+}
+
+START_TEST(test_a_loop_meets_in_every_iteration)
+{
+    for (int32_t n = 0; n < 6; n += 5)
+        for (uint32_t ranks = 1; ranks < 4; ranks++)
+            WANT(LOOP, "x/x", ranks, n, loop_value(n, (int)ranks));
+}
+END_TEST
+
+/* The sum in the side that n chooses. */
+#define BRANCH                                                                 \
+    RANK "n ?int32\nzero int32=0\nc Greater n zero\ns Switch r c\n"            \
+         "sum HorovodAllreduce s:1\nno Neg s:0\ny Merge no sum\n"
+
+START_TEST(test_a_branch_that_all_take_or_none_may_meet)
+{
+    WANT(BRANCH, "y", 3, 1, 3);
+    WANT(BRANCH, "y", 3, 0, -0.0F);
+}
+END_TEST
+
+START_TEST(test_one_rank_by_itself_meets_nobody)
+{
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, RANK "one float32=1\nx AddV2 r one\n"
+                           "y HorovodAllreduce x\n"
+                           "two int32=2\nz CollectiveReduceV2 x two two two "
+                           "merge_op='Add' final_op='Id'\n");
+    program_plan(&p, NULL, "y");
+    program_run(&p);
+    ck_assert_float_eq(program_fetch_float(&p, 0), 1);
+    program_plan(&p, NULL, "z");
+    program_make_run(&p);
+    ck_assert_int_eq(program_execute(&p), EDDY_FAILED_PRECONDITION);
+    ck_assert_str_eq(p.err.node, "z");
+    program_deinit(&p);
+}
+END_TEST
+
+/* ---- gradients ---- */
+
+/* Of y by x, which the graph has as nodes, on rank 0 of so many. */
+static void want_gradient(const char *text, const char *y, const char *x,
+                          uint32_t n_ranks, int order, const float *values,
+                          int64_t n)
+{
+    eddy_output loss, by, gradient;
+    eddy_partition *partition;
+    eddy_tensor *out;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    loss = program_output(&p, y);
+    by = program_output(&p, x);
+    for (int i = 0; i < order; i++) {
+        const eddy_gradient_options options = {.size = sizeof options};
+
+        ck_assert_msg(eddy_gradients(p.graph, &loss, 1, &by, 1, &options,
+                                     &gradient, &p.err) == EDDY_OK,
+                      "%s", p.err.message);
+        loss = gradient;
+    }
+    partition = replicate(&p, n_ranks, NULL, y);
+    ck_assert_msg(partition != NULL, "%s", p.err.message);
+    eddy_partition_destroy(partition);
+    (void)!eddy_partition_create(
+        p.graph,
+        &(eddy_partition_options){.size = sizeof(eddy_partition_options),
+                                  .n_ranks = n_ranks,
+                                  .fetches = &gradient,
+                                  .n_fetches = 1,
+                                  .is_replicated = true},
+        &partition, &p.err);
+    ck_assert_msg(partition != NULL, "%s", p.err.message);
+    out = run(&p, partition, 1, NULL);
+    ck_assert_int_eq(eddy_tensor_count(out), n);
+    ck_assert_mem_eq(eddy_tensor_data(out), values, (size_t)n * sizeof *values);
+    eddy_tensor_release(out);
+    eddy_partition_destroy(partition);
+    program_deinit(&p);
+}
+
+#define WANT_GRADIENT(text, y, x, n_ranks, order, ...)                         \
+    want_gradient(                                                             \
+        text, y, x, n_ranks, order, (const float[]){__VA_ARGS__},              \
+        (int64_t)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)))
+
+/* s = x + 2 x; each rank's loss is s^3, so the sum of both is 54 x^3. */
+#define CUBE                                                                   \
+    RANK "x float32=2\none float32=1\nk AddV2 r one\np Mul x k\n"              \
+         "s HorovodAllreduce p\ns2 Mul s s\ny Mul s2 s\n"
+
+START_TEST(test_the_gradient_of_a_sum_is_the_sum_of_gradients)
+{
+    /* 6 s^2 by p; by x of rank 0 that times 1.  Then the same once more. */
+    WANT_GRADIENT(CUBE, "y", "x", 2, 1, 216);
+}
+END_TEST
+
+START_TEST(test_gradients_of_gradients_meet_again)
+{
+    /* 2 * 3 s^2, of both ranks' x: by s 12 s, of two losses, s by p 1. */
+    WANT_GRADIENT(CUBE, "y", "x", 2, 2, 216);
+}
+END_TEST
+
+START_TEST(test_gathered_rows_have_their_own_gradients)
+{
+    WANT_GRADIENT(RANK "x float32[2]=1,2\nw float32[4]=1,10,100,1000\n"
+                       "g HorovodAllgather x\np Mul g w\n"
+                       "axis int32=0\ny Sum p axis\n",
+                  "y", "x", 2, 1, 2, 20);
+}
+END_TEST
+
+START_TEST(test_only_the_root_has_a_gradient)
+{
+    static const char text[] = RANK "x float32=3\nfive float32=5\n"
+                                    "b HorovodBroadcast x root_rank=%d\n"
+                                    "y Mul b five\n";
+    char of_0[256], of_1[256];
+
+    snprintf(of_0, sizeof of_0, text, 0);
+    snprintf(of_1, sizeof of_1, text, 1);
+    WANT_GRADIENT(of_0, "y", "x", 2, 1, 10);
+    WANT_GRADIENT(of_1, "y", "x", 2, 1, 0);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static void refuse(const char *text, const char *fetch, const char *node,
+                   const char *words)
+{
+    eddy_partition *partition;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    partition = replicate(&p, 2, strstr(text, "n ?int32") ? "n" : NULL, fetch);
+    ck_assert_ptr_null(partition);
+    ck_assert_int_eq(p.err.detail, EDDY_E_PLACE);
+    ck_assert_str_eq(p.err.node, node);
+    ck_assert_msg(strstr(p.err.message, words) != NULL, "%s", p.err.message);
+    program_deinit(&p);
+}
+
+START_TEST(test_a_collective_that_one_rank_may_miss_is_refused)
+{
+    refuse(RANK "zero int32=0\nc Greater rank zero\ns Switch r c\n"
+                "sum HorovodAllreduce s:1\nno Neg s:0\ny Merge no sum\n",
+           "y", "sum", "'c'");
+}
+END_TEST
+
+START_TEST(test_a_loop_of_different_lengths_is_refused)
+{
+    refuse(RANK "zero int32=0\none int32=1\n"
+                "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! rank\n"
+                "one/e Enter@w! one\nless Less i/m n/e\ncond LoopCond less\n"
+                "i/s Switch i/m cond\nf Cast i/s:1 DstT=float32\n"
+                "sum HorovodAllreduce f\nb Cast sum DstT=int32\n"
+                "i/b AddV2 i/s:1 one/e\nboth AddV2 i/b b\n"
+                "i/n NextIteration both\ni/x Exit i/s\n",
+           "i/x", "sum", "'cond'");
+}
+END_TEST
+
+START_TEST(test_what_a_collective_gives_may_decide)
+{
+    /* The greatest rank is the same number everywhere. */
+    WANT(RANK "zero float32=0\nmost HorovodAllreduce r reduce_op=4\n"
+              "c Greater most zero\ns Switch r c\n"
+              "sum HorovodAllreduce s:1\nno Neg s:0\ny Merge no sum\n",
+         "y", 3, 0, 3);
+}
+END_TEST
+
+START_TEST(test_a_state_that_differs_decides_differently)
+{
+    refuse(RANK "v VarHandleOp dtype=float32 shape=() shared_name='v'\n"
+                "set AssignVariableOp v r\n"
+                "got ReadVariableOp v ^set dtype=float32\n"
+                "zero float32=0\nc Greater got zero\ns Switch r c\n"
+                "sum HorovodAllreduce s:1\nno Neg s:0\ny Merge no sum\n",
+           "y", "sum", "'c'");
+}
+END_TEST
+
+START_TEST(test_unknown_groups_and_reductions_are_refused)
+{
+    refuse(RANK "y HorovodAllreduce r reduce_op=2\n", "y", "y", "reduction");
+    refuse(RANK "y HorovodAllreduce r process_set_id=3\n", "y", "y", "set");
+    refuse(RANK "y HorovodAllreduce rank reduce_op=0\n", "y", "y", "integers");
+    refuse(RANK "y HorovodBroadcast r root_rank=2\n", "y", "y", "root");
+}
+END_TEST
+
+TCase *replicas_tests(void)
+{
+    TCase *tc = tcase_create("replicas");
+
+    tcase_add_test(tc, test_each_reduction_is_that_of_all_ranks);
+    tcase_add_test(tc, test_factors_come_before_and_after);
+    tcase_add_test(tc, test_rows_are_in_the_order_of_ranks);
+    tcase_add_test(tc, test_the_root_gives_its_value_to_all);
+    tcase_add_test(tc, test_tensorflows_collectives_are_known);
+    tcase_add_test(tc, test_every_rank_knows_how_many_there_are);
+    tcase_add_test(tc, test_a_loop_meets_in_every_iteration);
+    tcase_add_test(tc, test_a_branch_that_all_take_or_none_may_meet);
+    tcase_add_test(tc, test_one_rank_by_itself_meets_nobody);
+    tcase_add_test(tc, test_the_gradient_of_a_sum_is_the_sum_of_gradients);
+    tcase_add_test(tc, test_gradients_of_gradients_meet_again);
+    tcase_add_test(tc, test_gathered_rows_have_their_own_gradients);
+    tcase_add_test(tc, test_only_the_root_has_a_gradient);
+    tcase_add_test(tc, test_a_collective_that_one_rank_may_miss_is_refused);
+    tcase_add_test(tc, test_a_loop_of_different_lengths_is_refused);
+    tcase_add_test(tc, test_what_a_collective_gives_may_decide);
+    tcase_add_test(tc, test_a_state_that_differs_decides_differently);
+    tcase_add_test(tc, test_unknown_groups_and_reductions_are_refused);
+    return tc;
+}
