@@ -30,6 +30,7 @@ struct eddy_context {
     eddy_logger logger;
     eddy__registry registry;
     struct eddy__pool *pool; /* NULL without workers */
+    uint32_t n_workers;      /* of the pool */
     /* For lowering, which is below it: SymbolicGradient asks for a gradient. */
     eddy__differentiate differentiate;
 };

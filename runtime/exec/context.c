@@ -69,6 +69,7 @@ eddy_status eddy_context_create(const eddy_context_options *options,
         eddy_context_destroy(ctx);
         return status;
     }
+    ctx->n_workers = ctx->pool ? ctx->pool->n_workers : 0;
     if (copy.blas_threads > 0)
         eddy__gemm_set_threads(copy.blas_threads);
     *out_ctx = ctx;
@@ -102,5 +103,5 @@ void eddy_context_destroy(eddy_context *ctx)
 
 uint32_t eddy_context_workers(const eddy_context *ctx)
 {
-    return ctx->pool ? ctx->pool->n_workers : 0;
+    return ctx->n_workers;
 }

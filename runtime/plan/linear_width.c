@@ -10,12 +10,12 @@
  * the longest path between its Merge and its NextIteration is what an iteration
  * takes at least.
  */
+#include "core/base/memory.h"
+#include "core/base/status.h"
+#include "core/context.h"
 #include "core/value/dtype.h"
 #include "core/value/shape.h"
 #include "runtime/plan/linear_build.h"
-
-#include "core/base/memory.h"
-#include "core/base/status.h"
 
 #include <math.h>
 #include <string.h>
@@ -196,7 +196,7 @@ static bool has_width(widths *all, uint32_t frame, uint32_t n_threads)
 eddy_status eddy__linear_find_wide(eddy__linear_build *w)
 {
     const eddy_plan *plan = w->plan;
-    const uint32_t n_workers = eddy_context_workers(plan->ctx);
+    const uint32_t n_workers = plan->ctx->n_workers;
     const size_t n = plan->n_steps;
     widths all = {.w = w};
 
