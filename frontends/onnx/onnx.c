@@ -71,9 +71,23 @@ void eddy__onnx_check(eddy_emitter *w, const eddy_output *values,
 
 /* ---- what was put out ---- */
 
+/* `found`, with what is declared of it. */
+static eddy_shape as_declared(const eddy_shape *found,
+                              const eddy_shape *declared)
+{
+    eddy_shape shape = *declared;
+
+    if (shape.rank < 0)
+        return *found;
+    for (int32_t d = 0; d < shape.rank && shape.rank == found->rank; d++)
+        if (shape.dims[d] < 0)
+            shape.dims[d] = found->dims[d];
+    return shape;
+}
+
 void eddy__onnx_items(eddy_emitter *w, const eddy_output *next,
                       const eddy_output *values, size_t n,
-                      eddy__onnx_item *out_items)
+                      const eddy_shape *declared, eddy__onnx_item *out_items)
 {
     const eddy__assumed nothing = {.n = 0};
 
@@ -81,6 +95,8 @@ void eddy__onnx_items(eddy_emitter *w, const eddy_output *next,
         eddy__settled_shapes(w->graph, next, &values[i], 1,
                              &out_items[i].certain);
         out_items[i].guess = eddy__known_shape(w->graph, &nothing, values[i]);
+        if (declared)
+            out_items[i].guess = as_declared(&out_items[i].guess, &declared[i]);
     }
 }
 

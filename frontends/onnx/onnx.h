@@ -3,6 +3,7 @@
 #ifndef EDDY_FRONTENDS_ONNX_H
 #define EDDY_FRONTENDS_ONNX_H
 
+#include "eddy/onnx_loop.h"
 #include "frontends/shared/writer.h"
 
 /*
@@ -29,10 +30,25 @@ typedef struct eddy__onnx_item {
     eddy_shape guess;   /* in the first iteration; what none look like */
 } eddy__onnx_item;
 
-/* The items of a body that is about to be ended with `next`. */
+/*
+ * The items of a body that is about to be ended with `next`.  Dimensions that
+ * are `declared`, if it is not NULL, take precedence in the guess.
+ */
 void eddy__onnx_items(eddy_emitter *w, const eddy_output *next,
                       const eddy_output *values, size_t n,
-                      eddy__onnx_item *out_items);
+                      const eddy_shape *declared, eddy__onnx_item *out_items);
+
+/*
+ * eddy_onnx_loop and eddy_onnx_scan for a model whose bodies declare shapes:
+ * `declared` has one for each scan output, or is NULL.  They say what no items
+ * look like, and are not held against those that there are.
+ */
+EDDY_MUST_USE eddy_status eddy__onnx_loop_declared(
+    eddy_graph *graph, const eddy_onnx_loop_spec *spec,
+    const eddy_shape *declared, eddy_output *out_results, eddy_error *err);
+EDDY_MUST_USE eddy_status eddy__onnx_scan_declared(
+    eddy_graph *graph, const eddy_onnx_scan_spec *spec,
+    const eddy_shape *declared, eddy_output *out_results, eddy_error *err);
 
 /*
  * As eddy__sequence_stack, but that there is always a result: without items one

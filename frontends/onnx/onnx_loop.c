@@ -19,6 +19,7 @@ typedef struct loop {
     eddy_emitter w;
     eddy__arena arena;
     const eddy_onnx_loop_spec *spec;
+    const eddy_shape *declared; /* of scan outputs; NULL: of none */
     bool has_condition;
     size_t n_variables;
     eddy_output limit; /* a scalar, if there is one */
@@ -199,7 +200,7 @@ static eddy_status end_loop(loop *l)
         memcpy(carried_of(l), l->results + 1, s->n_carried * sizeof *v);
     EDDY_TRY(w->status);
     eddy__onnx_items(w, v, l->results + 1 + s->n_carried, s->n_scan_outputs,
-                     l->items);
+                     l->declared, l->items);
     return eddy_while_end(w->graph, v, l->n_variables, v, w->err);
 }
 
@@ -228,8 +229,10 @@ static eddy_status write_loop(loop *l, eddy_output *out_results)
     return EDDY_OK;
 }
 
-eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
-                           eddy_output *out_results, eddy_error *err)
+eddy_status eddy__onnx_loop_declared(eddy_graph *graph,
+                                     const eddy_onnx_loop_spec *spec,
+                                     const eddy_shape *declared,
+                                     eddy_output *out_results, eddy_error *err)
 {
     eddy__attempt attempt;
     eddy_status status;
@@ -244,11 +247,18 @@ eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
     l = (loop){.w = eddy_emitter_of(graph, err),
                .arena.allocator = graph->arena.allocator,
                .spec = spec,
+               .declared = declared,
                .has_condition = spec->condition != NULL};
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
     status = eddy__attempt_end(&attempt, write_loop(&l, out_results));
     eddy__arena_destroy(&l.arena);
     return status;
+}
+
+eddy_status eddy_onnx_loop(eddy_graph *graph, const eddy_onnx_loop_spec *spec,
+                           eddy_output *out_results, eddy_error *err)
+{
+    return eddy__onnx_loop_declared(graph, spec, NULL, out_results, err);
 }
 
 /* ---- If ---- */

@@ -21,6 +21,7 @@ typedef struct scan {
     eddy_emitter w;
     eddy__arena arena;
     const eddy_onnx_scan_spec *spec;
+    const eddy_shape *declared; /* of scan outputs; NULL: of none */
     size_t n_variables;
     eddy_output n;            /* iterations */
     eddy_output from_the_end; /* n - 1 - t, in the body */
@@ -313,7 +314,7 @@ static eddy_status end_loop(scan *k)
     if (s->n_states > 0)
         memcpy(v + 1, k->results, s->n_states * sizeof *v);
     EDDY_TRY(w->status);
-    eddy__onnx_items(w, v, outputs, s->n_outputs, k->items);
+    eddy__onnx_items(w, v, outputs, s->n_outputs, k->declared, k->items);
     return eddy_while_end(w->graph, v, k->n_variables, v, w->err);
 }
 
@@ -342,8 +343,10 @@ static eddy_status write_scan(scan *k, eddy_output *out_results)
     return EDDY_OK;
 }
 
-eddy_status eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
-                           eddy_output *out_results, eddy_error *err)
+eddy_status eddy__onnx_scan_declared(eddy_graph *graph,
+                                     const eddy_onnx_scan_spec *spec,
+                                     const eddy_shape *declared,
+                                     eddy_output *out_results, eddy_error *err)
 {
     eddy__attempt attempt;
     eddy_status status;
@@ -358,9 +361,16 @@ eddy_status eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
     k = (scan){.w = eddy_emitter_of(graph, err),
                .arena.allocator = graph->arena.allocator,
                .spec = spec,
+               .declared = declared,
                .from_the_end = {EDDY_NO_NODE, 0}};
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
     status = eddy__attempt_end(&attempt, write_scan(&k, out_results));
     eddy__arena_destroy(&k.arena);
     return status;
+}
+
+eddy_status eddy_onnx_scan(eddy_graph *graph, const eddy_onnx_scan_spec *spec,
+                           eddy_output *out_results, eddy_error *err)
+{
+    return eddy__onnx_scan_declared(graph, spec, NULL, out_results, err);
 }

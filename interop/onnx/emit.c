@@ -414,14 +414,37 @@ static eddy_status define_inputs(const eddy__onnx_body *body)
     return EDDY_OK;
 }
 
+/* Is a result of the dtype that the body declares for it? */
+static eddy_status check_result(const eddy__onnx_body *body, size_t i)
+{
+    eddy__onnx_loader *loader = body->op->loader;
+    const Eddy__OnnxPb__ValueInfoProto *output = body->graph->output[i];
+    const eddy__onnx_value *found = &body->results[i];
+    eddy__onnx_value declared;
+
+    EDDY_TRY(eddy__onnx_read_type(loader, eddy__onnx_text_of(output->name),
+                                  output->type, &declared, NULL));
+    if (declared.dtype == EDDY_INVALID || found->dtype == EDDY_INVALID ||
+        declared.dtype == found->dtype)
+        return EDDY_OK;
+    return eddy__onnx_fail_at(
+        loader, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE, body->op->node,
+        "output %zu of '%s', '%.80s', is declared as %s and is %s", i,
+        body->attr, eddy__onnx_text_of(output->name),
+        eddy_dtype_name((eddy_dtype)declared.dtype),
+        eddy_dtype_name((eddy_dtype)found->dtype));
+}
+
 static eddy_status fill_body(const eddy__onnx_body *body)
 {
     eddy__onnx_loader *loader = body->op->loader;
 
     EDDY_TRY(define_inputs(body));
     EDDY_TRY(eddy__onnx_emit_graph(loader, body->graph));
-    for (size_t i = 0; i < body->n_results; i++)
+    for (size_t i = 0; i < body->n_results; i++) {
         EDDY_TRY(eddy__onnx_result(loader, body->graph, i, &body->results[i]));
+        EDDY_TRY(check_result(body, i));
+    }
     return EDDY_OK;
 }
 

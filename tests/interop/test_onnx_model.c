@@ -278,6 +278,28 @@ START_TEST(a_body_with_too_many_inputs_is_refused)
 }
 END_TEST
 
+START_TEST(a_body_gives_the_dtype_that_it_declares)
+{
+    begin_model(8, 13);
+    begin_node("If", "k", "y");
+    begin_body("then_branch");
+    node("Identity", "x", "a");
+    port(12, "a", INT64);
+    end_body();
+    begin_body("else_branch");
+    node("Identity", "x", "b");
+    port(12, "b", FLOAT);
+    end_body();
+    wire_end(&w);
+    port(11, "k", BOOL);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+           "output 0 of 'then_branch', 'a', is declared as int64");
+}
+END_TEST
+
 START_TEST(a_branch_with_another_dtype_is_refused)
 {
     begin_model(8, 13);
@@ -791,6 +813,7 @@ TCase *onnx_model_tests(void)
     tcase_add_test(tcase, a_body_may_not_shadow_a_value_around_it);
     tcase_add_test(tcase, a_trip_count_is_an_int64);
     tcase_add_test(tcase, a_body_with_too_many_inputs_is_refused);
+    tcase_add_test(tcase, a_body_gives_the_dtype_that_it_declares);
     tcase_add_test(tcase, a_branch_with_another_dtype_is_refused);
     tcase_add_test(tcase, every_prefix_of_a_model_fails_or_is_a_model);
     tcase_add_test(tcase, a_call_becomes_the_nodes_of_its_function);

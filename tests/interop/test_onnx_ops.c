@@ -357,6 +357,15 @@ START_TEST(what_does_not_fit_is_refused_with_a_reason)
                                     {MATRIX(F32, 1, 1, 1)},
                                     .want = MATRIX(F32, 1, 1, 0)};
 
+    static const onnx_node three = {
+        "Einsum",
+        12,
+        "equation=i,i->i",
+        3,
+        {VECTOR(F32, 1, 1), VECTOR(F32, 1, 1), VECTOR(F32, 1, 1)},
+        .want = VECTOR(F32, 1, 0)};
+
+    onnx_node_check_fails(&three, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE);
     onnx_node_check_fails(&mode, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE);
     onnx_node_check_fails(&attr, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE);
     onnx_node_check_fails(&newer, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP);

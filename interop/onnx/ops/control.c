@@ -8,7 +8,7 @@
  */
 #include "core/base/status.h"
 #include "core/graph/graph.h"
-#include "eddy/onnx_loop.h"
+#include "frontends/onnx/onnx.h"
 #include "interop/onnx/loader.h"
 #include "interop/onnx/ops/lists.h"
 
@@ -122,6 +122,25 @@ static void want_kinds(eddy__onnx_op *op, const part *p, size_t first,
     }
 }
 
+/* The shapes that a body declares for its outputs from `first` on. */
+static eddy_shape *declared_shapes(eddy__onnx_op *op, const part *p,
+                                   size_t first)
+{
+    const Eddy__OnnxPb__GraphProto *graph = p->body.graph;
+    const size_t n = p->body.n_results - first;
+    eddy_shape *shapes = take(op, n, sizeof *shapes);
+
+    for (size_t i = 0; graph && shapes && i < n && eddy__onnx_ok(op); i++) {
+        const Eddy__OnnxPb__ValueInfoProto *info = graph->output[first + i];
+        eddy__onnx_value value;
+
+        op->w->status =
+            eddy__onnx_read_type(op->loader, eddy__onnx_text_of(info->name),
+                                 info->type, &value, &shapes[i]);
+    }
+    return shapes;
+}
+
 /* How many outputs a node may name: `n`, and not fewer. */
 static void want_outputs(eddy__onnx_op *op, size_t n)
 {
@@ -159,6 +178,7 @@ static eddy__onnx_value *like_of_loop(eddy__onnx_op *op, size_t n)
 static void run_loop(eddy__onnx_op *op, part *p, size_t n)
 {
     const size_t k = p->body.n_results - 1 - n;
+    const eddy_shape *declared = declared_shapes(op, p, 1 + n);
     eddy_output *initial = take(op, n, sizeof *initial);
     eddy_output *results = take(op, n + k, sizeof *results);
     const eddy_output m =
@@ -182,7 +202,8 @@ static void run_loop(eddy__onnx_op *op, part *p, size_t n)
     for (size_t i = 0; i < n; i++)
         initial[i] = p->like[2 + i].output;
     eddy_emit_check(op->w,
-                    eddy_onnx_loop(op->w->graph, &spec, results, op->w->err));
+                    eddy__onnx_loop_declared(op->w->graph, &spec, declared,
+                                             results, op->w->err));
     want_tensors(op, p, 1 + n);
     want_kinds(op, p, 1, p->like + 2, n);
     for (size_t i = 0; i < n && eddy__onnx_ok(op); i++)
@@ -358,8 +379,9 @@ static void emit_scan(eddy__onnx_op *op)
     results = take(op, p.body.n_results, sizeof *results);
     if (!eddy__onnx_ok(op))
         return;
-    eddy_emit_check(op->w,
-                    eddy_onnx_scan(op->w->graph, &spec, results, op->w->err));
+    eddy_emit_check(op->w, eddy__onnx_scan_declared(op->w->graph, &spec,
+                                                    declared_shapes(op, &p, n),
+                                                    results, op->w->err));
     want_tensors(op, &p, 0);
     if (eddy__onnx_ok(op))
         give_values(op, results, p.body.results, p.body.n_results);

@@ -284,8 +284,11 @@ static eddy_output to_dtype(eddy__onnx_op *op, eddy_output x, eddy_dtype to)
         return OP("Identity", x);
     if (from == EDDY_STRING)
         return from_text(op, x, to);
-    if (to == EDDY_STRING)
+    if (to == EDDY_STRING && eddy__onnx_is_float(from))
         return OP_WITH("AsString", attrs, x);
+    /* A bool is 0 or 1, as ONNX Runtime writes it. */
+    if (to == EDDY_STRING)
+        return OP("AsString", from == EDDY_BOOL ? CAST(x, EDDY_INT32) : x);
     return CAST(x, to);
 }
 

@@ -251,9 +251,26 @@ static void emit_tensor_scatter(eddy__onnx_op *op)
 
 /* ---- found and chosen ---- */
 
+/* No coordinates of a scalar: [0, 1] or [0, 0], as ONNX's text has it. */
+static eddy_output find_in_scalar(eddy__onnx_op *op, eddy_output x)
+{
+    const eddy_output n = OP("Shape", OP("Where", OP("Reshape", x, INT64S(1))));
+    const eddy_output head =
+        eddy__onnx_gather(op, CAST(n, EDDY_INT64), INT64S(0),
+                          eddy__onnx_index(op, EDDY_INT32, 0));
+
+    return OP("Fill", eddy__onnx_concat(op, INT64S(0), head),
+              NUMBER(EDDY_INT64, 0.0));
+}
+
 static void emit_non_zero(eddy__onnx_op *op)
 {
-    GIVE(0, OP("Transpose", OP("Where", IN(0)), INT64S(1, 0)));
+    const eddy_output x = IN(0);
+
+    if (eddy__onnx_ok(op) && eddy__shape_of(op->w, x).rank == 0)
+        GIVE(0, find_in_scalar(op, x));
+    else
+        GIVE(0, OP("Transpose", OP("Where", x), INT64S(1, 0)));
 }
 
 static void emit_compress(eddy__onnx_op *op)

@@ -2,6 +2,7 @@
 /* ONNX's products of matrices. */
 #include "interop/onnx/ops/kit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- MatMul ---- */
@@ -169,13 +170,109 @@ static void add_result(char *equation, size_t n)
     }
 }
 
+/* The terms of an equation, cut apart; -> is the last one's. */
+typedef struct terms {
+    char *at[EDDY__ONNX_MOST_INTS + 1];
+    size_t n;
+} terms;
+
+/* Cuts "a,b->c" into a, b and c; false if there are not `n` and a result. */
+static bool cut_terms(char *equation, size_t n, terms *out)
+{
+    char *arrow = strstr(equation, "->");
+
+    if (!arrow)
+        return false;
+    *arrow = '\0';
+    *out = (terms){.n = 0};
+    for (char *at = equation; at && out->n < n;) {
+        char *comma = strchr(at, ',');
+
+        out->at[out->n++] = at;
+        if (comma)
+            *comma++ = '\0';
+        at = comma;
+        if (at && out->n == n)
+            return false;
+    }
+    out->at[out->n] = arrow + 2;
+    return out->n == n;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Is `letter` in a term from `first` on, or in the result? */
+static bool is_used(const terms *t, size_t first, char letter)
+{
+    for (size_t i = first; i <= t->n; i++)
+        if (strchr(t->at[i], letter))
+            return true;
+    return false;
+}
+
+/* What the terms `a` and `b` give to those from `first` on. */
+static void join_terms(const terms *t, size_t first, const char *a,
+                       const char *b, char *to)
+{
+    const char *const both[] = {a, b};
+    size_t n = 0;
+
+    if (strstr(a, "...") || strstr(b, "..."))
+        while (n < 3)
+            to[n++] = '.';
+    to[n] = '\0';
+    for (size_t i = 0; i < 2; i++)
+        for (const char *c = both[i]; *c; c++)
+            if (is_letter(*c) && is_used(t, first, *c) && !strchr(to, *c)) {
+                to[n++] = *c;
+                to[n] = '\0';
+            }
+}
+
+static eddy_output write_einsum(eddy__onnx_op *op, const char *equation,
+                                const eddy_output *inputs, size_t n)
+{
+    const eddy_string text = {equation, strlen(equation)};
+    const eddy_attr attr = eddy_attr_string("equation", &text);
+
+    return eddy__onnx_emit(op, "Einsum", inputs, n, &attr, 1);
+}
+
+/* Letters, three dots, and the end. */
+#define MOST_IN_TERM (52 + 3 + 1)
+
+/* More than two operands: one after the other, from the left. */
+static eddy_output contract(eddy__onnx_op *op, const terms *t,
+                            const eddy_output *inputs)
+{
+    char terms_of[2][MOST_IN_TERM];
+    const char *left = t->at[0];
+    eddy_output x = inputs[0];
+
+    for (size_t i = 1; i < t->n && eddy__onnx_ok(op); i++) {
+        const eddy_output pair[] = {x, inputs[i]};
+        char *to = terms_of[i % 2];
+        char equation[512 + 2 * MOST_IN_TERM];
+        const char *result = i + 1 < t->n ? to : t->at[t->n];
+
+        join_terms(t, i + 1, left, t->at[i], to);
+        (void)snprintf(equation, sizeof equation, "%s,%s->%s", left, t->at[i],
+                       result);
+        x = write_einsum(op, equation, pair, 2);
+        left = to;
+    }
+    return x;
+}
+
 static void emit_einsum(eddy__onnx_op *op)
 {
     const char *text = eddy__onnx_text(op, "equation", NULL);
     char equation[512];
     eddy_output all[EDDY__ONNX_MOST_INTS];
-    eddy_string as_string;
-    eddy_attr attr;
+    terms t;
 
     if (!text) {
         eddy__onnx_fail(op, EDDY_E_ATTR_MISSING, "no attribute equation");
@@ -188,11 +285,16 @@ static void emit_einsum(eddy__onnx_op *op)
     if (!without_blanks(op, text, equation, sizeof equation - 64))
         return;
     add_result(equation, sizeof equation);
-    as_string = (eddy_string){equation, strlen(equation)};
-    attr = eddy_attr_string("equation", &as_string);
     for (size_t i = 0; i < op->n_inputs; i++)
         all[i] = IN(i);
-    GIVE(0, eddy__onnx_emit(op, "Einsum", all, op->n_inputs, &attr, 1));
+    if (op->n_inputs <= 2)
+        GIVE(0, write_einsum(op, equation, all, op->n_inputs));
+    else if (cut_terms(equation, op->n_inputs, &t))
+        GIVE(0, contract(op, &t, all));
+    else
+        eddy__onnx_fail(op, EDDY_E_ATTR_VALUE,
+                        "equation '%.100s' is not for %zu operands", text,
+                        op->n_inputs);
 }
 
 static void emit_det(eddy__onnx_op *op)

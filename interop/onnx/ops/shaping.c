@@ -373,18 +373,29 @@ static void emit_space_to_depth(eddy__onnx_op *op)
 
 /* ---- made of nothing ---- */
 
+/* A limit on the wrong side of the start gives nothing, as the start does. */
+static eddy_output range_limit(eddy__onnx_op *op, eddy_output from,
+                               eddy_output to, eddy_output step)
+{
+    const eddy_output is_up = OP("Greater", step, NUMBER(DTYPE(step), 0.0));
+
+    return OP("SelectV2", is_up, OP("Maximum", from, to),
+              OP("Minimum", from, to));
+}
+
 static void emit_range(eddy__onnx_op *op)
 {
-    const eddy_output from = eddy__onnx_as_scalar(op, IN(0));
-    const eddy_dtype dtype = DTYPE(from);
+    const eddy_output first = eddy__onnx_as_scalar(op, IN(0));
+    const eddy_dtype dtype = DTYPE(first);
     const bool is_half = dtype == EDDY_FLOAT16 || dtype == EDDY_BFLOAT16;
     const eddy_dtype by = is_half ? EDDY_FLOAT32 : dtype;
-    const eddy_output to = eddy__onnx_as_scalar(op, IN(1));
-    const eddy_output step = eddy__onnx_as_scalar(op, IN(2));
+    const eddy_output from = CAST(first, by);
+    const eddy_output to = CAST(eddy__onnx_as_scalar(op, IN(1)), by);
+    const eddy_output step = CAST(eddy__onnx_as_scalar(op, IN(2)), by);
 
     eddy__onnx_ignore(op, "stash_type");
-    GIVE(0, CAST(OP("Range", CAST(from, by), CAST(to, by), CAST(step, by)),
-                 dtype));
+    GIVE(0,
+         CAST(OP("Range", from, range_limit(op, from, to, step), step), dtype));
 }
 
 static void emit_constant_of_shape(eddy__onnx_op *op)
