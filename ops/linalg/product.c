@@ -243,7 +243,9 @@ static eddy_status multiply_some(eddy_kernel *k, void *arg, int64_t begin,
                                  int64_t end)
 {
     const panel_work *w = arg;
+    eddy__product panel = w->panel;
 
+    panel.kernel = k; /* this thread's, which plain loops ask */
     for (int64_t i = begin; i < end; i++) {
         int64_t at[3] = {i / w->across * w->panel.m, i % w->across * w->panel.n,
                          0};
@@ -251,7 +253,7 @@ static eddy_status multiply_some(eddy_kernel *k, void *arg, int64_t begin,
         for (; at[2] < w->all->k; at[2] += w->panel.k) {
             if (eddy__spent(k, EDDY__PATIENCE))
                 return EDDY_OK;
-            multiply_panel(w->all, w->panel, at, w->size, w->whole);
+            multiply_panel(w->all, panel, at, w->size, w->whole);
         }
     }
     return EDDY_OK;

@@ -27,6 +27,9 @@
 #define MOST_INNER 8192
 #define LEAST_COLUMNS 32
 #define MOST_ELEMENTS ((int64_t)1 << 24)
+/* Small matrices of more rows than these are the libraries' best. */
+#define FEW_ROWS 32
+#define SMALL_FACTOR ((int64_t)1 << 15)
 
 /* ---- tiles ---- */
 
@@ -174,9 +177,16 @@ static bool may_take(int64_t n, int64_t k)
            eddy__tiles_room(n, k) > 0;
 }
 
+/* About square, and small enough that no reading of weights is in the way. */
+static bool is_compact(int64_t m, int64_t n, int64_t k)
+{
+    return m > FEW_ROWS && k >= MOST_SHORT && n * k < SMALL_FACTOR;
+}
+
 static bool takes(int64_t m, int64_t n, int64_t k)
 {
-    return m > 1 && (m <= MOST_ROWS || k <= MOST_SHORT) && may_take(n, k);
+    return m > 1 && (m <= MOST_ROWS || k <= MOST_SHORT) && may_take(n, k) &&
+           !is_compact(m, n, k);
 }
 
 bool eddy__tiles_take(const eddy__product *p)
@@ -186,7 +196,8 @@ bool eddy__tiles_take(const eddy__product *p)
 
 bool eddy__products_want_panels(int64_t m, int64_t n, int64_t k)
 {
-    return (m < 0 || (m > 1 && m <= MOST_ROWS)) && may_take(n, k);
+    return (m < 0 || (m > 1 && m <= MOST_ROWS)) && may_take(n, k) &&
+           !is_compact(m, n, k);
 }
 
 bool eddy__products_add_after(int64_t m, int64_t n, int64_t k)

@@ -121,6 +121,26 @@ START_TEST(each_element_is_one_sum_in_order)
 }
 END_TEST
 
+START_TEST(the_shape_says_who_does_a_product)
+{
+    static const struct {
+        int64_t m, n, k;
+        bool is_taken;
+    } rows[] = {{16, 512, 256, true},    {64, 2048, 1024, true},
+                {65, 2048, 1024, false}, {32, 64, 64, true},
+                {64, 64, 64, false},     {33, 64, 64, false},
+                {64, 64, 63, true},      {256, 512, 16, true},
+                {1, 512, 256, false},    {16, 31, 256, false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const eddy__product p = {
+            .m = rows[i].m, .n = rows[i].n, .k = rows[i].k};
+
+        ck_assert_int_eq(eddy__tiles_take(&p), rows[i].is_taken);
+    }
+}
+END_TEST
+
 START_TEST(sums_are_added_to)
 {
     for (int64_t k = 1; k <= 600; k += k < 64 ? 21 : 500)
@@ -180,6 +200,7 @@ TCase *tiles_tests(void)
     TCase *tc = tcase_create("tiles");
 
     tcase_add_loop_test(tc, each_element_is_one_sum_in_order, 0, 4);
+    tcase_add_test(tc, the_shape_says_who_does_a_product);
     tcase_add_loop_test(tc, sums_are_added_to, 0, 4);
     tcase_add_test(tc, the_shape_alone_decides);
     tcase_add_test(tc, room_is_for_whole_panels);

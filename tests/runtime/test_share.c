@@ -344,7 +344,13 @@ static eddy_tensor *make_input(const program *p)
 
 START_TEST(shared_kernels_give_the_bits_of_one_thread)
 {
-    for (int i = 0; i < N_WORKER_COUNTS; i++) {
+    /* Sanitizers bear one of them, but no products of a second and more. */
+    const int times = program_is_release() ? 3 : 1;
+    const int step = program_is_release() ? 1 : 2;
+
+    if (!program_is_release() && strstr(shared[_i], "transpose_b"))
+        return;
+    for (int i = 0; i < N_WORKER_COUNTS; i += step) {
         program *p = &programs[i];
         eddy_tensor *x = make_input(p);
 
@@ -354,7 +360,7 @@ START_TEST(shared_kernels_give_the_bits_of_one_thread)
         program_make_run(p);
         ck_assert_int_eq(eddy_run_feed(p->run, 0, x, &p->err), EDDY_OK);
         eddy_tensor_release(x);
-        for (int again = 0; again < 3; again++) {
+        for (int again = 0; again < times; again++) {
             const eddy_tensor *first, *got;
 
             program_run(p);
