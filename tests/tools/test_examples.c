@@ -27,6 +27,11 @@ static const struct example {
     {"caffe2", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"char_lstm", false, {NULL}, "step 199  loss 0.717\n"},
     {"cntk", true, {NULL}, "from the past 1 2.5 4.25 6.125\n"},
+    {"data_parallel",
+     true,
+     {NULL},
+     "1 ranks: 1.500000 -2.000000 0.250000\n"
+     "4 ranks: 1.500000 -2.000000 0.250000\n"},
     {"demo", false, {NULL}, "v1 = 14, v2 = 14"},
     {"gradient", true, {NULL}, "1024\n3584\n10752\n"},
     {"life", false, {NULL}, "generation 32\n  . # . . . . . .\n"},
