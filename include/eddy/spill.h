@@ -5,6 +5,8 @@
 
 #include "eddy/status.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 EDDY_BEGIN_DECLS

@@ -207,8 +207,7 @@ static eddy_status run_reshape(eddy_kernel *k)
         memcpy(shape, to.shape.dims,
                (size_t)to.shape.rank * sizeof *to.shape.dims);
     at = (int64_t *)(void *)out;
-    for (int64_t i = 0; i < of.n && !eddy__spent(k, 64);
-         i++) {
+    for (int64_t i = 0; i < of.n && !eddy__spent(k, 64); i++) {
         int64_t place = eddy__sparse_place(&of, i);
 
         for (int32_t d = 0; d < to.shape.rank; d++) {

@@ -75,8 +75,8 @@ typedef struct eddy__loop {
     uint32_t n_frames; /* it and those in it */
     uint32_t n_left;   /* steps and inputs to put in order */
     uint32_t n_triggers;
-    bool has_loop;     /* a LoopCond and a NextIteration */
-    bool is_wide;      /* workers gain from its tokens (linear_width.c) */
+    bool has_loop; /* a LoopCond and a NextIteration */
+    bool is_wide;  /* workers gain from its tokens (linear_width.c) */
 } eddy__loop;
 
 /* An output in an iteration: a slot of a frame. */

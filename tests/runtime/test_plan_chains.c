@@ -229,7 +229,8 @@ static void put_ops(writer *w, const char *dtype, bool is_float, uint32_t n_ops)
             put(w, "v%u %s v%u\n", to,
                 is_float ? floats[draw(w, 10)] : wholes[draw(w, 3)], a);
         else if (kind == 3 && is_float)
-            put(w, "v%u %s v%u v%u\n", to, real_pairs[draw(w, 2) ? 2 : 0], a, b);
+            put(w, "v%u %s v%u v%u\n", to, real_pairs[draw(w, 2) ? 2 : 0], a,
+                b);
         else
             put(w, "v%u %s v%u v%u\n", to, pairs[draw(w, 6)], a, b);
     }
