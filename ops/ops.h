@@ -59,6 +59,7 @@
     X(matmul)                                                                  \
     X(max_pool)                                                                \
     X(optimizer)                                                               \
+    X(optimizer_adaptive)                                                      \
     X(optional)                                                                \
     X(pad)                                                                     \
     X(parallel_concat)                                                         \
@@ -103,6 +104,7 @@
     X(variable)                                                                \
     X(variable_scatter)                                                        \
     X(variable_scatter_nd)                                                     \
+    X(variable_slice)                                                          \
     X(zeta)
 
 #define X(family) extern const eddy__op_table eddy__##family##_ops;

@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Steps of optimizers: a variable and its slots (moments, accumulators) change
- * together, by a gradient.  All of them are locked, in the order of their
- * addresses, for as long as that takes.
- */
-#include "ops/math/numeric.h"
+/* Runs the steps of optimizers; descent, momentum and Adam. */
+#include "ops/nn/optimizer.h"
 #include "ops/ops.h"
-#include "ops/state/variable.h"
 
 #include <tgmath.h>
-
-#define MOST_VARIABLES 3
-#define MOST_SCALARS 6
-
-/* What a loop over elements sees; scalars in the order of the inputs. */
-typedef struct step {
-    void *to[MOST_VARIABLES];
-    const void *from[MOST_VARIABLES];
-    const void *scalars[MOST_SCALARS];
-    const void *gradient;
-    int64_t n;
-    bool nesterov;
-} step;
-
-typedef void (*step_loop)(const step *s);
-
-/* Where an optimizer's inputs are, and its loops. */
-typedef struct optimizer {
-    uint32_t n_variables;                /* the first inputs */
-    uint32_t gradient;                   /* input; the others are scalars */
-    const char *names[4 + MOST_SCALARS]; /* of the inputs, for messages */
-    step_loop loops[EDDY_DTYPE_COUNT];
-} optimizer;
-
-typedef struct options {
-    bool nesterov;
-} options;
 
 /* ---- locks ---- */
 
@@ -68,7 +36,8 @@ static void unlock_all(eddy__variable **sorted, uint32_t n)
 
 /* ---- a step ---- */
 
-static eddy_status check_scalars(eddy_kernel *k, const optimizer *o, step *s)
+static eddy_status check_scalars(eddy_kernel *k, const eddy__optimizer *o,
+                                 eddy__step *s)
 {
     uint32_t n = 0;
 
@@ -86,7 +55,7 @@ static eddy_status check_scalars(eddy_kernel *k, const optimizer *o, step *s)
 }
 
 /* The gradient and the slots are shaped as the variable is. */
-static eddy_status check_shapes(eddy_kernel *k, const optimizer *o,
+static eddy_status check_shapes(eddy_kernel *k, const eddy__optimizer *o,
                                 const eddy__update *u)
 {
     const eddy_shape *gradient = eddy__in_shape(k, o->gradient);
@@ -105,8 +74,8 @@ static eddy_status check_shapes(eddy_kernel *k, const optimizer *o,
     return EDDY_OK;
 }
 
-static eddy_status make_all(eddy_kernel *k, const optimizer *o, eddy__update *u,
-                            step *s)
+static eddy_status make_all(eddy_kernel *k, const eddy__optimizer *o,
+                            eddy__update *u, eddy__step *s)
 {
     for (uint32_t i = 0; i < o->n_variables; i++) {
         EDDY_TRY(eddy__update_make(k, &u[i], false));
@@ -117,12 +86,12 @@ static eddy_status make_all(eddy_kernel *k, const optimizer *o, eddy__update *u,
 }
 
 /* With everything locked. */
-static eddy_status change(eddy_kernel *k, const optimizer *o, eddy__update *u,
-                          eddy__variable **variables)
+static eddy_status change(eddy_kernel *k, const eddy__optimizer *o,
+                          eddy__update *u, eddy__variable **variables)
 {
-    const options *opts = eddy__state(k);
+    const eddy__step_options *opts = eddy__state(k);
     const eddy_dtype dtype = (eddy_dtype)k->node->in_dtypes[o->gradient];
-    step s = {.nesterov = opts->nesterov};
+    eddy__step s = {.is = *opts};
 
     for (uint32_t i = 0; i < o->n_variables; i++)
         EDDY_TRY(eddy__update_open(
@@ -140,11 +109,11 @@ static eddy_status change(eddy_kernel *k, const optimizer *o, eddy__update *u,
     return EDDY_OK;
 }
 
-static eddy_status run_step(eddy_kernel *k, const optimizer *o)
+eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o)
 {
-    eddy__variable *variables[MOST_VARIABLES] = {NULL};
-    eddy__variable *sorted[MOST_VARIABLES];
-    eddy__update updates[MOST_VARIABLES] = {{.count = 0}};
+    eddy__variable *variables[EDDY__STEP_VARIABLES] = {NULL};
+    eddy__variable *sorted[EDDY__STEP_VARIABLES];
+    eddy__update updates[EDDY__STEP_VARIABLES] = {{.count = 0}};
     eddy_status status;
 
     for (uint32_t i = 0; i < o->n_variables; i++) {
@@ -166,61 +135,60 @@ static eddy_status run_step(eddy_kernel *k, const optimizer *o)
 
 /* ---- loops ---- */
 
-/*
- * A scalar of the step, or element `i` of one of its arrays, as it is computed
- * with.
- */
-#define SCALAR(D, i) eddy__load_##D(*(const eddy__stored_##D *)s->scalars[i])
-#define FROM(D, v) eddy__load_##D(((const eddy__stored_##D *)s->from[v])[i])
-#define GRADIENT(D) eddy__load_##D(((const eddy__stored_##D *)s->gradient)[i])
-#define PUT(D, v, e) (((eddy__stored_##D *)s->to[v])[i] = EDDY__STORE_##D(e))
-
 #define DESCENT(D, name)                                                       \
-    static void name##_##D(const step *s)                                      \
+    static void name##_##D(const eddy__step *s)                                \
     {                                                                          \
-        const eddy__computed_##D alpha = SCALAR(D, 0);                         \
+        const eddy__computed_##D alpha = EDDY__STEP_SCALAR(D, 0);              \
                                                                                \
         for (int64_t i = 0; i < s->n; i++)                                     \
-            PUT(D, 0, FROM(D, 0) - alpha * GRADIENT(D));                       \
+            EDDY__STEP_PUT(                                                    \
+                D, 0, EDDY__STEP_FROM(D, 0) - alpha * EDDY__STEP_GRADIENT(D)); \
     }
 
 #define MOMENTUM(D, name)                                                      \
-    static void name##_##D(const step *s)                                      \
+    static void name##_##D(const eddy__step *s)                                \
     {                                                                          \
-        const eddy__computed_##D rate = SCALAR(D, 0);                          \
-        const eddy__computed_##D momentum = SCALAR(D, 1);                      \
+        const eddy__computed_##D rate = EDDY__STEP_SCALAR(D, 0);               \
+        const eddy__computed_##D momentum = EDDY__STEP_SCALAR(D, 1);           \
                                                                                \
         for (int64_t i = 0; i < s->n; i++) {                                   \
-            const eddy__computed_##D g = GRADIENT(D), x = FROM(D, 0);          \
-            const eddy__computed_##D sum = FROM(D, 1) * momentum + g;          \
+            const eddy__computed_##D g = EDDY__STEP_GRADIENT(D),               \
+                                     x = EDDY__STEP_FROM(D, 0);                \
+            const eddy__computed_##D sum =                                     \
+                EDDY__STEP_FROM(D, 1) * momentum + g;                          \
                                                                                \
-            PUT(D, 1, sum);                                                    \
-            PUT(D, 0,                                                          \
-                s->nesterov ? x - (g * rate + sum * momentum * rate)           \
-                            : x - sum * rate);                                 \
+            EDDY__STEP_PUT(D, 1, sum);                                         \
+            EDDY__STEP_PUT(D, 0,                                               \
+                           s->is.nesterov                                      \
+                               ? x - (g * rate + sum * momentum * rate)        \
+                               : x - sum * rate);                              \
         }                                                                      \
     }
 
 /* beta1_power, beta2_power, lr, beta1, beta2, epsilon */
 #define ADAM(D, name)                                                          \
-    static void name##_##D(const step *s)                                      \
+    static void name##_##D(const eddy__step *s)                                \
     {                                                                          \
-        const eddy__computed_##D one = 1, beta1 = SCALAR(D, 3);                \
-        const eddy__computed_##D beta2 = SCALAR(D, 4), epsilon = SCALAR(D, 5); \
-        const eddy__computed_##D alpha =                                       \
-            SCALAR(D, 2) * sqrt(one - SCALAR(D, 1)) / (one - SCALAR(D, 0));    \
+        const eddy__computed_##D one = 1, beta1 = EDDY__STEP_SCALAR(D, 3);     \
+        const eddy__computed_##D beta2 = EDDY__STEP_SCALAR(D, 4),              \
+                                 epsilon = EDDY__STEP_SCALAR(D, 5);            \
+        const eddy__computed_##D alpha = EDDY__STEP_SCALAR(D, 2) *             \
+                                         sqrt(one - EDDY__STEP_SCALAR(D, 1)) / \
+                                         (one - EDDY__STEP_SCALAR(D, 0));      \
                                                                                \
         for (int64_t i = 0; i < s->n; i++) {                                   \
-            const eddy__computed_##D g = GRADIENT(D), x = FROM(D, 0);          \
-            const eddy__computed_##D m0 = FROM(D, 1), v0 = FROM(D, 2);         \
+            const eddy__computed_##D g = EDDY__STEP_GRADIENT(D),               \
+                                     x = EDDY__STEP_FROM(D, 0);                \
+            const eddy__computed_##D m0 = EDDY__STEP_FROM(D, 1),               \
+                                     v0 = EDDY__STEP_FROM(D, 2);               \
             const eddy__computed_##D m = m0 + (g - m0) * (one - beta1);        \
             const eddy__computed_##D v = v0 + (g * g - v0) * (one - beta2);    \
             const eddy__computed_##D top =                                     \
-                s->nesterov ? g * (one - beta1) + beta1 * m : m;               \
+                s->is.nesterov ? g * (one - beta1) + beta1 * m : m;            \
                                                                                \
-            PUT(D, 1, m);                                                      \
-            PUT(D, 2, v);                                                      \
-            PUT(D, 0, x - top * alpha / (sqrt(v) + epsilon));                  \
+            EDDY__STEP_PUT(D, 1, m);                                           \
+            EDDY__STEP_PUT(D, 2, v);                                           \
+            EDDY__STEP_PUT(D, 0, x - top * alpha / (sqrt(v) + epsilon));       \
         }                                                                      \
     }
 
@@ -228,34 +196,38 @@ EDDY__EACH_FLOAT(DESCENT, descent)
 EDDY__EACH_FLOAT(MOMENTUM, momentum)
 EDDY__EACH_FLOAT(ADAM, adam)
 
-#define LOOP_ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
+static const eddy__optimizer descent = {.n_variables = 1,
+                                        .gradient = 2,
+                                        .names = {"var", "alpha", "delta"},
+                                        .loops = EDDY__STEP_LOOPS(descent)};
 
-static const optimizer descent = {
-    .n_variables = 1,
-    .gradient = 2,
-    .names = {"var", "alpha", "delta"},
-    .loops = {EDDY__EACH_FLOAT(LOOP_ENTRY, descent)}};
-
-static const optimizer momentum = {
+static const eddy__optimizer momentum = {
     .n_variables = 2,
     .gradient = 3,
     .names = {"var", "accum", "lr", "grad", "momentum"},
-    .loops = {EDDY__EACH_FLOAT(LOOP_ENTRY, momentum)}};
+    .loops = EDDY__STEP_LOOPS(momentum)};
 
-static const optimizer adam = {.n_variables = 3,
-                               .gradient = 9,
-                               .names = {"var", "m", "v", "beta1_power",
-                                         "beta2_power", "lr", "beta1", "beta2",
-                                         "epsilon", "grad"},
-                               .loops = {EDDY__EACH_FLOAT(LOOP_ENTRY, adam)}};
+static const eddy__optimizer adam = {.n_variables = 3,
+                                     .gradient = 9,
+                                     .names = {"var", "m", "v", "beta1_power",
+                                               "beta2_power", "lr", "beta1",
+                                               "beta2", "epsilon", "grad"},
+                                     .loops = EDDY__STEP_LOOPS(adam)};
 
 /* ---- definitions ---- */
 
-static eddy_status prepare(eddy_infer *infer)
+/* Is a flag set that the op may not have? */
+static bool is_set(const eddy_infer *infer, const char *name)
+{
+    eddy_attr attr;
+
+    return eddy_infer_attr(infer, name, &attr) && attr.as.bools[0];
+}
+
+eddy_status eddy__optimizer_prepare(eddy_infer *infer)
 {
     const eddy_dtype dtype = eddy__infer_type(infer, "T");
-    options *state;
-    eddy_attr nesterov;
+    eddy__step_options *state;
 
     if (!eddy__dtype_in(dtype, EDDY__FLOATS))
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
@@ -264,54 +236,42 @@ static eddy_status prepare(eddy_infer *infer)
     state = eddy__prepare_state(infer, sizeof *state);
     if (!state)
         return EDDY_RESOURCE_EXHAUSTED;
-    state->nesterov = eddy_infer_attr(infer, "use_nesterov", &nesterov) &&
-                      nesterov.as.bools[0];
+    state->nesterov = is_set(infer, "use_nesterov");
+    state->keeps_slots = !is_set(infer, "update_slots");
+    state->multiplies_linear = is_set(infer, "multiply_linear_by_lr");
     return EDDY_OK;
 }
 
 static eddy_status run_descent(eddy_kernel *k)
 {
-    return run_step(k, &descent);
+    return eddy__optimizer_run(k, &descent);
 }
 
 static eddy_status run_momentum(eddy_kernel *k)
 {
-    return run_step(k, &momentum);
+    return eddy__optimizer_run(k, &momentum);
 }
 
 static eddy_status run_adam(eddy_kernel *k)
 {
-    return run_step(k, &adam);
+    return eddy__optimizer_run(k, &adam);
 }
 
-#define FLAGS (EDDY_OP_STATEFUL | EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE)
-
-#define LOCKS "T: number, use_locking: bool = false"
-#define NESTEROV LOCKS ", use_nesterov: bool = false"
-
-/* The op on a handle, then the op on a reference. */
-#define OPTIMIZER(name, variables, references, in, attributes, run, text)      \
-    EDDY__OP_ROW("ResourceApply" name, .inputs = variables ", " in,            \
-                 .attrs = attributes, .kernel = run, .prepare = prepare,       \
-                 .flags = FLAGS, .doc = text),                                 \
-        EDDY__OP_ROW("Apply" name, .inputs = references ", " in,               \
-                     .outputs = "out: ref T", .attrs = attributes,             \
-                     .kernel = run, .prepare = prepare, .flags = FLAGS,        \
-                     .doc = text)
-
 static const eddy_op_spec specs[] = {
-    OPTIMIZER("GradientDescent", "var: resource", "var: ref T",
-              "alpha: T, delta: T", LOCKS, run_descent,
-              "Subtracts alpha * delta from a variable."),
-    OPTIMIZER("Momentum", "var: resource, accum: resource",
-              "var: ref T, accum: ref T", "lr: T, grad: T, momentum: T",
-              NESTEROV, run_momentum, "A step down a gradient with momentum."),
-    OPTIMIZER("Adam", "var: resource, m: resource, v: resource",
-              "var: ref T, m: ref T, v: ref T",
-              "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "
-              "epsilon: T, grad: T",
-              NESTEROV, run_adam,
-              "A step of Adam, with both moments of the gradient."),
+    EDDY__OPTIMIZER_ROWS("GradientDescent", "var: resource", "var: ref T",
+                         "alpha: T, delta: T", EDDY__STEP_TYPES, run_descent,
+                         "Subtracts alpha * delta from a variable."),
+    EDDY__OPTIMIZER_ROWS("Momentum", "var: resource, accum: resource",
+                         "var: ref T, accum: ref T",
+                         "lr: T, grad: T, momentum: T", EDDY__STEP_NESTEROV,
+                         run_momentum, "A step down a gradient with momentum."),
+    EDDY__OPTIMIZER_ROWS(
+        "Adam", "var: resource, m: resource, v: resource",
+        "var: ref T, m: ref T, v: ref T",
+        "beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "
+        "epsilon: T, grad: T",
+        EDDY__STEP_NESTEROV, run_adam,
+        "A step of Adam, with both moments of the gradient."),
 };
 
 const eddy__op_table eddy__optimizer_ops = {specs, NULL,

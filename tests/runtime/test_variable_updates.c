@@ -398,6 +398,83 @@ static void gain_nesterov(double *x, double *slots, double g)
     *x -= g * 0.5 + slots[0] * 0.75 * 0.5;
 }
 
+/* lr 0.5, momentum 0.75 */
+static void gain_keras(double *x, double *slots, double g)
+{
+    slots[0] = slots[0] * 0.75 - g * 0.5;
+    *x += slots[0];
+}
+
+/* lr 0.5, epsilon 0.125 where there is one. */
+static void gather_squares(double *x, double *slots, double g)
+{
+    slots[0] += g * g;
+    *x -= 0.5 * g / sqrt(slots[0]);
+}
+
+static void gather_squares_v2(double *x, double *slots, double g)
+{
+    slots[0] += g * g;
+    *x -= 0.5 * g / (sqrt(slots[0]) + 0.125);
+}
+
+/* lr 0.5, rho 0.75, momentum 0.25, epsilon 0.125 */
+static void take_roots(double *x, double *slots, double g)
+{
+    slots[0] = 0.75 * slots[0] + 0.25 * g * g;
+    slots[1] = 0.25 * slots[1] + 0.5 * g / sqrt(slots[0] + 0.125);
+    *x -= slots[1];
+}
+
+static void take_deviations(double *x, double *slots, double g)
+{
+    slots[0] = 0.75 * slots[0] + 0.25 * g;
+    slots[1] = 0.75 * slots[1] + 0.25 * g * g;
+    slots[2] = 0.25 * slots[2] +
+               0.5 * g / sqrt(slots[1] - slots[0] * slots[0] + 0.125);
+    *x -= slots[2];
+}
+
+static void take_as_before(double *x, double *slots, double g)
+{
+    double by;
+
+    slots[0] = 0.75 * slots[0] + 0.25 * g * g;
+    by = sqrt((slots[1] + 0.125) / (slots[0] + 0.125)) * g;
+    slots[1] = 0.75 * slots[1] + 0.25 * by * by;
+    *x -= 0.5 * by;
+}
+
+/* Power 0.5, lr 0.5, beta1 0.5, beta2 0.75, epsilon 0.125. */
+static void take_largest(double *x, double *slots, double g)
+{
+    slots[0] = 0.5 * slots[0] + 0.5 * g;
+    slots[1] = fmax(0.75 * slots[1], fabs(g));
+    *x -= 0.5 / (1 - 0.5) * slots[0] / (slots[1] + 0.125);
+}
+
+/* lr 0.5, l1 0.125, l2 0.25, l2_shrinkage `more`, lr_power -0.5 */
+static void follow_with(double *x, double *slots, double g, double more)
+{
+    const double before = sqrt(slots[0]), rest = 0.125;
+    double over;
+
+    slots[0] += g * g;
+    slots[1] += g + 2 * more * *x - (sqrt(slots[0]) - before) / 0.5 * *x;
+    over = fmax(fabs(slots[1]) - rest, 0);
+    *x = copysign(over, -slots[1]) / (sqrt(slots[0]) / 0.5 + 2 * 0.25);
+}
+
+static void follow(double *x, double *slots, double g)
+{
+    follow_with(x, slots, g, 0);
+}
+
+static void follow_shrunk(double *x, double *slots, double g)
+{
+    follow_with(x, slots, g, 0.75);
+}
+
 /* Powers 0.5 and 0.25, lr 0.5, beta1 0.5, beta2 0.75, epsilon 0.125. */
 static double adapt_moments(double *slots, double g)
 {
@@ -420,11 +497,19 @@ static void adapt_nesterov(double *x, double *slots, double g)
     *x -= rate * (0.5 * slots[0] + 0.5 * g);
 }
 
+static void adapt_to_most(double *x, double *slots, double g)
+{
+    adapt_moments(slots, g);
+    slots[2] = fmax(slots[2], slots[1]);
+    *x -=
+        0.5 * sqrt(1 - 0.25) / (1 - 0.5) * slots[0] / (sqrt(slots[2]) + 0.125);
+}
+
 static const struct optimizer {
     const char *name;
     const char *line; /* between handles and attributes */
     int n_variables;
-    const char *attrs;
+    const char *attrs; /* NULL: none, and there is none on references */
     void (*step)(double *x, double *slots, double g);
 } optimizers[] = {
     {"GradientDescent", "half g", 1, "", descend},
@@ -433,6 +518,17 @@ static const struct optimizer {
     {"Adam", "half quarter half half most eighth g", 3, "", adapt},
     {"Adam", "half quarter half half most eighth g", 3, "use_nesterov=true",
      adapt_nesterov},
+    {"Adagrad", "half g", 2, "", gather_squares},
+    {"AdagradV2", "half eighth g", 2, "", gather_squares_v2},
+    {"RMSProp", "half most quarter eighth g", 3, "", take_roots},
+    {"CenteredRMSProp", "half most quarter eighth g", 4, "", take_deviations},
+    {"Adadelta", "half most eighth g", 3, "", take_as_before},
+    {"AdaMax", "half half half most eighth g", 3, "", take_largest},
+    {"Ftrl", "g half eighth quarter minus", 3, "", follow},
+    {"FtrlV2", "g half eighth quarter most minus", 3, "", follow_shrunk},
+    {"AdamWithAmsgrad", "half quarter half half most eighth g", 4, NULL,
+     adapt_to_most},
+    {"KerasMomentum", "half g most", 2, NULL, gain_keras},
 };
 
 #define N_OPTIMIZERS (sizeof optimizers / sizeof optimizers[0])
@@ -443,10 +539,10 @@ static const double gradient[] = {0.5, -1, 0.25};
 static void build_optimizer(const struct optimizer *o, const char *type,
                             bool is_reference)
 {
-    static const char *const handles[] = {"x", "m", "s"};
+    static const char *const handles[] = {"x", "m", "s", "w"};
     char text[2048], used[64] = "";
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         snprintf(text, sizeof text,
                  is_reference ? "%s VariableV2 dtype=%s shape=[3]\n"
                               : "%s VarHandleOp dtype=%s shape=[3]\n",
@@ -463,23 +559,25 @@ static void build_optimizer(const struct optimizer *o, const char *type,
              "half_ float32=0.5\nhalf Cast half_ DstT=%s\n"
              "quarter_ float32=0.25\nquarter Cast quarter_ DstT=%s\n"
              "eighth_ float32=0.125\neighth Cast eighth_ DstT=%s\n"
-             "most_ float32=0.75\nmost Cast most_ DstT=%s\n",
-             type, type, type, type, type, type, type);
+             "most_ float32=0.75\nmost Cast most_ DstT=%s\n"
+             "minus_ float32=-0.5\nminus Cast minus_ DstT=%s\n",
+             type, type, type, type, type, type, type, type);
     program_build(&p, text);
     if (is_reference)
         snprintf(text, sizeof text,
                  "i0 Assign x x0\ni1 Assign m zero\ni2 Assign s zero\n"
+                 "i3 Assign w zero\n"
                  "step Apply%s%s %s %s\n"
                  "real Cast x DstT=float64\n",
-                 o->name, used, o->line, o->attrs);
+                 o->name, used, o->line, o->attrs ? o->attrs : "");
     else
         snprintf(text, sizeof text,
                  "i0 AssignVariableOp x x0\ni1 AssignVariableOp m zero\n"
-                 "i2 AssignVariableOp s zero\n"
+                 "i2 AssignVariableOp s zero\ni3 AssignVariableOp w zero\n"
                  "step ResourceApply%s%s %s %s\n"
                  "read ReadVariableOp x dtype=%s\n"
                  "real Cast read DstT=float64\n",
-                 o->name, used, o->line, o->attrs, type);
+                 o->name, used, o->line, o->attrs ? o->attrs : "", type);
     program_build(&p, text);
 }
 
@@ -490,11 +588,13 @@ START_TEST(optimizers_do_as_their_formulas)
     static const double tolerances[] = {4e-3, 1e-6, 1e-14};
     const struct optimizer *o = &optimizers[_i / 6];
     const int which = _i / 2 % 3;
-    double x[3], slots[3][2] = {{0}};
+    double x[3], slots[3][3] = {{0}};
 
+    if (_i % 2 && !o->attrs)
+        return;
     memcpy(x, start, sizeof x);
     build_optimizer(o, eddy_dtype_name(floats[which]), _i % 2);
-    run("^i0 ^i1 ^i2");
+    run("^i0 ^i1 ^i2 ^i3");
     for (int round = 0; round < 3; round++) {
         run("^step");
         for (int i = 0; i < 3; i++)

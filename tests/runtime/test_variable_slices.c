@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assigning to what index expressions take of variables. */
+#include "tests/aid/program.h"
+#include "tests/suites.h"
+
+static program p;
+
+static void begin(void)
+{
+    program_init(&p, 0);
+    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
+                     EDDY_OK);
+}
+
+static void end(void)
+{
+    eddy_session_release(p.run_options.session);
+    program_deinit(&p);
+}
+
+static eddy_status attempt(const char *what)
+{
+    const eddy_status status = program_try_plan(&p, NULL, what);
+
+    return status == EDDY_OK ? program_execute(&p) : status;
+}
+
+static void run(const char *what)
+{
+    program_plan(&p, NULL, what);
+    program_run(&p);
+}
+
+/* The int32 elements of the fetch `what`. */
+static void want(const char *what, size_t n, const int32_t *values)
+{
+    const eddy_tensor *t;
+
+    run(what);
+    t = eddy_run_fetch(p.run, 0);
+    ck_assert_int_eq(eddy_tensor_count(t), (int64_t)n);
+    ck_assert_mem_eq(eddy_tensor_data(t), values, n * sizeof *values);
+}
+
+#define WANT(what, ...)                                                        \
+    want((what), sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t),     \
+         (const int32_t[]){__VA_ARGS__})
+
+#define START                                                                  \
+    "v VarHandleOp dtype=int32 shape=? shared_name='v'\n"                      \
+    "start int32[2,3]=1,2,3,4,5,6\n"                                           \
+    "init AssignVariableOp v start\n"                                          \
+    "read ReadVariableOp v dtype=int32\n"                                      \
+    "none int32[0]=0\nat0 int32[1]=0\nat1 int32[1]=1\nat2 int32[1]=2\n"        \
+    "zeros int32[2]=0\nends int32[2]=2,3\nsteps int32[2]=1,2\n"                \
+    "ones int32[2]=1\nless int32[2]=-1\nseven int32=7\n"                       \
+    "pair int32[2,1]=8,9\nrow int32[3]=7,8,9\ntwo int32[2]=8,9\n"
+
+START_TEST(slices_are_assigned_and_values_repeated)
+{
+    program_build(
+        &p, START
+        "one ResourceStridedSliceAssign v at1 at2 at1 row shrink_axis_mask=1\n"
+        "all ResourceStridedSliceAssign v zeros ends steps seven\n"
+        "rows ResourceStridedSliceAssign v zeros ends steps pair\n"
+        "empty ResourceStridedSliceAssign v at2 at2 at1 two\n"
+        "index ResourceStridedSliceAssign v at2 at2 at1 row "
+        "shrink_axis_mask=1\n"
+        "shape ResourceStridedSliceAssign v at0 at2 at1 two\n"
+        "step ResourceStridedSliceAssign v at0 at2 at0 row\n"
+        "long ResourceStridedSliceAssign v at0 ends at1 row\n"
+        "f float32=1\n"
+        "dtype ResourceStridedSliceAssign v at0 at2 at1 f\n");
+    ck_assert_int_eq(attempt("^one"), EDDY_NOT_FOUND);
+    run("^init");
+    run("^one");
+    WANT("read", 1, 2, 3, 7, 8, 9);
+    run("^all");
+    WANT("read", 7, 2, 7, 7, 8, 7);
+    run("^rows");
+    WANT("read", 8, 2, 8, 9, 8, 9);
+    run("^init");
+    run("^empty");
+    WANT("read", 1, 2, 3, 4, 5, 6);
+    program_want(&p, attempt("^index"), EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
+    program_want(&p, attempt("^shape"), EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    program_want(&p, attempt("^step"), EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
+    program_want(&p, attempt("^long"), EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
+    program_want(&p, attempt("^dtype"), EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
+    WANT("read", 1, 2, 3, 4, 5, 6);
+}
+END_TEST
+
+START_TEST(slices_of_references_and_scalars_are_assigned)
+{
+    program_build(&p, START
+                  "r VariableV2 dtype=int32 shape=[2,3] shared_name='r'\n"
+                  "set Assign r start\n"
+                  "part StridedSliceAssign set at0 at1 at1 row\n"
+                  "got Identity part\n"
+                  "s VarHandleOp dtype=int32 shape=() shared_name='s'\n"
+                  "init_s AssignVariableOp s seven\n"
+                  "nine int32=9\n"
+                  "whole ResourceStridedSliceAssign s none none none nine\n"
+                  "read_s ReadVariableOp s dtype=int32\n");
+    WANT("got", 7, 8, 9, 4, 5, 6);
+    run("^init_s");
+    run("^whole");
+    WANT("read_s", 9);
+}
+END_TEST
+
+START_TEST(what_somebody_holds_is_copied)
+{
+    program_build(&p, START
+                  "set ResourceStridedSliceAssign v at0 at1 at1 row ^read\n"
+                  "again ReadVariableOp v dtype=int32 ^set\n"
+                  "both AddV2 again read\n");
+    run("^init");
+    WANT("both", 8, 10, 12, 8, 10, 12);
+}
+END_TEST
+
+START_TEST(strings_are_assigned_or_nothing_is)
+{
+    bool done = false;
+
+    program_build(&p,
+                  START "w VarHandleOp dtype=string shape=? shared_name='w'\n"
+                        "texts string[3]=a,bcd,e\n"
+                        "init_w AssignVariableOp w texts\n"
+                        "more string[1]=another\n"
+                        "at3 int32[1]=3\n"
+                        "set ResourceStridedSliceAssign w at0 at3 at2 more\n"
+                        "read_w ReadVariableOp w dtype=string\n");
+    for (int64_t n = 0; !done; n++) {
+        static const size_t before[] = {1, 3, 1}, after[] = {7, 3, 7};
+        eddy_status status;
+
+        run("^init_w");
+        program_plan(&p, NULL, "^set");
+        counting_allocator_allow(&p.counting, n);
+        status = eddy_run_create(p.plan, &p.run_options, &p.run, &p.err);
+        if (status == EDDY_OK)
+            status = eddy_run_execute(p.run, &p.err);
+        counting_allocator_allow(&p.counting, -1);
+        done = status == EDDY_OK;
+        ck_assert_int_lt(n, 200);
+        if (!done)
+            ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
+        run("read_w");
+        for (int64_t i = 0; i < 3; i++)
+            ck_assert_uint_eq(
+                eddy_tensor_string(eddy_run_fetch(p.run, 0), i).length,
+                (done ? after : before)[i]);
+    }
+}
+END_TEST
+
+TCase *variable_slices_tests(void)
+{
+    TCase *tc = tcase_create("variable_slices");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, slices_are_assigned_and_values_repeated);
+    tcase_add_test(tc, slices_of_references_and_scalars_are_assigned);
+    tcase_add_test(tc, what_somebody_holds_is_copied);
+    tcase_add_test(tc, strings_are_assigned_or_nothing_is);
+    return tc;
+}
