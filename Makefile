@@ -406,7 +406,7 @@ N ?= 10000
 FIRST ?= 1
 
 fuzz-programs: $(RUNNER)
-	@for suite in programs linear; do \
+	@for suite in programs linear rank_programs; do \
 	    $(ENVIRONMENT) CK_RUN_CASE=$$suite CK_DEFAULT_TIMEOUT=86400 \
 	    EDDY_PROGRAMS='$(FIRST):$(N)' OPENBLAS_NUM_THREADS=1 $(RUNNER) \
 	    || exit 1; done

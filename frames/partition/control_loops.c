@@ -4,7 +4,8 @@
  * in a frame must know when each iteration begins and whether there is another.
  * So it gets, once a frame, a loop of its own that carries nothing and is
  * stopped by the predicate of the frame, and another for each frame around
- * that, as TensorFlow's AddControlFlow makes them.
+ * that, as TensorFlow's AddControlFlow makes them.  So does a rank that sends
+ * what is made of invariants alone, where nothing else would begin iterations.
  */
 #include "core/base/status.h"
 #include "core/graph/names.h"
@@ -170,7 +171,21 @@ static eddy_status make_loops(eddy__partitioning *p, uint32_t frame,
     return EDDY_OK;
 }
 
-/* Is there a loop to be for the edge from `from` to `v`? */
+/* `v` runs in each iteration that the control loop of its frame begins. */
+static eddy_status drive(eddy__partitioning *p, eddy_node v)
+{
+    const uint32_t frame = p->placed[v].output_frame;
+    eddy_node merge;
+
+    EDDY_TRY(make_loops(p, frame, v));
+    merge = *merge_of(p, frame, p->placed[v].rank);
+    for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_controls; i++)
+        if (eddy__partition_node(p, v)->controls[i] == merge)
+            return EDDY_OK;
+    return eddy__graph_add_control(p->whole, v, merge, p->err);
+}
+
+/* Are there loops to be for the edge from `from` to `v`? */
 static eddy_status look_at_edge(eddy__partitioning *p, eddy_node from,
                                 eddy_node v)
 {
@@ -178,7 +193,11 @@ static eddy_status look_at_edge(eddy__partitioning *p, eddy_node from,
 
     if (frame == 0 || !eddy__partition_crosses(p, from, v))
         return EDDY_OK;
-    return make_loops(p, frame, v);
+    EDDY_TRY(make_loops(p, frame, v));
+    /* An Enter runs in the frame around; in TensorFlow none is driven. */
+    return p->placed[from].frame != frame || eddy__partition_iterates(p, from)
+               ? EDDY_OK
+               : drive(p, from);
 }
 
 eddy_status eddy__partition_control_loops(eddy__partitioning *p)
@@ -187,6 +206,8 @@ eddy_status eddy__partition_control_loops(eddy__partitioning *p)
         &p->result->arena, p->options->n_ranks, sizeof *p->result->counts);
     if (!p->result->counts)
         return eddy__fail_memory(p->err);
+    if (!p->has_next)
+        EDDY_TRY(eddy__partition_find_next(p, NULL));
     /* Those that are added cut only the predicate, where there is a loop. */
     for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
         if (!p->placed[v].is_needed)

@@ -107,16 +107,12 @@ static eddy_status read_copies(copying *c, eddy_node v)
     return EDDY_OK;
 }
 
-/* Makes predicates of its own for a rank that receives in a loop. */
-static eddy_status copy_predicates(copying *c, eddy_node from, eddy_node v)
+/* Makes predicates of its own, from the frame outwards, for a rank. */
+static eddy_status copy_to(copying *c, uint32_t frame, uint32_t rank)
 {
     eddy__partitioning *p = c->p;
-    const uint32_t rank = p->placed[v].rank;
 
-    if (!eddy__partition_crosses(p, from, v))
-        return EDDY_OK;
-    for (uint32_t f = p->placed[from].output_frame; f != 0;
-         f = p->analysis->frames[f].parent) {
+    for (uint32_t f = frame; f != 0; f = p->analysis->frames[f].parent) {
         const eddy_node predicate = p->analysis->frames[f].loop_cond;
 
         if (p->is_counted[f] && p->placed[predicate].rank != rank)
@@ -125,6 +121,21 @@ static eddy_status copy_predicates(copying *c, eddy_node from, eddy_node v)
                           &p->predicate_copy[eddy__partition_at(p, f, rank)]));
     }
     return EDDY_OK;
+}
+
+/* Of a rank that receives in a loop, and of one that needs a control loop to
+ * send there. */
+static eddy_status copy_predicates(copying *c, eddy_node from, eddy_node v)
+{
+    const eddy__partitioning *p = c->p;
+    const uint32_t frame = p->placed[from].output_frame;
+
+    if (!eddy__partition_crosses(p, from, v))
+        return EDDY_OK;
+    EDDY_TRY(copy_to(c, frame, p->placed[v].rank));
+    return p->placed[from].frame != frame || eddy__partition_iterates(p, from)
+               ? EDDY_OK
+               : copy_to(c, frame, p->placed[from].rank);
 }
 
 static eddy_status copy_for(copying *c, eddy_node v)
@@ -177,17 +188,14 @@ static void want_first(needing *n)
             want(n, v);
 }
 
-/* What is received in a loop wants its predicate there, and those around it. */
-static void want_predicates(needing *n, eddy_node from, eddy_node v)
+/* A control loop wants its predicate there, and those around it. */
+static void want_on(needing *n, uint32_t frame, uint32_t rank)
 {
     const eddy__partitioning *p = n->p;
 
-    if (!eddy__partition_crosses(p, from, v))
-        return;
-    for (uint32_t f = p->placed[from].output_frame; f != 0;
-         f = p->analysis->frames[f].parent) {
+    for (uint32_t f = frame; f != 0; f = p->analysis->frames[f].parent) {
         const eddy_node copy =
-            p->predicate_copy[eddy__partition_at(p, f, p->placed[v].rank)];
+            p->predicate_copy[eddy__partition_at(p, f, rank)];
         const eddy_node own = p->analysis->frames[f].loop_cond;
 
         if (copy != EDDY_NO_NODE || own != EDDY_NO_NODE)
@@ -195,17 +203,32 @@ static void want_predicates(needing *n, eddy_node from, eddy_node v)
     }
 }
 
+static void want_predicates(needing *n, eddy_node from, eddy_node v)
+{
+    const eddy__partitioning *p = n->p;
+    const uint32_t frame = p->placed[from].output_frame;
+
+    if (!eddy__partition_crosses(p, from, v))
+        return;
+    want_on(n, frame, p->placed[v].rank);
+    if (p->placed[from].frame == frame && !eddy__partition_iterates(p, from))
+        want_on(n, frame, p->placed[from].rank);
+}
+
 /* Marks what is needed, until that needs nothing more; a round a frame. */
 static eddy_status find_needed(needing *n)
 {
     eddy__partitioning *p = n->p;
     const eddy__selection all = {.graph = p->whole, .budget = p->budget};
-    size_t n_before;
+    size_t n_before, n_first = n->wanted.n_targets;
 
     do {
         n_before = n->wanted.n_targets;
         memset(n->keep, 0, p->whole->n_nodes);
         EDDY_TRY(eddy__prune(&all, &n->wanted, n->keep, p->err));
+        /* A rank runs a predicate only for what waits for its control loop. */
+        if (n_before == n_first)
+            EDDY_TRY(eddy__partition_find_next(p, n->keep));
         for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
             const eddy__node *node = eddy__partition_node(p, v);
 
@@ -246,6 +269,7 @@ eddy_status eddy__partition_copy(eddy__partitioning *p)
     copying c = {.p = p, .copies = {.allocator = &p->budget->allocator}};
     eddy_status status = EDDY_OK;
 
+    status = eddy__partition_find_next(p, NULL);
     /* Copies stand at the end, and what they read is looked at in its turn. */
     for (eddy_node v = 0; v < p->whole->n_nodes && status == EDDY_OK; v++)
         if (p->placed[v].is_needed)

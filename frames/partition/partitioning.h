@@ -64,6 +64,8 @@ typedef struct eddy__partitioning {
      * Merge of the control loop.
      */
     eddy_node *predicate_copy, *control_merge;
+    /* Likewise: has the rank a NextIteration of the frame? */
+    uint8_t *has_next;
     eddy__emitter emitter; /* of nodes of `whole` */
     eddy__copier copier;
     eddy__arena arena;
@@ -104,6 +106,20 @@ static inline size_t eddy__partition_at(const eddy__partitioning *p,
 
 /* A list of nodes for a frame and a rank, all of them EDDY_NO_NODE. */
 eddy_status eddy__partition_list(eddy__partitioning *p, eddy_node **out);
+
+/*
+ * Notes where NextIterations are, of the nodes that `keep` marks; NULL: of
+ * those that are needed.
+ */
+eddy_status eddy__partition_find_next(eddy__partitioning *p,
+                                      const uint8_t *keep);
+
+/*
+ * Does the rank of `v` begin every iteration that `v` runs in?  Without a
+ * NextIteration of the frame, or of one around it, only the first ones: what
+ * reads invariants alone would run, and send, once.
+ */
+bool eddy__partition_iterates(const eddy__partitioning *p, eddy_node v);
 
 /* Which loops count. */
 eddy_status eddy__partition_find_counted(eddy__partitioning *p);

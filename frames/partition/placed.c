@@ -4,6 +4,8 @@
 #include "core/graph/names.h"
 #include "frames/partition/partitioning.h"
 
+#include <string.h>
+
 eddy_status eddy__partition_note(eddy__partitioning *p, eddy_node node,
                                  eddy__placed placed)
 {
@@ -46,4 +48,32 @@ eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,
     out = eddy__emitter_elements(e, &spec, EDDY_FLOAT32, &none, NULL);
     e->options.device = NULL;
     return out;
+}
+
+eddy_status eddy__partition_find_next(eddy__partitioning *p,
+                                      const uint8_t *keep)
+{
+    const size_t n = (size_t)p->analysis->n_frames * p->options->n_ranks;
+
+    if (!p->has_next)
+        p->has_next = eddy__arena_allocate(&p->arena, n, 1);
+    if (!p->has_next)
+        return eddy__fail_memory(p->err);
+    memset(p->has_next, 0, n);
+    for (eddy_node v = 0; v < p->whole->n_nodes; v++)
+        if ((keep ? keep[v] != 0 : p->placed[v].is_needed) &&
+            eddy__node_role(eddy__partition_node(p, v)) ==
+                EDDY__ROLE_NEXT_ITERATION)
+            p->has_next[eddy__partition_at(p, p->placed[v].output_frame,
+                                           p->placed[v].rank)] = 1;
+    return EDDY_OK;
+}
+
+bool eddy__partition_iterates(const eddy__partitioning *p, eddy_node v)
+{
+    for (uint32_t f = p->placed[v].output_frame; f != 0;
+         f = p->analysis->frames[f].parent)
+        if (!p->has_next[eddy__partition_at(p, f, p->placed[v].rank)])
+            return false;
+    return true;
 }

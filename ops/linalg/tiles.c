@@ -165,10 +165,12 @@ static way choose_way(eddy__vectors vectors)
 
 int64_t eddy__tiles_room(int64_t n, int64_t k)
 {
-    const int64_t columns = (n + COLUMNS - 1) / COLUMNS * COLUMNS;
+    int64_t columns;
 
-    return n <= MOST_ELEMENTS && columns <= MOST_ELEMENTS / k ? columns * k
-                                                              : -1;
+    if (n > MOST_ELEMENTS)
+        return -1;
+    columns = (n + COLUMNS - 1) / COLUMNS * COLUMNS;
+    return columns <= MOST_ELEMENTS / k ? columns * k : -1;
 }
 
 static bool may_take(int64_t n, int64_t k)

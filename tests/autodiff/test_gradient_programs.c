@@ -839,7 +839,9 @@ START_TEST(tapes_that_spill_give_the_bits_of_a_tape)
     n_spilled = 0;
     for (uint64_t seed = 0; seed < n; seed++)
         compare_spilled((uint64_t)_i * 1000 + seed);
-    ck_assert_uint_gt(n_spilled, n / 4);
+    /* Of the few that a sanitizer bears it may be none. */
+    if (program_is_release())
+        ck_assert_uint_gt(n_spilled, n / 4);
 }
 END_TEST
 

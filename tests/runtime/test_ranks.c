@@ -336,6 +336,45 @@ START_TEST(test_loop_over_two_ranks)
 }
 END_TEST
 
+/*
+ * What reads invariants alone, on a rank that nothing else would begin
+ * iterations on: it runs and is sent in each of them.
+ */
+START_TEST(test_rank_with_invariants_alone)
+{
+    static const char *const texts[] = {LOOP, UNCOUNTED};
+    const eddy_place on_one[] = {{"k", 1}};
+
+    for (size_t t = 0; t < 2; t++)
+        for (int32_t n = 0; n < 5; n += 2) {
+            eddy_tensor *out[2] = {NULL};
+            uint64_t left = 1;
+            cut_graph c;
+            program p;
+
+            program_init(&p, 0);
+            program_build(&p, texts[t]);
+            program_build(&p, "k Neg c/e\ny/e Enter@w x\ny/m Merge y/e y/n\n"
+                              "y/s Switch y/m cond\ny/b Add y/s:1 k\n"
+                              "y/n NextIteration y/b\ny/x Exit y/s\n");
+            cut(&p, &c, 2, on_one, 1, "n", "y/x i/x");
+            ck_assert_uint_eq(
+                eddy_partition_count(c.partition, 1).n_control_loops, 1);
+            make_ranks(&p, &c, 1, UINT64_C(20000000000));
+            ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                          p.err.message);
+            ck_assert(*(const float *)eddy_tensor_data(out[0]) ==
+                      1 - 0.5f * (float)n);
+            (void)eddy_ranks_messages(c.ranks, &left);
+            ck_assert_uint_eq(left, 0);
+            eddy_tensor_release(out[0]);
+            eddy_tensor_release(out[1]);
+            drop(&c);
+            program_deinit(&p);
+        }
+}
+END_TEST
+
 /* A node on each side of a branch, and the loop within one of them. */
 START_TEST(test_branch_that_is_not_taken)
 {
@@ -521,6 +560,7 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_refuses_what_cannot_be_cut);
     tcase_add_test(tc, test_predicate_of_counted_loop_is_not_sent);
     tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 32);
+    tcase_add_test(tc, test_rank_with_invariants_alone);
     tcase_add_test(tc, test_branch_that_is_not_taken);
     tcase_add_test(tc, test_error_names_its_rank);
     tcase_add_test(tc, test_cancel_ends_all_ranks);

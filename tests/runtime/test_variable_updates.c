@@ -215,7 +215,7 @@ START_TEST(scatters_combine_rows_of_every_dtype)
             run("^init");
             run(target);
             expect((op)i, dtype, is_scalar, values);
-            want("real", ROWS * COLUMNS, values, 0);
+            want("real", (size_t)ROWS * COLUMNS, values, 0);
         }
 }
 END_TEST
