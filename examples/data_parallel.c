@@ -101,13 +101,12 @@ static eddy_output build(eddy_emitter *b)
 {
     const eddy_shape of_x = {.rank = 2, .dims = {ROWS, COLUMNS}};
     const eddy_shape of_y = {.rank = 2, .dims = {ROWS, 1}};
-    double x[ROWS * COLUMNS], y[ROWS];
+    double x[ROWS][COLUMNS], y[ROWS];
 
     for (int i = 0; i < ROWS; i++) {
         for (int k = 0; k < COLUMNS; k++)
-            x[i * COLUMNS + k] = (i * 7 + k * 11 + i * k) % 13 / 6.5 - 0.9;
-        y[i] = 1.5 * x[i * COLUMNS] - 2 * x[i * COLUMNS + 1] +
-               0.25 * x[i * COLUMNS + 2];
+            x[i][k] = (i * 7 + k * 11 + i * k) % 13 / 6.5 - 0.9;
+        y[i] = 1.5 * x[i][0] - 2 * x[i][1] + 0.25 * x[i][2];
     }
     return train(
         b, own_rows(b, eddy_emit_elements(b, NULL, EDDY_FLOAT64, &of_x, x)),

@@ -64,6 +64,7 @@ static int64_t write_file(void *user, int file, const void *data, size_t bytes,
                           uint64_t offset)
 {
     /* It is only read from, though the type does not say so. */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): the pointer is its own. */
     const uv_buf_t buffer = {.base = (char *)(uintptr_t)data, .len = bytes};
     uv_fs_t call;
     int64_t n;
@@ -313,6 +314,7 @@ static eddy_status open_all(eddy__block_file *file, const char *folder,
     return EDDY_OK;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what a file is made of. */
 eddy_status eddy__block_file_open(eddy__block_file *file,
                                   const eddy_allocator *allocator,
                                   const eddy__file_calls *calls,

@@ -152,7 +152,7 @@ static void whole_C128(const eddy__product *p)
  * and since it also packs more for smaller ones, they are no smaller.
  */
 #define PANEL_VOLUME ((int64_t)1 << 28)
-#define PANEL_UNIT 64
+#define PANEL_UNIT INT64_C(64)
 #define LEAST_VOLUME ((int64_t)1 << 25)
 
 /* A product that one panel could hold: halved, and halved again. */

@@ -196,15 +196,17 @@ typedef struct conv_work {
     unsigned char *out;
 } conv_work;
 
-static eddy_status convolve_block(eddy_kernel *k, const conv *c, int64_t group,
-                                  int64_t block, const scratch *s,
-                                  const void *filter, unsigned char *out)
+/* Block `i`, which are numbered group by group. */
+static eddy_status convolve_block(eddy_kernel *k, const conv_work *w, int64_t i,
+                                  const scratch *s, const void *filter)
 {
+    const conv *c = w->c;
+    const int64_t group = i / w->n_blocks;
     const eddy__patches from = patches_of(c, group);
     const eddy__patches to =
         eddy__pixels(&c->out, group * c->group_out, c->group_out);
     const int64_t total = c->in.n * eddy__patches_an_image(&from);
-    const int64_t first = block * s->rows;
+    const int64_t first = i % w->n_blocks * s->rows;
     eddy__product p = {.kernel = k,
                        .m = total - first < s->rows ? total - first : s->rows,
                        .n = c->group_out,
@@ -212,19 +214,18 @@ static eddy_status convolve_block(eddy_kernel *k, const conv *c, int64_t group,
                        .a = s->matrix,
                        .b = filter,
                        .out = c->is_direct
-                                  ? out + (size_t)(first * c->columns) *
-                                              c->loops->size
+                                  ? w->out + (size_t)(first * c->columns) *
+                                                 c->loops->size
                                   : s->pixels};
 
     EDDY_TRY(check_running(k));
     c->loops->gather(&from, eddy__in_elements(k, INPUT), first, p.m, s->matrix);
     c->multiply(&p);
     if (!c->is_direct)
-        c->loops->put(&to, s->pixels, first, p.m, out);
+        c->loops->put(&to, s->pixels, first, p.m, w->out);
     return EDDY_OK;
 }
 
-/* Blocks are numbered group by group. */
 static eddy_status convolve_some(eddy_kernel *k, void *arg, int64_t begin,
                                  int64_t end)
 {
@@ -245,12 +246,10 @@ static eddy_status convolve_some(eddy_kernel *k, void *arg, int64_t begin,
     s.packed = scratch_take(&s, c, c->patch * packed);
     s.pixels = scratch_take(&s, c, w->rows * product);
     for (int64_t i = begin; code == EDDY_OK && i < end; i++) {
-        const int64_t group = i / w->n_blocks;
-
         if (!filter || i % w->n_blocks == 0)
-            filter = group_filter(c, eddy__in_elements(k, FILTER), dtype, group,
-                                  s.packed);
-        code = convolve_block(k, c, group, i % w->n_blocks, &s, filter, w->out);
+            filter = group_filter(c, eddy__in_elements(k, FILTER), dtype,
+                                  i / w->n_blocks, s.packed);
+        code = convolve_block(k, w, i, &s, filter);
     }
     eddy__tensor_recycle(k->heap, s.tensor);
     return code;

@@ -443,7 +443,7 @@ static int64_t shared_width(const plan *p, int64_t n_columns, int64_t width)
 {
     const int64_t narrow = (n_columns / 8 + TILE - 1) / TILE * TILE;
 
-    if (!p->kernel->may_share || narrow < 2 * TILE)
+    if (!p->kernel->may_share || narrow < INT64_C(2) * TILE)
         return width;
     return narrow < width ? narrow : width;
 }

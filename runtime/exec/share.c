@@ -326,8 +326,8 @@ static void cut(eddy__share *s, int64_t grain, uint32_t n_threads)
 {
     const int64_t n = s->end - s->begin;
     const int64_t n_grains = n / grain + (n % grain > 0);
-    const int64_t each =
-        (n_grains + n_threads * PARTS_EACH - 1) / (n_threads * PARTS_EACH);
+    const int64_t most_parts = (int64_t)n_threads * PARTS_EACH;
+    const int64_t each = (n_grains + most_parts - 1) / most_parts;
 
     s->size = each * grain;
     s->n_parts = (uint32_t)((n_grains + each - 1) / each);
