@@ -30,6 +30,7 @@ class JaxRunner:
             raise Unavailable("not installed", "") from problem
         function, arguments = program.jax()
         arguments = jax.device_put(arguments)
+        jax.clear_caches()  # else it remembers what it has compiled
         begun = time.perf_counter_ns()
         self._compiled = jax.jit(function).lower(*arguments).compile()
         self._run = partial(self._call, jax.block_until_ready, arguments)
