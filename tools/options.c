@@ -339,7 +339,7 @@ static bool allocate_all(eddy__options *options, size_t n)
            allocate(&options->init, n) && allocate(&options->ys, n) &&
            allocate(&options->xs, n) && allocate(&options->grad_ys, n) &&
            allocate(&options->stop, n) && allocate(&options->tapes, n) &&
-           allocate(&options->nodes, n);
+           allocate(&options->without, n) && allocate(&options->nodes, n);
 }
 
 eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
@@ -385,6 +385,7 @@ void eddy__options_deinit(eddy__options *options)
     free(options->grad_ys.items);
     free(options->stop.items);
     free(options->tapes.items);
+    free(options->without.items);
     free(options->nodes.items);
     *options = (eddy__options){.repeat = 0};
 }

@@ -82,6 +82,22 @@ START_TEST(options_repeat_and_keep_their_order)
 }
 END_TEST
 
+START_TEST(passes_to_leave_out_repeat)
+{
+    char graph[] = "g.pb", without[] = "--without", a[] = "chains",
+         b[] = "--without=panels";
+    char *const argv[] = {graph, without, a, b};
+    eddy__options options;
+
+    ck_assert_int_eq(eddy__options_init(&options, EDDY__FOR_BENCH, 4, argv),
+                     EDDY__EXIT_DONE);
+    ck_assert_uint_eq(options.without.n, 2);
+    ck_assert_str_eq(options.without.items[0], "chains");
+    ck_assert_str_eq(options.without.items[1], "panels");
+    eddy__options_deinit(&options);
+}
+END_TEST
+
 START_TEST(every_common_option_reaches_its_place)
 {
     char argument[][32] = {
@@ -205,6 +221,7 @@ TCase *tools_options_tests(void)
     TCase *tc = tcase_create("tools_options");
 
     tcase_add_test(tc, options_repeat_and_keep_their_order);
+    tcase_add_test(tc, passes_to_leave_out_repeat);
     tcase_add_test(tc, every_common_option_reaches_its_place);
     tcase_add_test(tc, defaults_are_no_workers_and_no_limits);
     tcase_add_test(tc, wrong_options_are_refused);
