@@ -95,7 +95,7 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
     const eddy__flow *flow = &m->a->study->flow;
 
     for (size_t e = flow->first_out[node]; e < flow->first_out[node + 1]; e++) {
-        const eddy__edge edge = flow->edge[e];
+        const eddy__flow_edge edge = flow->edge[e];
         const eddy__node *reader = eddy__flow_node(flow, edge.to);
 
         if (edge.input == EDDY__CONTROL || eddy__activity_ends(reader) ||
@@ -110,7 +110,7 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
 
 static void reach_pop(marking *m, eddy_node node)
 {
-    const eddy__tape *tape = eddy__tape_of(&m->a->study->tapes, node);
+    const eddy__tape_stack *tape = eddy__tape_of(&m->a->study->tapes, node);
 
     if (tape && tape->push == node && tape->pop != EDDY_NO_NODE)
         reach(m, tape->pop);
@@ -141,7 +141,7 @@ static void need(marking *m, eddy_node node)
 static void need_sources(marking *m, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(m->a->study->graph, node);
-    const eddy__tape *tape = eddy__tape_of(&m->a->study->tapes, node);
+    const eddy__tape_stack *tape = eddy__tape_of(&m->a->study->tapes, node);
 
     if (eddy__activity_ends(n) || ends_way(m, node))
         return;
@@ -166,7 +166,7 @@ static void mark_needed(marking *m, const eddy_output *ys, size_t n_ys)
 static eddy_status check_stacks(eddy__activity *a)
 {
     for (size_t i = 0; i < a->study->tapes.n; i++) {
-        const eddy__tape *tape = &a->study->tapes.tapes[i];
+        const eddy__tape_stack *tape = &a->study->tapes.tapes[i];
 
         if (!tape->is_tape && tape->push != EDDY_NO_NODE &&
             tape->pop != EDDY_NO_NODE && eddy__activity_has(a, tape->push) &&

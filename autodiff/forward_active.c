@@ -53,7 +53,7 @@ static bool is_writer(const eddy__node *node)
 static eddy_output step_back(const eddy__forward *f, eddy_output handle)
 {
     const eddy__node *n = eddy__graph_node(f->e.core.graph, handle.node);
-    const eddy__tape *tape = eddy__tape_of(&f->study.tapes, handle.node);
+    const eddy__tape_stack *tape = eddy__tape_of(&f->study.tapes, handle.node);
 
     switch ((eddy__role)f->study.flow.role[handle.node]) {
     case EDDY__ROLE_SWITCH:
@@ -158,7 +158,7 @@ static bool may_carry(const eddy__forward *f, eddy_output from)
 }
 
 /* The edge over which the next iteration of a frame that is cut starts. */
-static bool is_cut(const eddy__forward *f, eddy_node from, eddy__edge edge)
+static bool is_cut(const eddy__forward *f, eddy_node from, eddy__flow_edge edge)
 {
     return eddy__is_back_edge(&f->study.flow, from, edge.to, true) &&
            f->is_cut[f->study.analysis->node_frame[edge.to]];
@@ -201,7 +201,7 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
     const eddy__flow *flow = &m->f->study.flow;
 
     for (size_t e = flow->first_out[node]; e < flow->first_out[node + 1]; e++) {
-        const eddy__edge edge = flow->edge[e];
+        const eddy__flow_edge edge = flow->edge[e];
         const eddy__node *reader = eddy__flow_node(flow, edge.to);
 
         if (edge.input == EDDY__CONTROL || eddy__activity_ends(reader) ||

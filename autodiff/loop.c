@@ -11,10 +11,10 @@
 #include "autodiff/policy.h"
 #include "autodiff/reverse.h"
 
-eddy__variable eddy__loop_start(eddy__reverse *r, const eddy__loop *loop,
-                                eddy_output start)
+eddy__reverse_variable
+eddy__loop_start(eddy__reverse *r, const eddy__loop *loop, eddy_output start)
 {
-    eddy__variable v;
+    eddy__reverse_variable v;
     const eddy_output enter =
         eddy__emit_enter(&r->e, start, loop->scope->name,
                          eddy__loop_frame(r, loop)->parallel_iterations, false);
@@ -24,7 +24,7 @@ eddy__variable eddy__loop_start(eddy__reverse *r, const eddy__loop *loop,
     return v;
 }
 
-eddy_output eddy__loop_end(eddy__reverse *r, const eddy__variable *v,
+eddy_output eddy__loop_end(eddy__reverse *r, const eddy__reverse_variable *v,
                            eddy_output value)
 {
     eddy__emit_back_edge(&r->e, v->merge,
@@ -170,7 +170,7 @@ static void open_variable(eddy__reverse *r, eddy__loop *loop,
                           const eddy_loop_variable *v)
 {
     eddy__back_variable *back = eddy__emit_zeroed_room(&r->e, 1, sizeof *back);
-    eddy__variable made;
+    eddy__reverse_variable made;
 
     if (!back)
         return;
@@ -250,7 +250,7 @@ void eddy__loop_open(eddy__reverse *r, eddy__loop *loop)
 static void close_variable(eddy__reverse *r, const eddy__loop *loop,
                            eddy__back_variable *back)
 {
-    const eddy__variable v = {back->merge, back->switch_};
+    const eddy__reverse_variable v = {back->merge, back->switch_};
     const eddy_output body = {back->forward->switch_, 1};
     eddy_output sum;
     uint32_t from;
@@ -299,7 +299,7 @@ static eddy_output close_invariant(eddy__reverse *r, eddy__loop *loop,
     const bool is_list =
         eddy_graph_output_dtype(r->e.core.graph, inner) == EDDY_VARIANT;
     eddy_output sum;
-    eddy__variable v;
+    eddy__reverse_variable v;
 
     r->e.at = enter;
     v = eddy__loop_start(r, loop, invariant_start(r, enter));

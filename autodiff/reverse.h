@@ -148,15 +148,15 @@ static inline uint32_t eddy__loop_branch(const eddy__reverse *r,
 }
 
 /* Enter, Merge and Switch of a loop variable; the back edge comes later. */
-typedef struct eddy__variable {
+typedef struct eddy__reverse_variable {
     eddy_output merge, switch_;
-} eddy__variable;
+} eddy__reverse_variable;
 
 /* One of the gradient loop, once its LoopCond is there. */
-eddy__variable eddy__loop_start(eddy__reverse *r, const eddy__loop *loop,
-                                eddy_output start);
+eddy__reverse_variable
+eddy__loop_start(eddy__reverse *r, const eddy__loop *loop, eddy_output start);
 /* The rest of it: what the next iteration gets; gives the Exit. */
-eddy_output eddy__loop_end(eddy__reverse *r, const eddy__variable *v,
+eddy_output eddy__loop_end(eddy__reverse *r, const eddy__reverse_variable *v,
                            eddy_output value);
 
 /* A one of the base frame. */

@@ -29,7 +29,7 @@
 /* The gradient of a variable or an invariant in the gradient loop. */
 typedef struct carried {
     eddy_node enter;
-    eddy__variable made;
+    eddy__reverse_variable made;
     eddy_node next; /* its NextIteration, whose input is set at the end */
     eddy_output exit;
     eddy_output x; /* in the body, what the replica starts from */
@@ -172,7 +172,7 @@ static eddy_output count_segments(eddy__segments *s)
     const eddy_output missing =
         eddy__stack_save(&r->primals, s->missing, frame, branch);
     const eddy_output counter = eddy__loop_count_down(r, loop, count);
-    const eddy__variable v = eddy__loop_start(r, loop, missing);
+    const eddy__reverse_variable v = eddy__loop_start(r, loop, missing);
     eddy_output zero =
         eddy__place_import(&r->places, eddy__emit_int(&r->e, 0), loop->scope);
     eddy_output next;

@@ -244,7 +244,7 @@ static eddy_status infer_shapes(eddy__study *study, eddy__gradient_emitter *e)
         EDDY_TRY(eddy__infer_shapes(&told, study->analysis, shapes, &e->arena,
                                     &study->shapes, e->core.err));
         for (size_t i = 0; i < study->tapes.n; i++) {
-            const eddy__tape *tape = &study->tapes.tapes[i];
+            const eddy__tape_stack *tape = &study->tapes.tapes[i];
             const eddy_shape *shape;
 
             if (!tape->is_tape || is_fed[tape->pop])

@@ -37,7 +37,8 @@ static bool is_way(const eddy__flow *flow, eddy_node node)
            (role == EDDY__ROLE_ENTER && flow->is_constant[node]);
 }
 
-static void note_use(const eddy__flow *flow, eddy__tape *tape, eddy__edge edge)
+static void note_use(const eddy__flow *flow, eddy__tape_stack *tape,
+                     eddy__flow_edge edge)
 {
     if (edge.input == 0 && has_form(flow, edge.to, "StackPushV2")) {
         tape->is_tape = tape->is_tape && tape->push == EDDY_NO_NODE;
@@ -51,8 +52,8 @@ static void note_use(const eddy__flow *flow, eddy__tape *tape, eddy__edge edge)
 }
 
 /* Follows the handle; `way` has room for every node and `seen` starts 0. */
-static void follow(const eddy__flow *flow, eddy__tape *tape, eddy_node *way,
-                   uint8_t *seen)
+static void follow(const eddy__flow *flow, eddy__tape_stack *tape,
+                   eddy_node *way, uint8_t *seen)
 {
     size_t n = 0;
 
@@ -60,7 +61,7 @@ static void follow(const eddy__flow *flow, eddy__tape *tape, eddy_node *way,
     for (size_t i = 0; i < n; i++)
         for (size_t e = flow->first_out[way[i]];
              e < flow->first_out[way[i] + 1]; e++) {
-            const eddy__edge edge = flow->edge[e];
+            const eddy__flow_edge edge = flow->edge[e];
 
             if (edge.input == EDDY__CONTROL)
                 continue;
@@ -75,7 +76,7 @@ static void follow(const eddy__flow *flow, eddy__tape *tape, eddy_node *way,
 
 static void close_tape(eddy__tapes *tapes, uint32_t id)
 {
-    eddy__tape *tape = &tapes->tapes[id];
+    eddy__tape_stack *tape = &tapes->tapes[id];
 
     if (tape->push == EDDY_NO_NODE || tape->pop == EDDY_NO_NODE)
         tape->is_tape = false;
@@ -101,14 +102,14 @@ eddy_status eddy__tapes_find(eddy__tapes *tapes, const eddy__flow *flow,
     if (!way || !seen || !tapes->tapes || !tapes->of_node)
         return eddy__fail_memory(err);
     for (eddy_node v = 0; v < flow->n_nodes; v++) {
-        eddy__tape *tape = &tapes->tapes[tapes->n];
+        eddy__tape_stack *tape = &tapes->tapes[tapes->n];
 
         if (!is_stack(flow, v))
             continue;
-        *tape = (eddy__tape){.stack = v,
-                             .push = EDDY_NO_NODE,
-                             .pop = EDDY_NO_NODE,
-                             .is_tape = true};
+        *tape = (eddy__tape_stack){.stack = v,
+                                   .push = EDDY_NO_NODE,
+                                   .pop = EDDY_NO_NODE,
+                                   .is_tape = true};
         follow(flow, tape, way, seen);
         close_tape(tapes, (uint32_t)tapes->n++);
     }

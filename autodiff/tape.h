@@ -11,14 +11,14 @@
 #include "frames/analysis/analysis.h"
 #include "frames/analysis/flow.h"
 
-typedef struct eddy__tape {
+typedef struct eddy__tape_stack {
     eddy_node stack;
     eddy_node push, pop; /* EDDY_NO_NODE: none, or not only one */
     bool is_tape;        /* else it has other uses */
-} eddy__tape;
+} eddy__tape_stack;
 
 typedef struct eddy__tapes {
-    eddy__tape *tapes;
+    eddy__tape_stack *tapes;
     size_t n;
     uint32_t *of_node; /* a push or a pop: its tape and 1; others 0 */
 } eddy__tapes;
@@ -28,8 +28,8 @@ eddy_status eddy__tapes_find(eddy__tapes *tapes, const eddy__flow *flow,
                              eddy__arena *arena, eddy_error *err);
 
 /* NULL for a node that is no push and no pop of a tape. */
-static inline eddy__tape *eddy__tape_of(const eddy__tapes *tapes,
-                                        eddy_node node)
+static inline eddy__tape_stack *eddy__tape_of(const eddy__tapes *tapes,
+                                              eddy_node node)
 {
     return tapes->of_node[node] ? &tapes->tapes[tapes->of_node[node] - 1]
                                 : NULL;

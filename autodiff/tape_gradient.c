@@ -10,7 +10,7 @@
  */
 void eddy__tape_gradient_walk_pop(eddy__reverse *r, eddy_node node)
 {
-    const eddy__tape *tape = eddy__tape_of(&r->study.tapes, node);
+    const eddy__tape_stack *tape = eddy__tape_of(&r->study.tapes, node);
     eddy__tape_gradient *gradient = &r->tapes[tape - r->study.tapes.tapes];
     const eddy_output popped = {node, 0};
     const uint32_t branch = eddy__study_branch(&r->study, popped);
@@ -38,7 +38,7 @@ void eddy__tape_gradient_walk_pop(eddy__reverse *r, eddy_node node)
 
 void eddy__tape_gradient_walk_push(eddy__reverse *r, eddy_node node)
 {
-    const eddy__tape *tape = eddy__tape_of(&r->study.tapes, node);
+    const eddy__tape_stack *tape = eddy__tape_of(&r->study.tapes, node);
     eddy__tape_gradient *gradient = &r->tapes[tape - r->study.tapes.tapes];
     const eddy_output value =
         eddy__graph_node(r->e.core.graph, node)->inputs[1];

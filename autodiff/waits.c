@@ -48,7 +48,7 @@ static void look(looking *m, eddy_node node)
 static void look_behind(looking *m, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(m->a->study->graph, node);
-    const eddy__tape *tape = eddy__tape_of(&m->a->study->tapes, node);
+    const eddy__tape_stack *tape = eddy__tape_of(&m->a->study->tapes, node);
 
     if (eddy__activity_ends(n))
         return;

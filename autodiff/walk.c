@@ -168,7 +168,7 @@ static void walk_node(eddy__reverse *r, eddy_node node)
 {
     const eddy__role role = (eddy__role)r->study.flow.role[node];
     eddy__loop *loop = unit_loop(r, node);
-    const eddy__tape *tape = eddy__tape_of(&r->study.tapes, node);
+    const eddy__tape_stack *tape = eddy__tape_of(&r->study.tapes, node);
 
     r->e.at = node;
     if (is_loop_part(r, node, EDDY__ROLE_SWITCH) ||
@@ -321,7 +321,7 @@ static void note_tape(eddy__reverse *r, uint32_t inner, uint32_t frame)
 static void count_tapes(eddy__reverse *r)
 {
     for (size_t i = 0; i < r->study.tapes.n; i++) {
-        const eddy__tape *tape = &r->study.tapes.tapes[i];
+        const eddy__tape_stack *tape = &r->study.tapes.tapes[i];
         eddy__tape_gradient *gradient = &r->tapes[i];
         uint32_t push, pop, frame;
 

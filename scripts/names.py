@@ -8,9 +8,12 @@
     (ops/template.h);
   - a .c file of frames and autodiff has a suite of its name, or a row in
     tests/README.md that says which suites hold it;
-  - a gradient rule includes the rule API, and words for shapes and dtypes.
+  - a gradient rule includes the rule API, and words for shapes and dtypes;
+  - a type that begins with eddy has one meaning, as has a type of a header
+    within its folder; a .c file may have types of its own by plain words.
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -66,6 +69,35 @@ def check_suites(complain):
                  "suite of its own")
 
 
+def strip_comments(text):
+    return re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()),
+                  text, flags=re.S)
+
+
+def check_types(texts, complain):
+    """Finds types that two files define, by a body or as another type."""
+    places = collections.defaultdict(set)
+    for path, text in texts.items():
+        text = strip_comments(text)
+        names = re.findall(r"\b(?:struct|enum|union) (\w+) \{", text)
+        names += re.findall(r"\btypedef [^;{}]*\(\*(\w+)\)\(", text)
+        names += [name for is_struct, tag, name in re.findall(
+            r"\btypedef (struct |enum |union )?([^;{}()]*?)(\w+);", text)
+            if not is_struct or tag.strip() != name]
+        for name in set(names):
+            places[name].add(path)
+    for name, paths in sorted(places.items()):
+        groups = [paths]
+        if not name.startswith("eddy"):
+            groups = [{p for p in paths if p.parts[0] == top}
+                      for top in {p.parts[0] for p in paths
+                                  if p.suffix == ".h"}]
+        for group in groups:
+            if len(group) > 1:
+                complain(f"type {name} is defined in "
+                         + ", ".join(sorted(map(str, group))))
+
+
 def main():
     problems = []
     texts = {}
@@ -86,6 +118,7 @@ def main():
                 not body.startswith("/*"):
             problems.append(f"{path}: opens without saying what it is for")
 
+    check_types(texts, problems.append)
     check_suites(problems.append)
     for problem in problems:
         print(problem)

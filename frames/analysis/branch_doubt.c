@@ -51,7 +51,7 @@ static void follow(spreading *s, eddy_node from)
     const eddy__flow *flow = s->flow;
 
     for (size_t e = flow->first_out[from]; e < flow->first_out[from + 1]; e++) {
-        const eddy__edge edge = flow->edge[e];
+        const eddy__flow_edge edge = flow->edge[e];
         const bool is_data = edge.input != EDDY__CONTROL;
         const uint8_t role = flow->role[edge.to];
 

@@ -46,7 +46,7 @@ static bool is_cut(const search *s, eddy_node from, eddy_node to, bool is_data)
     return eddy__is_back_edge(s->flow, from, to, is_data);
 }
 
-static bool is_edge(const search *s, eddy_node from, eddy__edge edge)
+static bool is_edge(const search *s, eddy_node from, eddy__flow_edge edge)
 {
     return s->is_left[edge.to] &&
            !is_cut(s, from, edge.to, edge.input != EDDY__CONTROL);
@@ -118,7 +118,7 @@ static void take_both_ways(search *s, size_t n)
         s->is_left[v] = 0;
         s->n_left--;
         for (size_t i = flow->first_out[v]; i < flow->first_out[v + 1]; i++) {
-            eddy__edge edge = flow->edge[i];
+            eddy__flow_edge edge = flow->edge[i];
 
             if (is_edge(s, v, edge) && s->n_in[edge.to] > 0)
                 lose_edge(s, &s->n_in[edge.to], edge.to, &n);

@@ -39,7 +39,7 @@ static bool is_worth_moving(const finder *f, eddy_node node)
 }
 
 /* Where the consumer at the end of an edge wants what comes over it. */
-static uint32_t wish_of(const finder *f, eddy_node from, eddy__edge edge)
+static uint32_t wish_of(const finder *f, eddy_node from, eddy__flow_edge edge)
 {
     const eddy_node to = edge.to;
 
@@ -62,7 +62,8 @@ static uint32_t around(const finder *f, uint32_t branch, uint32_t other)
  * Of a Switch: a value is wanted on the side that leads to the consumer, or
  * further in.
  */
-static uint32_t wish_through(const finder *f, eddy_node from, eddy__edge edge)
+static uint32_t wish_through(const finder *f, eddy_node from,
+                             eddy__flow_edge edge)
 {
     const eddy_output read =
         eddy__flow_node(f->flow, edge.to)->inputs[edge.input];
@@ -85,7 +86,7 @@ static uint32_t find_wanted(const finder *f, eddy_node node)
         return f->b->of_node[node];
     for (size_t e = f->flow->first_out[node]; e < f->flow->first_out[node + 1];
          e++) {
-        const eddy__edge edge = f->flow->edge[e];
+        const eddy__flow_edge edge = f->flow->edge[e];
         const bool is_through = is_switch && edge.input != EDDY__CONTROL;
 
         wanted = around(f, wanted,

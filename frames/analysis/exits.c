@@ -60,7 +60,7 @@ static void reach_readers(search *s, eddy_node node)
 {
     for (size_t e = s->flow.first_out[node]; e < s->flow.first_out[node + 1];
          e++) {
-        const eddy__edge edge = s->flow.edge[e];
+        const eddy__flow_edge edge = s->flow.edge[e];
 
         if (edge.input != EDDY__CONTROL &&
             s->flow.role[node] != EDDY__ROLE_LOOP_COND &&

@@ -48,7 +48,7 @@ static void fill_edges(eddy__flow *flow)
 
         for (size_t i = begin; i < flow->first_in[v + 1]; i++)
             if (eddy__is_node(flow->source[i]))
-                flow->edge[place[flow->source[i]]++] = (eddy__edge){
+                flow->edge[place[flow->source[i]]++] = (eddy__flow_edge){
                     .to = v,
                     .input = eddy__is_data(flow, v, i) ? (uint32_t)(i - begin)
                                                        : EDDY__CONTROL,

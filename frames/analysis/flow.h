@@ -18,10 +18,10 @@
 /* In place of the input's number, for a control edge. */
 #define EDDY__CONTROL UINT32_MAX
 
-typedef struct eddy__edge {
+typedef struct eddy__flow_edge {
     eddy_node to;
     uint32_t input;
-} eddy__edge;
+} eddy__flow_edge;
 
 typedef struct eddy__flow {
     const eddy_graph *graph;
@@ -38,7 +38,7 @@ typedef struct eddy__flow {
     eddy_node *source;
     /* Out-edges of v likewise, by the number of the node they go to. */
     size_t *first_out;
-    eddy__edge *edge;
+    eddy__flow_edge *edge;
 } eddy__flow;
 
 /* Builds it in `arena`.  A node that is not selected has no edges. */
@@ -82,7 +82,7 @@ static inline bool eddy__is_back_edge(const eddy__flow *flow, eddy_node from,
 
 /* Does an out-edge of `from` go forward? */
 static inline bool eddy__is_ordering(const eddy__flow *flow, eddy_node from,
-                                     eddy__edge edge)
+                                     eddy__flow_edge edge)
 {
     return !eddy__is_back_edge(flow, from, edge.to,
                                edge.input != EDDY__CONTROL);

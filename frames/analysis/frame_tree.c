@@ -210,7 +210,7 @@ static eddy_status follow(walk *w, eddy_node node, bool is_back)
     const uint32_t frame = w->analysis->output_frame[node];
 
     for (size_t i = flow->first_out[node]; i < flow->first_out[node + 1]; i++) {
-        const eddy__edge edge = flow->edge[i];
+        const eddy__flow_edge edge = flow->edge[i];
 
         if (eddy__is_back_edge(flow, node, edge.to,
                                edge.input != EDDY__CONTROL) == is_back)

@@ -11,7 +11,7 @@ static eddy_node find_exit(const eddy__flow *flow, eddy_node switch_)
 {
     for (size_t i = flow->first_out[switch_]; i < flow->first_out[switch_ + 1];
          i++) {
-        const eddy__edge edge = flow->edge[i];
+        const eddy__flow_edge edge = flow->edge[i];
 
         if (flow->role[edge.to] == EDDY__ROLE_EXIT && edge.input == 0 &&
             eddy__flow_node(flow, edge.to)->inputs[0].index == 0)
@@ -38,7 +38,7 @@ static void find_switch(const eddy__flow *flow, bool has_loop_cond,
 {
     for (size_t i = flow->first_out[v->merge];
          i < flow->first_out[v->merge + 1]; i++) {
-        const eddy__edge edge = flow->edge[i];
+        const eddy__flow_edge edge = flow->edge[i];
         eddy_node exit;
 
         if (flow->role[edge.to] != EDDY__ROLE_SWITCH || edge.input != 0 ||
@@ -76,7 +76,7 @@ static eddy_node next_merge(const eddy__flow *flow, eddy_node enter, size_t *at)
 {
     while (*at < flow->first_out[enter + 1]) {
         const size_t i = (*at)++;
-        const eddy__edge edge = flow->edge[i];
+        const eddy__flow_edge edge = flow->edge[i];
 
         if (flow->role[edge.to] == EDDY__ROLE_MERGE &&
             edge.input != EDDY__CONTROL &&

@@ -58,7 +58,7 @@ static void join_edges(parts *p)
 
     for (eddy_node v = 0; v < flow->n_nodes; v++)
         for (size_t i = flow->first_out[v]; i < flow->first_out[v + 1]; i++) {
-            const eddy__edge edge = flow->edge[i];
+            const eddy__flow_edge edge = flow->edge[i];
 
             if (flow->is_constant[v] &&
                 (flow->role[edge.to] != EDDY__ROLE_SWITCH || edge.input != 1))

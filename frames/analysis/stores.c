@@ -76,7 +76,7 @@ typedef struct walk {
 } walk;
 
 /* Is it the handle that the edge carries, not another output of its node? */
-static bool is_handle(const walk *w, eddy_node from, eddy__edge edge)
+static bool is_handle(const walk *w, eddy_node from, eddy__flow_edge edge)
 {
     const eddy__node *to = eddy__flow_node(w->flow, edge.to);
 
@@ -89,7 +89,7 @@ static bool is_handle(const walk *w, eddy_node from, eddy__edge edge)
  * Notes that the handle goes along an edge; false if nothing is known then of
  * the store.
  */
-static bool note(walk *w, uint32_t store, eddy__edge edge)
+static bool note(walk *w, uint32_t store, eddy__flow_edge edge)
 {
     const row *r;
 

@@ -202,7 +202,7 @@ static eddy_status warn_next_iteration(const eddy__flow *flow, eddy_analysis *a,
                                        eddy_node node, eddy_error *err)
 {
     for (size_t i = flow->first_out[node]; i < flow->first_out[node + 1]; i++) {
-        const eddy__edge edge = flow->edge[i];
+        const eddy__flow_edge edge = flow->edge[i];
         const eddy__node *to = eddy__flow_node(flow, edge.to);
 
         if (!eddy__is_back_edge(flow, node, edge.to,

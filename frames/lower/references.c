@@ -162,7 +162,7 @@ static eddy_status find_aliases(rewrite *r, eddy__arena *scratch)
         const eddy_node v = stack[--n];
 
         for (size_t i = flow.first_out[v]; i < flow.first_out[v + 1]; i++) {
-            const eddy__edge edge = flow.edge[i];
+            const eddy__flow_edge edge = flow.edge[i];
             const eddy__node *to = eddy__graph_node(r->graph, edge.to);
 
             if (edge.input != EDDY__CONTROL && hands_on(to, edge.input) &&

@@ -76,8 +76,8 @@ static uint32_t deadly_inputs(const eddy__unrolling *u, eddy_node node)
 }
 
 /* Notes a dead edge to `edge->to`; is the node dead by it, and newly so? */
-static bool kill(eddy__unrolling *u, eddy_node from, const eddy__edge *edge,
-                 uint32_t *n_dead, uint8_t bit)
+static bool kill(eddy__unrolling *u, eddy_node from,
+                 const eddy__flow_edge *edge, uint32_t *n_dead, uint8_t bit)
 {
     if (!is_inside(u, edge->to) || u->bits[edge->to] & bit)
         return false;
@@ -106,7 +106,7 @@ static void mark_dead(eddy__unrolling *u, uint32_t side, uint8_t bit,
             continue;
         for (size_t i = u->flow.first_out[v]; i < u->flow.first_out[v + 1];
              i++) {
-            const eddy__edge *e = &u->flow.edge[i];
+            const eddy__flow_edge *e = &u->flow.edge[i];
 
             if (e->input != EDDY__CONTROL &&
                 eddy__unroll_node(u, e->to)->inputs[e->input].index == side &&

@@ -206,7 +206,7 @@ static void push_readers(walk *w, eddy_output value)
 
     for (size_t i = r->flow.first_out[value.node];
          i < r->flow.first_out[value.node + 1]; i++) {
-        const eddy__edge edge = r->flow.edge[i];
+        const eddy__flow_edge edge = r->flow.edge[i];
 
         if (edge.input != EDDY__CONTROL && (w->mark[edge.to] & TO) &&
             eddy__graph_node(r->graph, edge.to)->inputs[edge.input].index ==
@@ -421,7 +421,7 @@ static bool is_read_inside(const eddy__nnc_region *r, eddy_output value)
 
     for (size_t i = flow->first_out[value.node];
          i < flow->first_out[value.node + 1]; i++) {
-        const eddy__edge edge = flow->edge[i];
+        const eddy__flow_edge edge = flow->edge[i];
 
         if (edge.input != EDDY__CONTROL &&
             eddy__nnc_is(r, edge.to, EDDY__NNC_INSIDE) &&

@@ -18,7 +18,7 @@ eddy_tensor *eddy__row_of(eddy_tensor *tensor, int64_t i)
     return eddy__tensor_slice(NULL, NULL, tensor, i * count, &shape);
 }
 
-bool eddy__rows_add(eddy__rows *rows, const eddy_allocator *allocator,
+bool eddy__rows_add(eddy__host_rows *rows, const eddy_allocator *allocator,
                     eddy_tensor *item)
 {
     if (!eddy__grow(allocator, (void **)&rows->items, &rows->capacity,
@@ -30,7 +30,7 @@ bool eddy__rows_add(eddy__rows *rows, const eddy_allocator *allocator,
     return true;
 }
 
-void eddy__rows_deinit(eddy__rows *rows, const eddy_allocator *allocator)
+void eddy__rows_deinit(eddy__host_rows *rows, const eddy_allocator *allocator)
 {
     for (size_t i = 0; i < rows->n; i++)
         eddy_tensor_release(rows->items[i]);
@@ -55,7 +55,7 @@ static bool put_item(eddy_tensor *to, int64_t first, const eddy_tensor *item)
     return true;
 }
 
-eddy_tensor *eddy__rows_stack(const eddy__rows *rows,
+eddy_tensor *eddy__rows_stack(const eddy__host_rows *rows,
                               const eddy_allocator *allocator, int64_t n,
                               eddy_dtype dtype, const eddy_shape *shape)
 {

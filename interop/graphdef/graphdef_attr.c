@@ -21,7 +21,7 @@ typedef struct eddy__made_tensor {
 
 eddy__message eddy__entry_value(eddy__message entry)
 {
-    eddy__wire wire = eddy__wire_fields(entry.bytes, entry.length);
+    eddy__wire_cursor wire = eddy__wire_fields(entry.bytes, entry.length);
     eddy__wire_field field;
     eddy__message value = {.length = 0};
 
@@ -452,7 +452,7 @@ static eddy_status write_opaque(eddy__scratch *scratch, const eddy_attr *attr,
                                 eddy_error *err)
 {
     const eddy_string bytes = attr->as.strings[0];
-    eddy__wire wire = eddy__wire_fields(bytes.data, bytes.length);
+    eddy__wire_cursor wire = eddy__wire_fields(bytes.data, bytes.length);
     Eddy__Pb__AttrValue *value =
         eddy__scratch_allocate(scratch, 1, sizeof *value);
     ProtobufCMessageUnknownField *fields = eddy__scratch_allocate(

@@ -43,7 +43,7 @@ static void *unpack(eddy__loader *loader,
 }
 
 /* The next field `number`; false if there is none. */
-static bool next_part(eddy__wire *wire, uint32_t number,
+static bool next_part(eddy__wire_cursor *wire, uint32_t number,
                       eddy__message *out_message)
 {
     eddy__wire_field field;
@@ -181,7 +181,8 @@ static eddy_status fail_key(const draft *d, uint32_t key)
 
 static eddy_status read_notes(draft *d, arg_notes *notes)
 {
-    eddy__wire wire = eddy__wire_fields(d->message.bytes, d->message.length);
+    eddy__wire_cursor wire =
+        eddy__wire_fields(d->message.bytes, d->message.length);
     eddy__message part;
 
     while (next_part(&wire, FUNCTION_ARG_ATTR, &part)) {
@@ -215,7 +216,7 @@ static eddy_status read_attr_map(draft *d, eddy__message message,
                                  uint32_t number, size_t n_free,
                                  eddy_attr **out_attrs, size_t *out_n)
 {
-    eddy__wire wire = eddy__wire_fields(message.bytes, message.length);
+    eddy__wire_cursor wire = eddy__wire_fields(message.bytes, message.length);
     size_t n = 0, i = 0;
     eddy__message part;
     eddy_attr *attrs;
@@ -289,7 +290,8 @@ static eddy_status read_text_map(draft *d, uint32_t number,
                                  const char *const *names, size_t n,
                                  const char **out_values)
 {
-    eddy__wire wire = eddy__wire_fields(d->message.bytes, d->message.length);
+    eddy__wire_cursor wire =
+        eddy__wire_fields(d->message.bytes, d->message.length);
     eddy__map places = {.allocator = d->temporary.allocator};
     eddy_status status = EDDY_OK;
     eddy__message part;
@@ -432,7 +434,8 @@ static eddy_status add_function(draft *d, eddy_graph *graph)
 {
     Eddy__Pb__OpDef none;
     const Eddy__Pb__OpDef *signature = &none;
-    eddy__wire wire = eddy__wire_fields(d->message.bytes, d->message.length);
+    eddy__wire_cursor wire =
+        eddy__wire_fields(d->message.bytes, d->message.length);
     uint64_t bytes = eddy__graph_bytes(graph);
     eddy__message part;
 
@@ -496,7 +499,7 @@ static eddy_status read_gradient(eddy__loader *loader, eddy_graph *graph,
 eddy_status eddy__read_library(eddy__loader *loader, eddy_graph *graph,
                                eddy__message library)
 {
-    eddy__wire wire = eddy__wire_fields(library.bytes, library.length);
+    eddy__wire_cursor wire = eddy__wire_fields(library.bytes, library.length);
     eddy__message part;
 
     while (next_part(&wire, LIBRARY_FUNCTION, &part))

@@ -56,7 +56,7 @@ static eddy_status read_attrs(eddy__loader *loader, eddy__message message,
                               eddy_attr **out_attrs)
 {
     const eddy__op *op = eddy__registry_find(&loader->ctx->registry, node->op);
-    eddy__wire wire = eddy__wire_fields(message.bytes, message.length);
+    eddy__wire_cursor wire = eddy__wire_fields(message.bytes, message.length);
     eddy_attr *attrs =
         eddy__scratch_allocate(&loader->scratch, node->n_attr, sizeof *attrs);
     eddy__wire_field field;
@@ -112,7 +112,7 @@ static eddy_status add_node(eddy__loader *loader, eddy_graph *graph,
 
 static eddy_status add_nodes(eddy__loader *loader, const eddy__body *body)
 {
-    eddy__wire wire =
+    eddy__wire_cursor wire =
         eddy__wire_fields(body->message.bytes, body->message.length);
     uint64_t bytes = eddy__graph_bytes(body->graph);
     eddy__wire_field field;
@@ -147,7 +147,7 @@ static eddy_status connect_control(eddy__loader *loader, eddy__body *body,
 static eddy_status connect_node(eddy__loader *loader, eddy__body *body,
                                 eddy_node node, eddy__message message)
 {
-    eddy__wire wire = eddy__wire_fields(message.bytes, message.length);
+    eddy__wire_cursor wire = eddy__wire_fields(message.bytes, message.length);
     eddy__wire_field field;
     uint32_t index = 0;
 
@@ -174,7 +174,7 @@ static eddy_status connect_node(eddy__loader *loader, eddy__body *body,
 static eddy_status connect_nodes(eddy__loader *loader, eddy__body *body,
                                  eddy_node first)
 {
-    eddy__wire wire =
+    eddy__wire_cursor wire =
         eddy__wire_fields(body->message.bytes, body->message.length);
     uint64_t bytes = eddy__graph_bytes(body->graph);
     eddy__wire_field field;

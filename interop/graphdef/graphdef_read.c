@@ -67,7 +67,7 @@ static eddy_status read_graph(eddy__loader *loader, eddy_graph *graph,
                        .message = message,
                        .field = GRAPH_NODE,
                        .resolve = resolve_in_graph};
-    eddy__wire wire = eddy__wire_fields(message.bytes, message.length);
+    eddy__wire_cursor wire = eddy__wire_fields(message.bytes, message.length);
     eddy__wire_field field;
 
     graph->reader = &eddy__function_bytes;

@@ -358,7 +358,7 @@ eddy_status eddy__wire_check(const eddy__wire_format *format,
 }
 
 /* For bytes that have passed the check. */
-static uint64_t take_varint(eddy__wire *wire)
+static uint64_t take_varint(eddy__wire_cursor *wire)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -372,7 +372,7 @@ static uint64_t take_varint(eddy__wire *wire)
     return value;
 }
 
-bool eddy__wire_next(eddy__wire *wire, eddy__wire_field *out_field)
+bool eddy__wire_next(eddy__wire_cursor *wire, eddy__wire_field *out_field)
 {
     uint64_t tag;
 

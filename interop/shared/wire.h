@@ -53,10 +53,10 @@ EDDY_MUST_USE eddy_status eddy__wire_check(
     eddy__message message, eddy__wire_summary *out_summary, eddy_error *err);
 
 /* A place in the fields of a message that has passed the check. */
-typedef struct eddy__wire {
+typedef struct eddy__wire_cursor {
     const uint8_t *at;
     const uint8_t *end;
-} eddy__wire;
+} eddy__wire_cursor;
 
 /* One field; `data` is NULL unless it is a text, bytes or a message. */
 typedef struct eddy__wire_field {
@@ -65,15 +65,16 @@ typedef struct eddy__wire_field {
     size_t length;
 } eddy__wire_field;
 
-static inline eddy__wire eddy__wire_fields(const void *bytes, size_t length)
+static inline eddy__wire_cursor eddy__wire_fields(const void *bytes,
+                                                  size_t length)
 {
     const uint8_t *at = bytes;
 
-    return (eddy__wire){at, length > 0 ? at + length : at};
+    return (eddy__wire_cursor){at, length > 0 ? at + length : at};
 }
 
 /* The next field; false at the end. */
-bool eddy__wire_next(eddy__wire *wire, eddy__wire_field *out_field);
+bool eddy__wire_next(eddy__wire_cursor *wire, eddy__wire_field *out_field);
 
 /* Appends `value` to `to`, at most 10 bytes; returns how many. */
 size_t eddy__wire_put_varint(uint8_t *to, uint64_t value);

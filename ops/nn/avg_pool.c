@@ -37,7 +37,7 @@ static eddy_status run_average(eddy_kernel *k)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
     eddy_shape shape;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, 0), 0, &p));
@@ -56,7 +56,7 @@ static eddy_status run_gradient(eddy_kernel *k)
     const eddy_dtype dtype = eddy__in_dtype(k, 1);
     eddy_shape images, windows;
     eddy_view view;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__vector_argument(k, 0, "orig_input_shape", 4, &view));

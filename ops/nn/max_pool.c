@@ -80,7 +80,7 @@ static eddy_status max_pool(eddy_kernel *k, uint32_t size_input)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
     eddy_shape shape;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, 0), size_input, &p));
@@ -116,7 +116,7 @@ static eddy_status first_order(eddy_kernel *k, uint32_t size_input)
 {
     const eddy_dtype dtype = eddy__in_dtype(k, ORIGINAL);
     eddy_shape windows;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), size_input, &p));
@@ -148,7 +148,7 @@ static eddy_status second_order(eddy_kernel *k, uint32_t size_input)
     const void *const from[] = {eddy__in_elements(k, MAXIMA),
                                 eddy__in_elements(k, GRADIENT)};
     eddy_shape windows;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), size_input, &p));
@@ -198,7 +198,7 @@ static eddy_status run_with_places(eddy_kernel *k)
     places indices = {.dtype = (eddy_dtype)k->node->out_dtypes[1],
                       .counts_batch = s->counts_batch};
     eddy_shape shape;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, 0), 0, &p));
@@ -226,7 +226,7 @@ static eddy_status run_by_places(eddy_kernel *k)
     const int64_t count = eddy__in_count(k, ORIGINAL);
     eddy_shape windows;
     int64_t per_image;
-    eddy__pool p;
+    eddy__window_pool p;
     void *out;
 
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), 0, &p));

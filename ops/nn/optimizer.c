@@ -37,7 +37,7 @@ static void unlock_all(eddy__variable **sorted, uint32_t n)
 /* ---- a step ---- */
 
 static eddy_status check_scalars(eddy_kernel *k, const eddy__optimizer *o,
-                                 eddy__step *s)
+                                 eddy__optimizer_step *s)
 {
     uint32_t n = 0;
 
@@ -75,7 +75,7 @@ static eddy_status check_shapes(eddy_kernel *k, const eddy__optimizer *o,
 }
 
 static eddy_status make_all(eddy_kernel *k, const eddy__optimizer *o,
-                            eddy__update *u, eddy__step *s)
+                            eddy__update *u, eddy__optimizer_step *s)
 {
     for (uint32_t i = 0; i < o->n_variables; i++) {
         EDDY_TRY(eddy__update_make(k, &u[i], false));
@@ -91,7 +91,7 @@ static eddy_status change(eddy_kernel *k, const eddy__optimizer *o,
 {
     const eddy__step_options *opts = eddy__state(k);
     const eddy_dtype dtype = (eddy_dtype)k->node->in_dtypes[o->gradient];
-    eddy__step s = {.is = *opts};
+    eddy__optimizer_step s = {.is = *opts};
 
     for (uint32_t i = 0; i < o->n_variables; i++)
         EDDY_TRY(eddy__update_open(
@@ -136,7 +136,7 @@ eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o)
 /* ---- loops ---- */
 
 #define DESCENT(D, name)                                                       \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         const eddy__computed_##D alpha = EDDY__STEP_SCALAR(D, 0);              \
                                                                                \
@@ -146,7 +146,7 @@ eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o)
     }
 
 #define MOMENTUM(D, name)                                                      \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         const eddy__computed_##D rate = EDDY__STEP_SCALAR(D, 0);               \
         const eddy__computed_##D momentum = EDDY__STEP_SCALAR(D, 1);           \
@@ -167,7 +167,7 @@ eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o)
 
 /* beta1_power, beta2_power, lr, beta1, beta2, epsilon */
 #define ADAM(D, name)                                                          \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         const eddy__computed_##D one = 1, beta1 = EDDY__STEP_SCALAR(D, 3);     \
         const eddy__computed_##D beta2 = EDDY__STEP_SCALAR(D, 4),              \

@@ -21,16 +21,16 @@ typedef struct eddy__step_options {
 } eddy__step_options;
 
 /* What a loop over elements sees; scalars in the order of the inputs. */
-typedef struct eddy__step {
+typedef struct eddy__optimizer_step {
     void *to[EDDY__STEP_VARIABLES];
     const void *from[EDDY__STEP_VARIABLES];
     const void *scalars[EDDY__STEP_SCALARS];
     const void *gradient;
     int64_t n;
     eddy__step_options is;
-} eddy__step;
+} eddy__optimizer_step;
 
-typedef void (*eddy__step_loop)(const eddy__step *s);
+typedef void (*eddy__step_loop)(const eddy__optimizer_step *s);
 
 typedef struct eddy__optimizer {
     uint32_t n_variables; /* the first inputs */

@@ -10,7 +10,7 @@
 
 /* lr, and epsilon if it has that */
 #define ADAGRAD(D, name, eps)                                                  \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) rate = EDDY__STEP_SCALAR(D, 0), epsilon = eps;                    \
                                                                                \
@@ -29,7 +29,7 @@
 
 /* lr, rho, momentum, epsilon */
 #define RMS_PROP(D, name)                                                      \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) one = 1, rate = EDDY__STEP_SCALAR(D, 0);                          \
         C(D)                                                                   \
@@ -50,7 +50,7 @@
 
 /* The same; the variance is about the mean, the first slot. */
 #define CENTERED(D, name)                                                      \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) one = 1, rate = EDDY__STEP_SCALAR(D, 0);                          \
         C(D)                                                                   \
@@ -75,7 +75,7 @@
 
 /* lr, rho, epsilon */
 #define ADADELTA(D, name)                                                      \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) one = 1, rate = EDDY__STEP_SCALAR(D, 0);                          \
         C(D) rho = EDDY__STEP_SCALAR(D, 1), epsilon = EDDY__STEP_SCALAR(D, 2); \
@@ -94,7 +94,7 @@
 
 /* beta1_power, lr, beta1, beta2, epsilon */
 #define ADA_MAX(D, name)                                                       \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) one = 1, beta1 = EDDY__STEP_SCALAR(D, 2);                         \
         C(D)                                                                   \
@@ -115,7 +115,7 @@
 
 /* beta1_power, beta2_power, lr, beta1, beta2, epsilon */
 #define AMSGRAD(D, name)                                                       \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) one = 1, beta1 = EDDY__STEP_SCALAR(D, 3);                         \
         C(D)                                                                   \
@@ -140,7 +140,7 @@
 
 /* lr, momentum */
 #define KERAS_MOMENTUM(D, name)                                                \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D)                                                                   \
         rate = EDDY__STEP_SCALAR(D, 0), momentum = EDDY__STEP_SCALAR(D, 1);    \
@@ -157,7 +157,7 @@
 
 /* lr, l1, l2, l2_shrinkage if it has that, lr_power */
 #define FTRL(D, name, shrinkage, power)                                        \
-    static void name##_##D(const eddy__step *s)                                \
+    static void name##_##D(const eddy__optimizer_step *s)                      \
     {                                                                          \
         C(D) one = 1, two = 2, lr = EDDY__STEP_SCALAR(D, 0);                   \
         C(D) rate = s->is.multiplies_linear ? one : lr;                        \

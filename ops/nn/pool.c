@@ -25,7 +25,7 @@ static bool is_outside(const eddy__windows *w)
 #define OUTSIDE "explicit_paddings must be smaller than the window"
 
 eddy_status eddy__pool_of(eddy_kernel *k, const eddy_shape *images,
-                          uint32_t size_input, eddy__pool *out)
+                          uint32_t size_input, eddy__window_pool *out)
 {
     eddy__windows w = *(const eddy__windows *)eddy__state(k);
     eddy_shape shape;
@@ -35,9 +35,9 @@ eddy_status eddy__pool_of(eddy_kernel *k, const eddy_shape *images,
     if (images->rank != 4)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK, NO_IMAGES,
                            eddy__shape_print(images).text);
-    *out = (eddy__pool){.in = eddy__images_of(images, w.is_nchw),
-                        .depth = w.depth,
-                        .is_nchw = w.is_nchw};
+    *out = (eddy__window_pool){.in = eddy__images_of(images, w.is_nchw),
+                               .depth = w.depth,
+                               .is_nchw = w.is_nchw};
     if (out->in.channels % w.depth != 0)
         return eddy__kfail(k, EDDY_UNIMPLEMENTED, EDDY_E_SHAPE, NO_DEPTH,
                            out->in.channels, w.depth);
@@ -51,7 +51,7 @@ eddy_status eddy__pool_of(eddy_kernel *k, const eddy_shape *images,
     return EDDY_OK;
 }
 
-eddy_status eddy__pool_flat(eddy_kernel *k, const eddy__pool *p)
+eddy_status eddy__pool_flat(eddy_kernel *k, const eddy__window_pool *p)
 {
     if (p->depth == 1)
         return EDDY_OK;
@@ -59,13 +59,13 @@ eddy_status eddy__pool_flat(eddy_kernel *k, const eddy__pool *p)
                        "windows over channels are not supported here");
 }
 
-eddy_shape eddy__pool_shape(const eddy__pool *p)
+eddy_shape eddy__pool_shape(const eddy__window_pool *p)
 {
     return eddy__images_shape(p->out.n, p->out.sides, p->out.channels,
                               p->is_nchw);
 }
 
-static void set_side(const eddy__pool *p, int32_t side, int64_t i,
+static void set_side(const eddy__window_pool *p, int32_t side, int64_t i,
                      eddy__pool_window *w)
 {
     const int64_t start = eddy__side_start(&p->sides[side], i);
@@ -77,7 +77,8 @@ static void set_side(const eddy__pool *p, int32_t side, int64_t i,
 }
 
 /* Elements that are looked at, twice over for those that are also written. */
-static int64_t window_work(const eddy__pool *p, const eddy__pool_window *w)
+static int64_t window_work(const eddy__window_pool *p,
+                           const eddy__pool_window *w)
 {
     return 2 * (w->end[0] - w->first[0]) * (w->end[1] - w->first[1]) *
                p->in.channels +
@@ -86,7 +87,7 @@ static int64_t window_work(const eddy__pool *p, const eddy__pool_window *w)
 
 /* What workers may do rows of windows of. */
 typedef struct pool_work {
-    const eddy__pool *pool;
+    const eddy__window_pool *pool;
     eddy__pool_fn visit;
     const void *a, *b;
     void *out;
@@ -97,7 +98,7 @@ static eddy_status visit_rows(eddy_kernel *k, void *arg, int64_t begin,
                               int64_t end)
 {
     const pool_work *work = arg;
-    const eddy__pool *p = work->pool;
+    const eddy__window_pool *p = work->pool;
     eddy__pool_window w;
 
     for (int64_t i = begin; i < end; i++) {
@@ -117,7 +118,7 @@ static eddy_status visit_rows(eddy_kernel *k, void *arg, int64_t begin,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): a kernel beside what it had. */
-eddy_status eddy__pool_visit(eddy_kernel *k, const eddy__pool *p,
+eddy_status eddy__pool_visit(eddy_kernel *k, const eddy__window_pool *p,
                              eddy__pool_fn visit, const void *a, const void *b,
                              void *out)
 {

@@ -5,13 +5,13 @@
 
 #include "ops/nn/window.h"
 
-typedef struct eddy__pool {
+typedef struct eddy__window_pool {
     eddy__images in, out;
     eddy__side sides[2];
     int64_t depth; /* channels that meet in one */
     bool is_nchw;
     bool is_forward; /* a window's outputs are no other window's */
-} eddy__pool;
+} eddy__window_pool;
 
 /* A window on one image: its places, and where they are. */
 typedef struct eddy__pool_window {
@@ -20,8 +20,9 @@ typedef struct eddy__pool_window {
 } eddy__pool_window;
 
 /* The loops of an op for a dtype; `a` and `b` are whatever it reads. */
-typedef void (*eddy__pool_fn)(const eddy__pool *p, const eddy__pool_window *w,
-                              const void *a, const void *b, void *out);
+typedef void (*eddy__pool_fn)(const eddy__window_pool *p,
+                              const eddy__pool_window *w, const void *a,
+                              const void *b, void *out);
 
 /*
  * The windows over images of a shape, by the attributes in the kernel's state,
@@ -29,18 +30,18 @@ typedef void (*eddy__pool_fn)(const eddy__pool *p, const eddy__pool_window *w,
  * there.
  */
 eddy_status eddy__pool_of(eddy_kernel *k, const eddy_shape *images,
-                          uint32_t size_input, eddy__pool *out);
+                          uint32_t size_input, eddy__window_pool *out);
 
 /* Fails unless the pool is over rows and columns. */
-eddy_status eddy__pool_flat(eddy_kernel *k, const eddy__pool *p);
+eddy_status eddy__pool_flat(eddy_kernel *k, const eddy__window_pool *p);
 
-eddy_shape eddy__pool_shape(const eddy__pool *p);
+eddy_shape eddy__pool_shape(const eddy__window_pool *p);
 
 /*
  * Calls `visit` for each window; for those of one image in order, unless the
  * pool is forward.
  */
-eddy_status eddy__pool_visit(eddy_kernel *k, const eddy__pool *p,
+eddy_status eddy__pool_visit(eddy_kernel *k, const eddy__window_pool *p,
                              eddy__pool_fn visit, const void *a, const void *b,
                              void *out);
 

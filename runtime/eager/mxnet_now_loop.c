@@ -144,7 +144,7 @@ static eddy_status fail_shape(const eddy__mxnet_now *l, const char *what,
 static eddy_status check_output(const eddy__mxnet_now *l, size_t i)
 {
     const eddy_tensor *found = l->results[i];
-    const eddy__rows *rows = &l->rows[i];
+    const eddy__host_rows *rows = &l->rows[i];
     const eddy_mxnet_item *promised =
         l->output_items ? &l->output_items[i] : NULL;
     eddy_dtype dtype = promised ? promised->dtype : EDDY_INVALID;
@@ -268,7 +268,7 @@ static void try_step(eddy__mxnet_now *l)
 static eddy_status find_item(const eddy__mxnet_now *l, size_t i,
                              eddy_mxnet_item *out)
 {
-    const eddy__rows *rows = &l->rows[i];
+    const eddy__host_rows *rows = &l->rows[i];
     const eddy_tensor *like = rows->n > 0 ? rows->items[0] : l->results[i];
 
     if (rows->n == 0 && like)

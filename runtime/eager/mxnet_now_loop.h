@@ -27,7 +27,7 @@ typedef struct eddy__mxnet_now {
     int64_t step;  /* how many have been taken */
     /* References: items of the step and states; what the body gives. */
     eddy_tensor **args, **results;
-    eddy__rows *rows; /* one an output */
+    eddy__host_rows *rows; /* one an output */
     eddy_error *err;
 } eddy__mxnet_now;
 

@@ -14,17 +14,17 @@ typedef struct eddy__place eddy__place;
 struct eddy__task;
 
 /* What all engines say of one execution of a frame. */
-typedef struct eddy__instance {
+typedef struct eddy__frame_instance {
     const eddy__plan_frame *plan;
     const eddy__place *parent; /* where it was entered; NULL: the root */
-} eddy__instance;
+} eddy__frame_instance;
 
 /*
  * An iteration of it, as kernels and errors see it: each engine's own begins
  * with one.
  */
 struct eddy__place {
-    const eddy__instance *instance;
+    const eddy__frame_instance *instance;
     int64_t index;
     uint8_t *marks; /* n_marks of the frame */
 };

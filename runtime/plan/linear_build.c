@@ -430,7 +430,7 @@ static eddy_status emit_enter(writer *r, uint32_t id)
 static eddy_status drop_held(writer *r, uint32_t frame)
 {
     eddy__linear_build *w = r->w;
-    const eddy__loop *loop = &w->loops[frame];
+    const eddy__linear_build_loop *loop = &w->loops[frame];
 
     for (uint32_t i = 0; i < loop->n_enters; i++) {
         const uint32_t id = loop->enters[i];
@@ -658,7 +658,7 @@ static eddy_status emit_back_moves(writer *r, uint32_t frame)
 static eddy_status emit_loop(writer *r, uint32_t e)
 {
     eddy__linear_build *w = r->w;
-    eddy__loop *loop = &w->loops[w->events[e].at];
+    eddy__linear_build_loop *loop = &w->loops[w->events[e].at];
 
     EDDY_TRY(emit3(r, EDDY__LINEAR_ENTER, loop->number, 0, 0));
     w->events[e].step = (uint32_t)r->text.n; /* where it goes back to */
@@ -684,7 +684,7 @@ static eddy_status emit_back(writer *r, uint32_t e, uint32_t test,
                              uint32_t begin)
 {
     eddy__linear_build *w = r->w;
-    const eddy__loop *loop = &w->loops[w->events[e].at];
+    const eddy__linear_build_loop *loop = &w->loops[w->events[e].at];
     eddy__linear_code back = {.op = EDDY__LINEAR_BACK,
                               .aux = (uint16_t)loop->number,
                               .to = w->events[begin].step};
@@ -813,7 +813,7 @@ static eddy_status write_code(writer *r, uint32_t top)
 static eddy_status list_entries(writer *r, uint32_t top)
 {
     eddy__linear_build *w = r->w;
-    const eddy__loop *loop = &w->loops[top];
+    const eddy__linear_build_loop *loop = &w->loops[top];
     eddy__linear_entry *entries = eddy__arena_allocate_zeroed(
         &w->plan->arena, loop->n_enters, sizeof *entries);
 
@@ -912,7 +912,7 @@ static eddy_status number_guards(writer *r, uint32_t frame)
 }
 
 static eddy__linear_guard_kind kind_of(const eddy__linear_build *w,
-                                       const eddy__guard *g)
+                                       const eddy__linear_build_guard *g)
 {
     if (g->predicate == EDDY__NO)
         return EDDY__GUARD_ALWAYS;
@@ -936,7 +936,7 @@ static eddy_status list_guards(writer *r)
     r->out->guards = guards;
     r->out->n_guards = (uint32_t)r->n_guards;
     for (size_t i = 0; i < r->n_guards; i++) {
-        const eddy__guard *g = &w->guards[r->guards[i]];
+        const eddy__linear_build_guard *g = &w->guards[r->guards[i]];
         const eddy__predicate *p =
             g->predicate == EDDY__NO ? NULL : &w->predicates[g->predicate];
 
@@ -1244,7 +1244,7 @@ static eddy_status begin(eddy__linear_build *w)
         return eddy__fail_memory(w->err);
     memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
     for (uint32_t f = 0; f < n_frames; f++) {
-        eddy__loop *loop = &w->loops[f];
+        eddy__linear_build_loop *loop = &w->loops[f];
 
         loop->first_value = w->n_values;
         loop->root = loop->predicate = loop->entered = EDDY__NO;

@@ -42,7 +42,7 @@ typedef struct eddy__ready {
     uint32_t next; /* in the queue of its guard */
 } eddy__ready;
 
-typedef struct eddy__guard {
+typedef struct eddy__linear_build_guard {
     uint32_t parent; /* EDDY__NO: always live */
     uint32_t frame;
     uint32_t predicate; /* whose side it is, or EDDY__NO */
@@ -52,7 +52,7 @@ typedef struct eddy__guard {
     uint32_t n_ready;         /* under it and on its sides */
     uint32_t head, tail;      /* its queue of eddy__ready */
     uint32_t number;          /* in the region */
-} eddy__guard;
+} eddy__linear_build_guard;
 
 typedef struct eddy__predicate {
     uint32_t value, guard;
@@ -62,7 +62,7 @@ typedef struct eddy__predicate {
     bool is_loop;
 } eddy__predicate;
 
-typedef struct eddy__loop {
+typedef struct eddy__linear_build_loop {
     eddy__linear_doubt doubt;
     uint32_t root;      /* guard */
     uint32_t predicate; /* the LoopCond's */
@@ -77,7 +77,7 @@ typedef struct eddy__loop {
     uint32_t n_triggers;
     bool has_loop; /* a LoopCond and a NextIteration */
     bool is_wide;  /* workers gain from its tokens (linear_width.c) */
-} eddy__loop;
+} eddy__linear_build_loop;
 
 /* An output in an iteration: a slot of a frame. */
 typedef struct eddy__held {
@@ -95,7 +95,7 @@ typedef struct eddy__linear_build {
     eddy_plan *plan;
     eddy_error *err;
     eddy__arena scratch;
-    eddy__loop *loops; /* one a frame */
+    eddy__linear_build_loop *loops; /* one a frame */
     eddy__held *values;
     uint32_t n_values;
     uint32_t *guard_of; /* a step */
@@ -107,7 +107,7 @@ typedef struct eddy__linear_build {
     uint32_t *seen_by; /* a step: the last search that came to it */
     uint32_t *stack;   /* steps that a search is still to go on from */
     uint32_t n_searches;
-    eddy__guard *guards;
+    eddy__linear_build_guard *guards;
     size_t n_guards, guards_room;
     eddy__predicate *predicates;
     size_t n_predicates, predicates_room;

@@ -24,13 +24,14 @@ static eddy_status add_guard(eddy__linear_build *w, uint32_t frame,
                     w->n_guards + 1, sizeof *w->guards))
         return eddy__fail_memory(w->err);
     *out_guard = (uint32_t)w->n_guards;
-    w->guards[w->n_guards++] = (eddy__guard){.parent = parent,
-                                             .frame = frame,
-                                             .predicate = predicate,
-                                             .side = side,
-                                             .first_predicate = EDDY__NO,
-                                             .head = EDDY__NO,
-                                             .number = EDDY__NO};
+    w->guards[w->n_guards++] =
+        (eddy__linear_build_guard){.parent = parent,
+                                   .frame = frame,
+                                   .predicate = predicate,
+                                   .side = side,
+                                   .first_predicate = EDDY__NO,
+                                   .head = EDDY__NO,
+                                   .number = EDDY__NO};
     return EDDY_OK;
 }
 
@@ -272,7 +273,8 @@ static void visit_merge(eddy__linear_build *w, uint32_t id)
  * A loop is live where all that enters it is.  By the time its LoopCond is seen
  * this must be known (linear_reach.c looks at the other Enters).
  */
-static void narrow_entry(eddy__linear_build *w, uint32_t id, eddy__loop *child)
+static void narrow_entry(eddy__linear_build *w, uint32_t id,
+                         eddy__linear_build_loop *child)
 {
     const uint32_t guard = w->guard_of[id];
 
@@ -289,7 +291,7 @@ static void narrow_entry(eddy__linear_build *w, uint32_t id, eddy__loop *child)
 static void visit_enter(eddy__linear_build *w, uint32_t id)
 {
     const eddy__step *step = &w->plan->steps[id];
-    eddy__loop *child = &w->loops[step->aux];
+    eddy__linear_build_loop *child = &w->loops[step->aux];
     const bool is_lent = (step->flags & EDDY__STEP_PREAPPLIED) != 0;
     uint32_t v;
 
@@ -320,7 +322,7 @@ static void visit_enter(eddy__linear_build *w, uint32_t id)
 static void visit_exit(eddy__linear_build *w, uint32_t id)
 {
     const eddy__step *step = &w->plan->steps[id];
-    const eddy__loop *loop = &w->loops[step->frame];
+    const eddy__linear_build_loop *loop = &w->loops[step->frame];
 
     join_edges(w, id);
     if (loop->predicate == EDDY__NO ||
@@ -341,7 +343,7 @@ static void visit_exit(eddy__linear_build *w, uint32_t id)
 static void visit_next(eddy__linear_build *w, uint32_t id)
 {
     const eddy__step *step = &w->plan->steps[id];
-    const eddy__loop *loop = &w->loops[step->frame];
+    const eddy__linear_build_loop *loop = &w->loops[step->frame];
 
     join_edges(w, id);
     if (loop->predicate == EDDY__NO ||
@@ -356,7 +358,7 @@ static void visit_next(eddy__linear_build *w, uint32_t id)
 static eddy_status visit_cond(eddy__linear_build *w, uint32_t id)
 {
     const eddy__step *step = &w->plan->steps[id];
-    eddy__loop *loop = &w->loops[step->frame];
+    eddy__linear_build_loop *loop = &w->loops[step->frame];
     const uint32_t v = eddy__linear_output(w, id, 0);
 
     if (w->guard_of[id] != loop->root || loop->predicate != EDDY__NO ||
@@ -484,7 +486,7 @@ static void judge_frames(eddy__linear_build *w)
             check_phi(w, id);
     }
     for (uint32_t f = plan->n_frames - 1; f > 0; f--) {
-        const eddy__loop *loop = &w->loops[f];
+        const eddy__linear_build_loop *loop = &w->loops[f];
 
         if (loop->predicate == EDDY__NO || !loop->has_loop)
             eddy__linear_refuse(w, f, EDDY__NO, "it is no loop");

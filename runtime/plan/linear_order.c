@@ -66,7 +66,7 @@ static void count_ready(eddy__linear_build *w, uint32_t guard, uint32_t by)
 static eddy_status make_ready(eddy__linear_build *w, uint32_t guard,
                               uint32_t kind, uint32_t step, uint32_t at)
 {
-    eddy__guard *g = &w->guards[guard];
+    eddy__linear_build_guard *g = &w->guards[guard];
     const uint32_t n = (uint32_t)w->n_ready;
 
     if (!eddy__grow(w->scratch.allocator, (void **)&w->ready, &w->ready_room,
@@ -113,7 +113,7 @@ static eddy_status release(eddy__linear_build *w, uint32_t id)
 /* What a loop begins with is there: constants and variables that come in. */
 static eddy_status release_loop(eddy__linear_build *w, uint32_t frame)
 {
-    const eddy__loop *loop = &w->loops[frame];
+    const eddy__linear_build_loop *loop = &w->loops[frame];
     const eddy__plan_frame *plan = &w->plan->frames[frame];
 
     for (uint32_t i = 0; i < loop->n_enters; i++)
@@ -129,7 +129,7 @@ static eddy_status release_loop(eddy__linear_build *w, uint32_t frame)
 static void count_left(eddy__linear_build *w, uint32_t frame)
 {
     const eddy__plan_frame *plan = &w->plan->frames[frame];
-    eddy__loop *loop = &w->loops[frame];
+    eddy__linear_build_loop *loop = &w->loops[frame];
 
     loop->n_left = 0;
     for (uint32_t i = 0; i < plan->n_steps; i++) {
@@ -166,7 +166,7 @@ static eddy_status begin_loop(order *o, uint32_t frame)
 static eddy_status take(order *o, uint32_t guard)
 {
     eddy__linear_build *w = o->w;
-    eddy__guard *g = &w->guards[guard];
+    eddy__linear_build_guard *g = &w->guards[guard];
     const eddy__ready r = w->ready[g->head];
     const uint32_t frame = g->frame;
 

@@ -76,7 +76,7 @@ static bool only_hands_on(const eddy__linear_build *w, uint32_t id)
  */
 static void check_enters(eddy__linear_build *w, uint32_t frame)
 {
-    const eddy__loop *loop = &w->loops[frame];
+    const eddy__linear_build_loop *loop = &w->loops[frame];
     const uint32_t around = w->plan->frames[frame].parent;
 
     for (uint32_t i = 0; i < loop->n_enters && around != 0; i++) {

@@ -209,7 +209,7 @@ eddy_status eddy__linear_find_wide(eddy__linear_build *w)
         all.end[id] = -1;
     }
     for (uint32_t f = plan->n_frames - 1; f > 0; f--) {
-        eddy__loop *loop = &w->loops[f];
+        eddy__linear_build_loop *loop = &w->loops[f];
 
         /* A host's executor has threads enough for two. */
         loop->is_wide = loop->is_wide ||

@@ -482,11 +482,11 @@ static void derive(drawing *d, made *m, eddy_output y)
 
 /* ---- runs ---- */
 
-typedef struct outcome {
+typedef struct tried_program {
     double y, margin, largest, gap;
     double tangent, slope; /* slope: along v, in reverse */
     eddy_stats stats;
-} outcome;
+} tried_program;
 
 static void feed(program *p, size_t i, int32_t rank, const double *values)
 {
@@ -525,7 +525,7 @@ static void plan(program *p, const made *m, size_t n_fetches)
 }
 
 static void run(program *p, const double x[ELEMENTS], const double v[ELEMENTS],
-                outcome *out, bool with_derivatives)
+                tried_program *out, bool with_derivatives)
 {
     feed_all(p, x, v);
     program_run(p);
@@ -542,7 +542,7 @@ static void run(program *p, const double x[ELEMENTS], const double v[ELEMENTS],
         out->slope += fetched(p, 6, i) * v[i + 1];
 }
 
-static bool is_usable(const outcome *o)
+static bool is_usable(const tried_program *o)
 {
     return isfinite(o->y) && o->margin >= 1e-3 && o->largest <= 1e3;
 }
@@ -554,7 +554,7 @@ static bool differ(program *p, const double x[ELEMENTS],
                    double *out_doubt)
 {
     const double steps[] = {4e-4, -4e-4, 2e-4, -2e-4};
-    outcome o[4];
+    tried_program o[4];
     double coarse, fine;
 
     for (int k = 0; k < 4; k++) {
@@ -619,7 +619,7 @@ static bool is_near(double a, double b, double tolerance)
 static void check(program *p, drawing *d, const made *m, uint64_t seed)
 {
     double x[ELEMENTS], v[ELEMENTS], slope, doubt;
-    outcome o;
+    tried_program o;
 
     for (int i = 0; i < ELEMENTS; i++) {
         x[i] = between(d, -1, 1);

@@ -216,7 +216,7 @@ END_TEST
 
 START_TEST(walks_the_fields_of_a_checked_message)
 {
-    eddy__wire wire;
+    eddy__wire_cursor wire;
     eddy__wire_field field;
 
     wire_number(&w, 3, 300);

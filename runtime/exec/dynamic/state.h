@@ -17,7 +17,7 @@ struct eddy__iteration {
     union {
         eddy__place place;
         struct {
-            eddy__frame *frame; /* an eddy__instance begins it */
+            eddy__frame *frame; /* an eddy__frame_instance begins it */
             int64_t index;
             uint8_t *marks; /* n_marks of the frame */
         };
@@ -46,7 +46,7 @@ typedef struct eddy__starter {
 /* One dynamic execution of a static frame; its arrays stand behind it. */
 struct eddy__frame {
     union {
-        eddy__instance instance;
+        eddy__frame_instance instance;
         struct {
             const eddy__plan_frame *plan;
             eddy__iteration *parent; /* NULL: the root */

@@ -60,7 +60,7 @@ static bool must_stop(eddy_run *run)
 }
 
 static bool raise_iterations(eddy_run *run, const eddy__place *at,
-                             const eddy__instance *frame)
+                             const eddy__frame_instance *frame)
 {
     eddy__run_raise(run, EDDY_RESOURCE_EXHAUSTED, EDDY_E_LIMIT_ITERATIONS, NULL,
                     at, "the limit of %llu iterations is reached in frame '%s'",

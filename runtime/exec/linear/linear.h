@@ -31,9 +31,9 @@ typedef struct eddy__linear_run {
     void *owner;                              /* likewise */
     eddy__linear_runner *runner;
     eddy__value *registers;
-    eddy__instance *instances; /* one a frame of the region */
-    eddy__place *places;       /* likewise: its iteration */
-    uint64_t *iterations;      /* likewise: of those that have ended */
+    eddy__frame_instance *instances; /* one a frame of the region */
+    eddy__place *places;             /* likewise: its iteration */
+    uint64_t *iterations;            /* likewise: of those that have ended */
     uint64_t *counters;
     uint64_t *live;    /* at the end, a guard: how often */
     uint64_t *entered; /* at the end, a frame: how often live */

@@ -49,7 +49,7 @@ static bool is_wanted(const eddy_trace *trace, const eddy__step *step,
 static bool note_frames(eddy_trace *trace, const eddy__place *at)
 {
     for (; at; at = at->instance->parent) {
-        const eddy__instance *frame = at->instance;
+        const eddy__frame_instance *frame = at->instance;
         const uint64_t number = eddy__trace_frame_of(at);
         const size_t n = (size_t)number + 1, room = trace->frames_room;
 
