@@ -94,6 +94,7 @@ class Socket:
 
 class Browser:
     def __init__(self, program, folder):
+        shutil.rmtree(f"{folder}/profile", ignore_errors=True)
         self.process = subprocess.Popen(
             [program, "--headless", "--no-sandbox", "--disable-gpu",
              "--remote-debugging-port=0", "--window-size=1600,1000",
@@ -229,6 +230,50 @@ def click_through(page):
     want(dead, "every chain ends in a live Switch")
 
 
+def overflowing(page):
+    """What is wider than the box that it is in, or ends beyond the window."""
+    return page.ask(
+        "(() => { const wide = [], name = e => e.tagName +"
+        " (e.id ? '#' + e.id : '') + ' ' + e.textContent.slice(0, 30);"
+        " const say = (e, a, b) => { if (a > b + 1)"
+        " wide.push(name(e) + ' ' + a + ' > ' + b); };"
+        " say(document.body, document.documentElement.scrollWidth,"
+        " innerWidth);"
+        " say(document.body, document.documentElement.scrollHeight,"
+        " innerHeight);"
+        " for (const e of document.querySelectorAll('header, nav, aside'))"
+        " say(e, e.scrollWidth, e.clientWidth);"
+        " for (const box of document.querySelectorAll('header, nav, aside')) {"
+        " const s = getComputedStyle(box), r = box.getBoundingClientRect();"
+        " const end = r.left + box.clientLeft + box.clientWidth"
+        " - parseFloat(s.paddingRight);"
+        " for (const e of box.querySelectorAll('*'))"
+        " say(e, e.getBoundingClientRect().right, end); }"
+        " return wide; })()")
+
+
+def check_widths(page):
+    """Nothing sticks out, however wide the window is, in light and dark."""
+    records = [0, page.ask("[...R.state].indexOf(1)"), page.ask("cur"),
+               page.ask("[...Array(N).keys()].reduce((a, b) => where(a).length"
+                        " > where(b).length ? a : b)")]
+    for width in (1280, 1600):
+        page.call("Emulation.setDeviceMetricsOverride", width=width,
+                  height=800, deviceScaleFactor=1, mobile=False)
+        for scheme in ("light", "dark"):
+            page.call("Emulation.setEmulatedMedia", features=[
+                {"name": "prefers-color-scheme", "value": scheme}])
+            for key in "123456":
+                press(page, key)
+                for record in records:
+                    page.ask(f"go({record})")
+                    wide = overflowing(page)
+                    want(not wide, f"view {key}, {scheme}, {width} wide, "
+                         f"record {record}: {wide[:9]}")
+    page.call("Emulation.clearDeviceMetricsOverride")
+    press(page, "1")
+
+
 def check_gradient(browser, folder):
     case = CASES + "gradients/cond_in_while/"
     graph, path = folder + "/grad.pb", folder + "/grad.html"
@@ -242,6 +287,7 @@ def check_gradient(browser, folder):
          f"a page of {os.path.getsize(path)} bytes")
     page = browser.open(path)
     click_through(page)
+    check_widths(page)
     want(not page.errors, f"errors in the page: {page.errors}")
 
 
@@ -268,6 +314,7 @@ def check_large(browser, folder):
     for key in "2356":
         press(page, key)
     want(painted(page, "wcanvas"), "the wavefront")
+    check_widths(page)
     want(not page.errors, f"errors in the page: {page.errors}")
 
 
