@@ -28,6 +28,11 @@ extern "Python" eddy_status eddy_py_part(eddy_graph *graph, void *user,
     eddy_error *err);
 extern "Python" bool eddy_py_write(void *user, const char *text,
     size_t length);
+extern "Python" void eddy_py_observe(void *user, const char *pass,
+    const eddy_graph *graph, const uint8_t *keep);
+extern "Python" bool eddy_py_is_cancelled(void *user);
+extern "Python" void eddy_py_progress(eddy_run *run,
+    const eddy_progress *now, void *user);
 """
 
 

@@ -3,7 +3,7 @@ from collections.abc import (Callable, Iterable, Iterator, MutableMapping,
                              Sequence)
 from os import PathLike
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -215,11 +215,21 @@ class Graph:
     def plan(self, feeds: Iterable[Name] | Name | None = None,
              fetches: Any = None,
              targets: Iterable[str | Output | Operation] = (), *,
-             optimize: str = "exact", parallel_iterations: int = 0,
-             session: Session | None = None, timeout: float = 0,
-             max_iterations: int = 0, max_bytes: int = 0,
-             untrusted: bool = False, keep_denormals: bool = False,
-             tensors: bool = False, spill_above: int = 0,
+             session: Session | None = None, tensors: bool = False,
+             untrusted: bool = False,
+             optimize: Literal["none", "exact", "full"] = "exact",
+             executor: Literal["auto", "dynamic", "linear", "native"] = "auto",
+             parallel_iterations: int = 0, native: bool = True,
+             without: str | Iterable[str] = (),
+             observe: Callable[[str, Graph, list[str] | None], Any]
+             | None = None,
+             max_nodes: int = 0, plan_bytes: int = 0, plan_timeout: float = 0,
+             is_cancelled: Callable[[], bool] | None = None,
+             timeout: float = 0, max_iterations: int = 0, max_bytes: int = 0,
+             max_frames: int = 0, keep_denormals: bool = False,
+             no_files: bool = False,
+             progress: Callable[[Progress], Any] | None = None,
+             progress_seconds: float = 1.0, spill_above: int = 0,
              max_spill_bytes: int = 0,
              spill_folder: str | None = None) -> Plan: ...
     def to_bytes(self) -> bytes: ...
@@ -335,14 +345,37 @@ def trace(graph: Graph, feeds: dict[Any, Any] | None = None,
           max_iterations: int = 0, max_bytes: int = 0,
           **how: Any) -> Trace: ...
 
+class Progress:
+    elapsed: float
+    iterations: int
+    bytes: int
+    node: str
+    frame: str
+
 class Plan:
     feeds: tuple[Output, ...]
     fetches: tuple[Output, ...]
     session: Session | None
     def __init__(self, graph: Graph, feeds: Iterable[Name] | Name | None = None,
                  fetches: Any = None,
-                 targets: Iterable[str | Output | Operation] = (),
-                 **options: Any) -> None: ...
+                 targets: Iterable[str | Output | Operation] = (), *,
+                 session: Session | None = None, tensors: bool = False,
+                 untrusted: bool = False,
+                 optimize: Literal["none", "exact", "full"] = "exact",
+                 executor: Literal["auto", "dynamic", "linear", "native"] = "auto",
+                 parallel_iterations: int = 0, native: bool = True,
+                 without: str | Iterable[str] = (),
+                 observe: Callable[[str, Graph, list[str] | None], Any]
+                 | None = None,
+                 max_nodes: int = 0, plan_bytes: int = 0, plan_timeout: float = 0,
+                 is_cancelled: Callable[[], bool] | None = None,
+                 timeout: float = 0, max_iterations: int = 0, max_bytes: int = 0,
+                 max_frames: int = 0, keep_denormals: bool = False,
+                 no_files: bool = False,
+                 progress: Callable[[Progress], Any] | None = None,
+                 progress_seconds: float = 1.0, spill_above: int = 0,
+                 max_spill_bytes: int = 0,
+                 spill_folder: str | None = None) -> None: ...
     def __call__(self, *args: Any, **feeds: Any) -> Any: ...
     def run(self, feeds: dict[Any, Any] | None = None,
             session: Session | None = None) -> Any: ...

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans and sessions: a graph compiled, and run from any number of threads."""
-import os
 import weakref
 from collections import deque
 from collections.abc import MutableMapping
@@ -12,6 +11,7 @@ from ._base import (CLASSES, NAMES, NUMPY, check, default_context, ffi,
                     from_shape, lib, new_error, no_memory, text_of,
                     to_exception)
 from ._graph import Operation, Output
+from ._options import PlanOptions, RunOptions
 from ._tensor import Tensor, own, to_box, to_numpy
 
 
@@ -137,9 +137,6 @@ class _Slot:
 _ndarray, _execute = np.ndarray, lib.eddy_py_execute
 _DONE, _CONVERT = lib.EDDY_PY_DONE, lib.EDDY_PY_CONVERT
 
-_LEVELS = {"none": lib.EDDY_OPTIMIZE_NONE, "exact": lib.EDDY_OPTIMIZE_EXACT,
-           "full": lib.EDDY_OPTIMIZE_FULL}
-
 
 class Plan:
     """A graph compiled for given feeds and fetches; call it to run it.
@@ -151,6 +148,27 @@ class Plan:
     fetches  one, a list, or a dict; a call gives values in the same form; None:
              all outputs of the graph
     targets  nodes that must run beside
+    executor auto, dynamic, linear or native: who runs loops; native=False: no
+             machine code
+    optimize none, exact or full; `without`: names of passes that are left out
+    parallel_iterations
+             above 0: in place of those of the graph's loops
+    observe  called as f(pass, graph, needed) after each pass of planning, with
+             a copy of the graph and the names of the nodes that are needed,
+             or None before anything is pruned
+    max_nodes, plan_bytes, plan_timeout, is_cancelled
+             of planning: nodes, bytes, seconds, and a function that says
+             whether to give up
+    timeout, max_iterations, max_bytes, max_frames
+             of an execution: seconds, iterations of all loops, bytes, loops
+    progress called as f(eddy.Progress) each `progress_seconds` of a run, which
+             ends if it raises
+    no_files nodes that read or write files fail
+    keep_denormals
+             they are not taken as zeros
+    untrusted
+             with limits fit for graphs of unknown origin
+    tensors  results are eddy.Tensor
     spill_above, max_spill_bytes, spill_folder
              of tapes that spill: bytes in memory and in the file, and where
              that is
@@ -163,10 +181,10 @@ class Plan:
     """
 
     def __init__(self, graph, feeds=None, fetches=None, targets=(), *,
-                 optimize="exact", parallel_iterations=0, session=None,
-                 timeout=0, max_iterations=0, max_bytes=0, untrusted=False,
-                 keep_denormals=False, tensors=False, spill_above=0,
-                 max_spill_bytes=0, spill_folder=None):
+                 session=None, tensors=False, untrusted=False,
+                 optimize="exact", executor="auto", parallel_iterations=0,
+                 native=True, without=(), observe=None, max_nodes=0,
+                 plan_bytes=0, plan_timeout=0, is_cancelled=None, **of_runs):
         self.graph_context = graph.context
         self.session, self._tensors = session, tensors
         if fetches is None and not targets:
@@ -189,39 +207,32 @@ class Plan:
                 self._index[feed.op.name] = i
             if isinstance(asked, str):
                 self._index[asked] = i
-        self._compile(graph, optimize, parallel_iterations, untrusted)
-        self._run_options = ffi.new("eddy_run_options *")
-        o = self._run_options
-        o.size = ffi.sizeof("eddy_run_options")
-        if untrusted:
-            lib.eddy_run_options_untrusted(o)
-        if timeout:
-            o.timeout_ns = int(timeout * 1e9)
-        o.max_iterations = max_iterations or o.max_iterations
-        o.max_bytes = max_bytes or o.max_bytes
-        o.keep_denormals = keep_denormals
-        o.spill_above = spill_above
-        o.max_spill_bytes = max_spill_bytes or o.max_spill_bytes
-        if spill_folder is not None:
-            self._folder = ffi.new("char[]", os.fsencode(spill_folder))
-            o.spill_folder = self._folder
+        options = PlanOptions(
+            graph.context, untrusted=untrusted, optimize=optimize,
+            executor=executor, parallel_iterations=parallel_iterations,
+            native=native, without=without, observe=observe,
+            max_nodes=max_nodes, plan_bytes=plan_bytes,
+            plan_timeout=plan_timeout, is_cancelled=is_cancelled)
+        self._of_runs = RunOptions(untrusted=untrusted, **of_runs)
+        self._run_options = self._of_runs.options
+        self._compile(graph, options)
         self._idle = deque()  # runs without a session, or in the plan's own
 
-    def _compile(self, graph, optimize, parallel_iterations, untrusted):
-        options = ffi.new("eddy_plan_options *")
-        options.size = ffi.sizeof("eddy_plan_options")
-        if untrusted:
-            lib.eddy_plan_options_untrusted(options)
+    def _compile(self, graph, how):
+        options = how.options
         feeds = graph.outputs_array(self.feeds)
         fetches = graph.outputs_array(self.fetches)
         targets = ffi.new("eddy_node[]", [t.node for t in self._targets] or 1)
         options.feeds, options.n_feeds = feeds, len(self.feeds)
         options.fetches, options.n_fetches = fetches, len(self.fetches)
         options.targets, options.n_targets = targets, len(self._targets)
-        options.optimize = _LEVELS[optimize]
-        options.parallel_iterations = parallel_iterations
         out, err = ffi.new("eddy_plan **"), new_error()
-        check(lib.eddy_plan_create(graph._ptr, options, out, err), err)
+        status = lib.eddy_plan_create(graph._ptr, options, out, err)
+        exception = how.calls.take_exception()
+        if exception is not None:
+            lib.eddy_plan_release(out[0])
+            raise exception
+        check(status, err)
         held = lib.eddy_py_plan_new(graph.context._ptr, out[0])
         if held == ffi.NULL:
             lib.eddy_plan_release(out[0])
@@ -329,7 +340,7 @@ class Plan:
             exception = (KeyboardInterrupt() if how == lib.EDDY_PY_INTERRUPTED
                          else to_exception(ffi.addressof(call, "err")))
             pool.append(slot)
-            raise self._with_cause(exception)
+            raise self._with_cause(exception, slot)
         if results is None:
             boxes = [own(slot.boxes[i]) for i in range(len(self.fetches))]
             results = [Tensor(b) if self._tensors else to_numpy(b)
@@ -337,8 +348,12 @@ class Plan:
         pool.append(slot)
         return results
 
-    def _with_cause(self, exception):
-        """A kernel in Python leaves its own exception behind."""
+    def _with_cause(self, exception, slot):
+        """A kernel in Python leaves its own exception behind; that of a
+        function that heard of progress is what ended the run."""
+        raised = self._of_runs.raised.pop(slot.run, None)
+        if raised is not None:
+            return raised
         for op in self.graph_context._ops:
             cause = op.take_exception(exception)
             if cause is not None:
