@@ -56,7 +56,7 @@ static bool is_base_merge(const eddy__activity *a, eddy_node node)
     const uint32_t frame = a->study->analysis->node_frame[node];
 
     return frame != 0 && frame != EDDY__NOT_FOUND &&
-           eddy__is_loop_merge(&a->study->flow, node) &&
+           eddy__trace_is_loop_merge(&a->study->flow, node) &&
            eddy__study_is_around(a->study, frame, a->base);
 }
 

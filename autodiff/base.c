@@ -23,7 +23,7 @@ static bool is_base_switch(const eddy__places *p, eddy_node node)
 {
     return p->study->flow.role[node] == EDDY__ROLE_SWITCH &&
            p->study->analysis->node_frame[node] == p->base &&
-           !eddy__is_branch_switch(&p->study->flow, node);
+           !eddy__trace_is_branch_switch(&p->study->flow, node);
 }
 
 /* Does the y wait for the base frame's predicate?  Else it is part of it. */
@@ -44,12 +44,12 @@ static eddy_status is_in_body(eddy__places *p, eddy_output y, bool *out_is)
 
         *out_is = is_base_switch(p, v);
         if (p->study->analysis->node_frame[v] == p->base &&
-            eddy__is_loop_merge(&p->study->flow, v))
+            eddy__trace_is_loop_merge(&p->study->flow, v))
             continue;
         for (size_t e = flow->first_in[v]; e < flow->first_in[v + 1]; e++) {
             const eddy_node from = flow->source[e];
 
-            if (eddy__is_node(from) && !is_seen[from]) {
+            if (eddy__flow_is_node(from) && !is_seen[from]) {
                 is_seen[from] = 1;
                 list[n++] = from;
             }

@@ -63,7 +63,7 @@ static bool reads_body(const eddy__forward *f, eddy_node node)
     const eddy__flow *flow = &f->study.flow;
 
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
-        if (eddy__is_node(flow->source[i]) && f->in_body[flow->source[i]])
+        if (eddy__flow_is_node(flow->source[i]) && f->in_body[flow->source[i]])
             return true;
     return false;
 }
@@ -88,8 +88,8 @@ static eddy_status find_bodies(eddy__forward *f)
             f->in_body[v] = of_frame[analysis->node_frame[v]];
         else if (role == EDDY__ROLE_SWITCH)
             f->in_body[v] =
-                !eddy__is_branch_switch(flow, v) || reads_body(f, v);
-        else if (!eddy__is_loop_merge(flow, v))
+                !eddy__trace_is_branch_switch(flow, v) || reads_body(f, v);
+        else if (!eddy__trace_is_loop_merge(flow, v))
             f->in_body[v] = reads_body(f, v);
     }
     return EDDY_OK;

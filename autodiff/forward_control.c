@@ -111,9 +111,9 @@ static bool has_back_edge(const eddy__forward *f, eddy_node merge)
     const eddy__flow *flow = &f->study.flow;
 
     for (size_t i = flow->first_in[merge]; i < flow->first_in[merge + 1]; i++)
-        if (eddy__is_node(flow->source[i]) &&
+        if (eddy__flow_is_node(flow->source[i]) &&
             eddy__is_back_edge(flow, flow->source[i], merge,
-                               eddy__is_data(flow, merge, i)))
+                               eddy__flow_is_data(flow, merge, i)))
             return true;
     return false;
 }

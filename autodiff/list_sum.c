@@ -22,7 +22,7 @@ static bool hands_on(const eddy__sums *s, eddy_output v)
            !(s->activity->state[v.node] & EDDY__IS_X) &&
            ((s->study->flow.role[v.node] == EDDY__ROLE_FORWARD &&
              v.index == 0) ||
-            eddy__is_branch_switch(&s->study->flow, v.node));
+            eddy__trace_is_branch_switch(&s->study->flow, v.node));
 }
 
 /*

@@ -322,7 +322,7 @@ static eddy_output skip_switches(const eddy__places *p, eddy_output v)
     for (;;) {
         v = skip_identities(p, v);
         if (v.node >= p->study->n_nodes ||
-            !eddy__is_branch_switch(&p->study->flow, v.node))
+            !eddy__trace_is_branch_switch(&p->study->flow, v.node))
             return v;
         v = eddy__graph_node(p->e->core.graph, v.node)->inputs[0];
     }

@@ -63,7 +63,7 @@ static eddy_output load(eddy__primals *p, eddy_output v)
 static eddy_output make_primal(eddy__primals *p, eddy_output v,
                                eddy__scope *scope)
 {
-    const eddy_tensor *value = eddy__constant_at(&p->study->shapes, v);
+    const eddy_tensor *value = eddy__infer_constant_at(&p->study->shapes, v);
     const eddy_output source = eddy__place_source(p->places, v);
     const eddy__scope *from = eddy__place_scope(p->places, source);
 

@@ -86,7 +86,7 @@ static void note_history(eddy__reverse *r, eddy_output x)
 
         if (eddy__activity_has(&r->activity, v) && frame != EDDY__NOT_FOUND &&
             r->places.scopes[frame].is_base && frames[frame].depth > depth &&
-            eddy__is_loop_merge(&r->study.flow, v))
+            eddy__trace_is_loop_merge(&r->study.flow, v))
             r->recomputed[v] = 1;
     }
 }

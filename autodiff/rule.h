@@ -35,7 +35,8 @@
                       (attrs), sizeof(attrs) / sizeof((attrs)[0]))
 
 /* Output `index` of the node that `output` is one of. */
-static inline eddy_output eddy__output_at(eddy_output output, uint32_t index)
+static inline eddy_output eddy__rule_output_at(eddy_output output,
+                                               uint32_t index)
 {
     output.index = index;
     return output;

@@ -104,7 +104,7 @@ static eddy_node find_maker(const eddy__study *study, eddy_output v,
             return v.node;
         if ((role != EDDY__ROLE_FORWARD || v.index != 0) &&
             role != EDDY__ROLE_ENTER &&
-            !eddy__is_branch_switch(&study->flow, v.node))
+            !eddy__trace_is_branch_switch(&study->flow, v.node))
             break;
         v = node->inputs[0];
     }
@@ -126,7 +126,7 @@ bool eddy__study_is_open_merge(const eddy__study *study, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(study->graph, node);
 
-    return eddy__is_loop_merge(&study->flow, node) && n->n_inputs == 2 &&
+    return eddy__trace_is_loop_merge(&study->flow, node) && n->n_inputs == 2 &&
            n->inputs[0].node == n->inputs[1].node &&
            n->inputs[0].index == n->inputs[1].index;
 }

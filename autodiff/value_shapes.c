@@ -57,7 +57,7 @@ const eddy_tensor *eddy__value_shapes_constant(const eddy__value_shapes *shapes,
     const eddy_attr *value;
 
     if (v.node < shapes->study->n_nodes)
-        return eddy__constant_at(&shapes->study->shapes, v);
+        return eddy__infer_constant_at(&shapes->study->shapes, v);
     if (eddy__node_role(n) != EDDY__ROLE_CONST)
         return NULL;
     value = eddy__node_attr(n, "value");

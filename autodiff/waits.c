@@ -80,7 +80,7 @@ eddy_status eddy__waits_find(eddy__activity *a, const eddy_output *ys,
         note_deferred(a, node, out_waits);
         if (eddy__study_is_open_merge(a->study, node))
             note_open(a, node, out_waits);
-        else if (!eddy__is_loop_merge(&a->study->flow, node) ||
+        else if (!eddy__trace_is_loop_merge(&a->study->flow, node) ||
                  !is_cut[a->study->analysis->node_frame[node]])
             look_behind(&m, node);
     }

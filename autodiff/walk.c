@@ -78,7 +78,7 @@ static bool is_loop_part(const eddy__reverse *r, eddy_node node,
 {
     return r->study.flow.role[node] == role &&
            (role != EDDY__ROLE_SWITCH ||
-            !eddy__is_branch_switch(&r->study.flow, node));
+            !eddy__trace_is_branch_switch(&r->study.flow, node));
 }
 
 /* The frame whose unit the node is; an Enter counts where its output is. */
@@ -95,7 +95,7 @@ static bool is_unit(const eddy__reverse *r, eddy_node node)
     const eddy__role role = (eddy__role)r->study.flow.role[node];
 
     return role != EDDY__ROLE_EXIT &&
-           !eddy__is_loop_merge(&r->study.flow, node) &&
+           !eddy__trace_is_loop_merge(&r->study.flow, node) &&
            (role != EDDY__ROLE_ENTER || r->study.flow.is_constant[node]);
 }
 
@@ -277,7 +277,7 @@ static void count_consumers(eddy__reverse *r)
 
         /* An Exit is ready by itself, and its Switch with the body. */
         if (!eddy__activity_has(&r->activity, v) || role == EDDY__ROLE_EXIT ||
-            eddy__is_loop_merge(&r->study.flow, v) ||
+            eddy__trace_is_loop_merge(&r->study.flow, v) ||
             is_loop_part(r, v, EDDY__ROLE_SWITCH))
             continue;
         for (uint32_t i = 0; i < n->n_inputs; i++)

@@ -10,8 +10,8 @@ const eddy_allocator *eddy__context_allocator(const eddy_context *ctx)
     return ctx ? &ctx->allocator : eddy__default_allocator();
 }
 
-void eddy__log(const eddy_context *ctx, eddy_log_level level,
-               const char *format, ...)
+void eddy__context_log(const eddy_context *ctx, eddy_log_level level,
+                       const char *format, ...)
 {
     char line[1024];
     va_list args;

@@ -39,7 +39,7 @@ struct eddy_context {
 const eddy_allocator *eddy__context_allocator(const eddy_context *ctx);
 
 /* Sends a formatted line to the context's logger, cut at 1023 bytes. */
-void eddy__log(const eddy_context *ctx, eddy_log_level level,
-               const char *format, ...) EDDY_PRINTF(3, 4);
+void eddy__context_log(const eddy_context *ctx, eddy_log_level level,
+                       const char *format, ...) EDDY_PRINTF(3, 4);
 
 #endif

@@ -66,14 +66,14 @@ eddy__liveness_start(bool is_merge, uint32_t n_data, uint32_t n_control)
  * A token on any edge of an ordinary node: true when the node fires.  One
  * addition lowers `pending`, which is above 0, and counts a dead token.
  */
-static inline bool eddy__arrive(eddy__liveness *l, bool dead)
+static inline bool eddy__liveness_arrive(eddy__liveness *l, bool dead)
 {
     l->both += (dead ? UINT64_C(1) << 32 : 0) - 1;
     return l->pending == 0;
 }
 
-static inline eddy__verdict eddy__merge_settle(eddy__liveness *l,
-                                               eddy__verdict verdict)
+static inline eddy__verdict eddy__liveness_merge_settle(eddy__liveness *l,
+                                                        eddy__verdict verdict)
 {
     if (verdict != EDDY__WAIT)
         l->pending = EDDY__MERGE_FIRED;
@@ -86,8 +86,8 @@ static inline eddy__verdict eddy__merge_settle(eddy__liveness *l,
  * A live data token at a Merge.  One that comes after the Merge has died, which
  * only a dead Enter can bring about, is dropped.
  */
-static inline eddy__verdict eddy__merge_arrive_live(eddy__liveness *l,
-                                                    uint32_t input)
+static inline eddy__verdict eddy__liveness_merge_live(eddy__liveness *l,
+                                                      uint32_t input)
 {
     if (l->pending == EDDY__MERGE_FIRED)
         return l->dead == EDDY__MERGE_FIRED ? EDDY__WAIT : EDDY__TWO_LIVE;
@@ -95,13 +95,13 @@ static inline eddy__verdict eddy__merge_arrive_live(eddy__liveness *l,
         return EDDY__TWO_LIVE;
     l->pending &= ~1u;
     l->dead = input;
-    return eddy__merge_settle(l,
-                              l->pending == 0 ? EDDY__FIRE_LIVE : EDDY__WAIT);
+    return eddy__liveness_merge_settle(l, l->pending == 0 ? EDDY__FIRE_LIVE
+                                                          : EDDY__WAIT);
 }
 
 /* A dead data token at a Merge of `n_data` data inputs. */
 static inline eddy__verdict
-eddy__merge_arrive_dead(eddy__liveness *l, uint32_t n_data, bool from_enter)
+eddy__liveness_merge_dead(eddy__liveness *l, uint32_t n_data, bool from_enter)
 {
     if (l->pending == EDDY__MERGE_FIRED || (l->pending & 1) == 0)
         return EDDY__WAIT;
@@ -109,20 +109,20 @@ eddy__merge_arrive_dead(eddy__liveness *l, uint32_t n_data, bool from_enter)
         l->dead = n_data;
     else if (l->dead < n_data)
         l->dead++;
-    return eddy__merge_settle(
+    return eddy__liveness_merge_settle(
         l, l->pending == 1 && l->dead == n_data ? EDDY__FIRE_DEAD : EDDY__WAIT);
 }
 
 /* A control token, live or dead, at a Merge. */
-static inline eddy__verdict eddy__merge_arrive_control(eddy__liveness *l,
-                                                       uint32_t n_data)
+static inline eddy__verdict eddy__liveness_merge_control(eddy__liveness *l,
+                                                         uint32_t n_data)
 {
     if (l->pending == EDDY__MERGE_FIRED)
         return EDDY__WAIT;
     l->pending -= 2;
     if (l->pending == 0)
-        return eddy__merge_settle(l, EDDY__FIRE_LIVE);
-    return eddy__merge_settle(
+        return eddy__liveness_merge_settle(l, EDDY__FIRE_LIVE);
+    return eddy__liveness_merge_settle(
         l, l->pending == 1 && l->dead == n_data ? EDDY__FIRE_DEAD : EDDY__WAIT);
 }
 

@@ -27,7 +27,7 @@ typedef struct walk {
     size_t n_seen, seen_capacity;
 } walk;
 
-char *eddy__join_path(const char *directory, const char *name)
+char *eddy__case_join_path(const char *directory, const char *name)
 {
     const size_t size = strlen(directory) + strlen(name) + 2;
     char *path = malloc(size);
@@ -37,10 +37,10 @@ char *eddy__join_path(const char *directory, const char *name)
     return path;
 }
 
-bool eddy__has_file(const char *directory, const char *name)
+bool eddy__case_has_file(const char *directory, const char *name)
 {
     struct stat found;
-    char *path = eddy__join_path(directory, name);
+    char *path = eddy__case_join_path(directory, name);
     const bool there =
         path != NULL && stat(path, &found) == 0 && S_ISREG(found.st_mode);
 
@@ -71,7 +71,7 @@ static eddy_status push(eddy__case_list *list, char *path, eddy_error *err)
 
     if (paths == NULL) {
         free(path);
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     }
     list->paths = paths;
     list->paths[list->n++] = path;
@@ -90,10 +90,10 @@ static eddy_status fail_system(const char *path, eddy_error *err)
 {
     const int reason = errno;
 
-    return eddy__raise(err,
-                       reason == ENOENT || reason == ENOTDIR ? EDDY_NOT_FOUND
-                                                             : EDDY_UNKNOWN,
-                       EDDY_E_IO, "%s: %s", path, strerror(reason));
+    return eddy__message_raise(
+        err,
+        reason == ENOENT || reason == ENOTDIR ? EDDY_NOT_FOUND : EDDY_UNKNOWN,
+        EDDY_E_IO, "%s: %s", path, strerror(reason));
 }
 
 /* Whether the walk has been in the directory; if not, it has from now on. */
@@ -114,7 +114,7 @@ static eddy_status remember(walk *w, const char *path, bool *out_is_known,
     }
     seen = grow(w->seen, w->n_seen, &w->seen_capacity, sizeof *w->seen);
     if (seen == NULL)
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     w->seen = seen;
     w->seen[w->n_seen++] = (identity){found.st_dev, found.st_ino};
     *out_is_known = false;
@@ -156,7 +156,7 @@ static eddy_status push_children(walk *w, const char *path, eddy_error *err)
         }
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        child = eddy__join_path(path, entry->d_name);
+        child = eddy__case_join_path(path, entry->d_name);
         if (child != NULL && !is_directory(child))
             free(child);
         else
@@ -179,8 +179,8 @@ static eddy_status visit(walk *w, eddy__case_list *list, char *path,
     if (status == EDDY_OK && !is_known)
         status = push_children(w, path, err);
     if (status == EDDY_OK && !is_known &&
-        (eddy__has_file(path, "case.json") ||
-         eddy__has_file(path, "model.onnx")))
+        (eddy__case_has_file(path, "case.json") ||
+         eddy__case_has_file(path, "model.onnx")))
         return push(list, path, err);
     free(path);
     return status;

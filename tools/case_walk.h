@@ -25,9 +25,9 @@ EDDY_MUST_USE eddy_status eddy__case_list_add(eddy__case_list *list,
 void eddy__case_list_deinit(eddy__case_list *list);
 
 /* Whether the directory holds a file of that name. */
-bool eddy__has_file(const char *directory, const char *name);
+bool eddy__case_has_file(const char *directory, const char *name);
 
 /* directory/name in new memory, or NULL. */
-char *eddy__join_path(const char *directory, const char *name);
+char *eddy__case_join_path(const char *directory, const char *name);
 
 #endif

@@ -26,9 +26,9 @@ static eddy_status fill(const eddy_tensor *from, eddy_tensor *to,
         if (why == NULL)
             continue;
         eddy__element_text(dtype, data, i, text);
-        eddy__index_text(eddy_tensor_shape(from), i, index);
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
-                           "element %s: %s %s", index, text, why);
+        eddy__format_index(eddy_tensor_shape(from), i, index);
+        return eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                                   "element %s: %s %s", index, text, why);
     }
     return EDDY_OK;
 }
@@ -45,10 +45,10 @@ eddy_status eddy__cast(const eddy_context *ctx, eddy_tensor *tensor,
         *out_tensor = eddy_tensor_retain(tensor);
         return EDDY_OK;
     }
-    if (!eddy__dtype_is_numeric(from) || !eddy__dtype_is_numeric(dtype))
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                           "%s cannot be made %s", eddy_dtype_name(from),
-                           eddy_dtype_name(dtype));
+    if (!eddy__element_is_numeric(from) || !eddy__element_is_numeric(dtype))
+        return eddy__message_raise(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, "%s cannot be made %s",
+            eddy_dtype_name(from), eddy_dtype_name(dtype));
     status =
         eddy_tensor_create(ctx, dtype, eddy_tensor_shape(tensor), &result, err);
     if (status == EDDY_OK)

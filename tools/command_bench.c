@@ -149,11 +149,11 @@ static eddy__exit bench(const eddy__program *program,
     figures f;
 
     if (times == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     if (measure(program->run, times, n, &err) != EDDY_OK) {
-        eddy__complain_error(options->paths.items[0], &err);
+        eddy__message_complain_error(options->paths.items[0], &err);
         free(times);
         return EDDY__EXIT_FAILED;
     }

@@ -15,7 +15,7 @@ static eddy__exit check(const eddy__options *options)
 {
     if (options->out != NULL)
         return EDDY__EXIT_DONE;
-    eddy__complain("no -o OUT is given");
+    eddy__message_complain("no -o OUT is given");
     return EDDY__EXIT_USAGE;
 }
 
@@ -34,18 +34,18 @@ static eddy__exit find_fetches(const eddy__program *program,
     eddy_error err = {.code = EDDY_OK};
 
     if (names->n == 0) {
-        eddy__complain("no --fetch is given");
+        eddy__message_complain("no --fetch is given");
         return EDDY__EXIT_USAGE;
     }
     *out_fetches = calloc(names->n, sizeof **out_fetches);
     if (*out_fetches == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < names->n; i++)
-        if (eddy__find_output(&named, names->items[i], &(*out_fetches)[i],
-                              &err) != EDDY_OK) {
-            eddy__complain_error("--fetch", &err);
+        if (eddy__names_find_output(&named, names->items[i], &(*out_fetches)[i],
+                                    &err) != EDDY_OK) {
+            eddy__message_complain_error("--fetch", &err);
             return EDDY__EXIT_USAGE;
         }
     return EDDY__EXIT_DONE;
@@ -68,7 +68,7 @@ static eddy__exit write_onnx(const eddy__program *program,
     if (result == EDDY__EXIT_DONE &&
         eddy_onnx_save(program->graph, fetches, program->fetches.n, &how,
                        options->out, &err) != EDDY_OK) {
-        eddy__complain_error(options->paths.items[0], &err);
+        eddy__message_complain_error(options->paths.items[0], &err);
         result = EDDY__EXIT_FAILED;
     }
     free(fetches);
@@ -88,7 +88,7 @@ static eddy__exit run(const eddy__options *options)
     } else if (result == EDDY__EXIT_DONE &&
                eddy_graphdef_save(program.graph, options->out, &err) !=
                    EDDY_OK) {
-        eddy__complain_error(options->out, &err);
+        eddy__message_complain_error(options->out, &err);
         result = EDDY__EXIT_FAILED;
     }
     eddy__program_deinit(&program);

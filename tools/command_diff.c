@@ -68,14 +68,14 @@ static eddy__exit load(const char *path, recording *out)
     out->root = json_load_file(path, 0, &problem);
     events = json_object_get(out->root, "traceEvents");
     if (!json_is_array(events)) {
-        eddy__complain("%s: %s", path,
-                       out->root == NULL ? problem.text
-                                         : "it is no recorded run");
+        eddy__message_complain("%s: %s", path,
+                               out->root == NULL ? problem.text
+                                                 : "it is no recorded run");
         return EDDY__EXIT_FAILED;
     }
     out->tokens = calloc(json_array_size(events) + 1, sizeof *out->tokens);
     if (out->tokens == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < json_array_size(events); i++)
@@ -411,7 +411,7 @@ static void compare_with_folder(recording *a, const char *folder, difference *d)
 static eddy__exit report(const difference *d)
 {
     if (d->n_seen == 0) {
-        eddy__complain("they have nothing in common to compare");
+        eddy__message_complain("they have nothing in common to compare");
         return EDDY__EXIT_FAILED;
     }
     if (d->n_only_a + d->n_only_b > 0)
@@ -460,8 +460,9 @@ static eddy__exit compare(const char *first, const char *second)
 static eddy__exit run(const eddy__options *options)
 {
     if (options->paths.n != 2) {
-        eddy__complain("two recorded runs are wanted: A.json, and B.json or a "
-                       "folder");
+        eddy__message_complain(
+            "two recorded runs are wanted: A.json, and B.json or a "
+            "folder");
         return EDDY__EXIT_USAGE;
     }
     return compare(options->paths.items[0], options->paths.items[1]);

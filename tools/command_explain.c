@@ -104,7 +104,7 @@ static void explain_origin(const eddy_trace *trace, size_t i)
     size_t n;
 
     if (links == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return;
     }
     n = eddy_trace_origin(trace, i, links, capacity, &end);
@@ -176,7 +176,7 @@ static eddy__exit explain_node(const eddy_trace *trace, const char *name,
     size_t i;
 
     if (id == EDDY_TRACE_NONE) {
-        eddy__complain("the plan has no node '%s'", name);
+        eddy__message_complain("the plan has no node '%s'", name);
         return EDDY__EXIT_USAGE;
     }
     print_summary(trace, id);
@@ -301,7 +301,7 @@ static void print_chain(eddy_trace *trace)
         eddy_trace_critical(trace, EDDY_TRACE_NONE, 1, links, capacity, &n, &ns,
                             &err) != EDDY_OK) {
         free(links);
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return;
     }
     printf("longest chain: %zu executions, %.1f of %.1f us; its last ones:\n",
@@ -353,9 +353,9 @@ static eddy__exit execute(eddy__program *program, const eddy__options *options,
 
     eddy__progress_clear(&program->progress);
     if (status != EDDY_OK)
-        eddy__complain_error(options->paths.items[0], &err);
+        eddy__message_complain_error(options->paths.items[0], &err);
     if (eddy_trace_index(program->trace, &err) != EDDY_OK) {
-        eddy__complain_error(NULL, &err);
+        eddy__message_complain_error(NULL, &err);
         return EDDY__EXIT_FAILED;
     }
     if (node != NULL)

@@ -32,7 +32,7 @@ static eddy__exit check(const eddy__options *options)
         problem = "no -o OUT.pb is given";
     if (problem == NULL)
         return EDDY__EXIT_DONE;
-    eddy__complain("%s", problem);
+    eddy__message_complain("%s", problem);
     return EDDY__EXIT_USAGE;
 }
 
@@ -43,13 +43,13 @@ static eddy__exit look_up(const eddy__named *named, const char *option,
 
     *out = calloc(names->n + 1, sizeof **out);
     if (*out == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < names->n; i++)
-        if (eddy__find_output(named, names->items[i], &(*out)[i], &err) !=
+        if (eddy__names_find_output(named, names->items[i], &(*out)[i], &err) !=
             EDDY_OK) {
-            eddy__complain_error(option, &err);
+            eddy__message_complain_error(option, &err);
             return EDDY__EXIT_USAGE;
         }
     return EDDY__EXIT_DONE;
@@ -75,7 +75,7 @@ static eddy__exit look_up_all(job *j, const eddy__named *named,
         result = look_up(named, lists[i].option, lists[i].names, lists[i].out);
     j->results = calloc(options->xs.n + 1, sizeof *j->results);
     if (result == EDDY__EXIT_DONE && j->results == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         result = EDDY__EXIT_FAILED;
     }
     return result;
@@ -88,7 +88,7 @@ static void print_output(const eddy_graph *graph, eddy_output output)
         fputs("none", stdout);
         return;
     }
-    eddy__put_name(stdout, eddy_graph_node_name(graph, output.node));
+    eddy__format_name(stdout, eddy_graph_node_name(graph, output.node));
     if (output.index > 0)
         printf(":%u", (unsigned)output.index);
 }
@@ -96,7 +96,7 @@ static void print_output(const eddy_graph *graph, eddy_output output)
 static void print_results(const job *j, const eddy__options *options)
 {
     for (size_t i = 0; i < options->xs.n; i++) {
-        eddy__put_name(stdout, options->xs.items[i]);
+        eddy__format_name(stdout, options->xs.items[i]);
         fputc('\t', stdout);
         print_output(j->graph, j->results[i]);
         fputc('\n', stdout);
@@ -125,7 +125,7 @@ static eddy__exit differentiate(job *j, const eddy__options *options)
         status = eddy_graphdef_save(j->graph, options->out, &err);
     }
     if (status != EDDY_OK) {
-        eddy__complain_error(subject, &err);
+        eddy__message_complain_error(subject, &err);
         return EDDY__EXIT_FAILED;
     }
     print_results(j, options);
@@ -143,7 +143,7 @@ static eddy__exit lower(eddy__program *program, const eddy__options *options,
 
     if (eddy_graph_function_name(program->graph, 0) != NULL) {
         if (eddy_graph_lower(program->graph, &how, &lowered, &err) != EDDY_OK) {
-            eddy__complain_error(options->paths.items[0], &err);
+            eddy__message_complain_error(options->paths.items[0], &err);
             return EDDY__EXIT_FAILED;
         }
         eddy_graph_destroy(program->graph);

@@ -26,7 +26,7 @@ static eddy__exit print_drawing(const eddy_graph *graph,
                            is_page ? EDDY_DRAWING_PAGE : EDDY_DRAWING_SVG,
                            write_text, NULL, &err) == EDDY_OK)
         return EDDY__EXIT_DONE;
-    eddy__complain_error(NULL, &err);
+    eddy__message_complain_error(NULL, &err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -39,7 +39,7 @@ static eddy__exit print_dot(const eddy_graph *graph,
         return EDDY__EXIT_DONE;
     /* main() says what standard output has come to. */
     if (err.code != EDDY_CANCELLED)
-        eddy__complain_error(NULL, &err);
+        eddy__message_complain_error(NULL, &err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -118,7 +118,7 @@ static eddy__exit inspect(const eddy__program *program,
     if (result == EDDY__EXIT_DONE)
         result = print_structure(program, graph, options, &err);
     if (err.code != EDDY_OK)
-        eddy__complain_error(options->paths.items[0], &err);
+        eddy__message_complain_error(options->paths.items[0], &err);
     eddy_graph_destroy(lowered);
     return result;
 }

@@ -16,12 +16,12 @@
 static eddy__exit check(const eddy__options *options)
 {
     if (options->out == NULL) {
-        eddy__complain("no -o DIR is given");
+        eddy__message_complain("no -o DIR is given");
         return EDDY__EXIT_USAGE;
     }
     if (mkdir(options->out, 0777) == 0 || errno == EEXIST)
         return EDDY__EXIT_DONE;
-    eddy__complain("-o %s: %s", options->out, strerror(errno));
+    eddy__message_complain("-o %s: %s", options->out, strerror(errno));
     return EDDY__EXIT_FAILED;
 }
 
@@ -35,12 +35,12 @@ static eddy__exit write_rank(const eddy_partition *p, uint32_t rank,
                                 (unsigned)rank);
 
     if (length < 0 || (size_t)length >= sizeof path) {
-        eddy__complain("-o %s: the path is too long", options->out);
+        eddy__message_complain("-o %s: the path is too long", options->out);
         return EDDY__EXIT_FAILED;
     }
     if (eddy_graphdef_save(eddy_partition_graph(p, rank), path, &err) !=
         EDDY_OK) {
-        eddy__complain_error(path, &err);
+        eddy__message_complain_error(path, &err);
         return EDDY__EXIT_FAILED;
     }
     printf("rank %u\t%zu nodes\t%zu sends\t%zu receives\t%zu control loops\n",
@@ -52,9 +52,9 @@ static void print_port(const char *what, const char *name, uint32_t rank,
                        const eddy_graph *graph, eddy_output output)
 {
     printf("%s\t", what);
-    eddy__put_name(stdout, name);
+    eddy__format_name(stdout, name);
     printf("\trank %u\t", (unsigned)rank);
-    eddy__put_name(stdout, eddy_graph_node_name(graph, output.node));
+    eddy__format_name(stdout, eddy_graph_node_name(graph, output.node));
     printf(":%u\n", (unsigned)output.index);
 }
 
@@ -85,9 +85,9 @@ static eddy__exit cut(const eddy__program *program,
     eddy__exit result = EDDY__EXIT_DONE;
     eddy_partition *partition = NULL;
 
-    if (eddy__request_partition(&program->request, program->graph, options,
-                                &partition, &err) != EDDY_OK) {
-        eddy__complain_error(options->paths.items[0], &err);
+    if (eddy__ranks_request_partition(&program->request, program->graph,
+                                      options, &partition, &err) != EDDY_OK) {
+        eddy__message_complain_error(options->paths.items[0], &err);
         return EDDY__EXIT_FAILED;
     }
     for (uint32_t r = 0;

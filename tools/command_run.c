@@ -55,16 +55,16 @@ static eddy__exit make_directory(const char *path)
             return EDDY__EXIT_DONE;
         errno = ENOTDIR;
     }
-    eddy__complain("--out %s: %s", path, strerror(errno));
+    eddy__message_complain("--out %s: %s", path, strerror(errno));
     return EDDY__EXIT_FAILED;
 }
 
 static void print_fetch(const char *name, const eddy_tensor *value)
 {
     printf("%s\t%s\t", name, eddy_dtype_name(eddy_tensor_dtype(value)));
-    eddy__put_shape(stdout, eddy_tensor_shape(value));
+    eddy__format_shape(stdout, eddy_tensor_shape(value));
     putchar('\t');
-    eddy__put_values(stdout, value);
+    eddy__format_values(stdout, value);
     putchar('\n');
 }
 
@@ -76,11 +76,11 @@ static eddy__exit write_fetch(const char *directory, const char *name,
     char *path = output_path(directory, name);
 
     if (path == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     if (eddy_npy_save(value, path, &err) != EDDY_OK) {
-        eddy__complain_error(path, &err);
+        eddy__message_complain_error(path, &err);
         result = EDDY__EXIT_FAILED;
     }
     free(path);
@@ -99,9 +99,9 @@ static void print_items(const eddy_onnx_data *data, bool is_list,
         if (i > 0)
             putchar(',');
         if (are_shapes)
-            eddy__put_shape(stdout, eddy_tensor_shape(data->items[i]));
+            eddy__format_shape(stdout, eddy_tensor_shape(data->items[i]));
         else
-            eddy__put_values(stdout, data->items[i]);
+            eddy__format_values(stdout, data->items[i]);
     }
     if (is_list)
         putchar(']');
@@ -146,7 +146,7 @@ static eddy__exit write_packed(const char *directory,
     eddy__exit result = EDDY__EXIT_DONE;
 
     if (name == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < data->n && result == EDDY__EXIT_DONE; i++) {
@@ -169,7 +169,7 @@ static eddy__exit put_packed(const eddy__program *program,
     eddy_onnx_data data;
 
     if (eddy_onnx_data_unpack(program->ctx, parts, &data, &err) != EDDY_OK) {
-        eddy__complain_error(port->name, &err);
+        eddy__message_complain_error(port->name, &err);
         return EDDY__EXIT_FAILED;
     }
     if (directory == NULL)
@@ -190,7 +190,8 @@ static eddy__exit put_all(const eddy__program *program, const char *directory,
          at < program->request.n_fetches && result == EDDY__EXIT_DONE; i++) {
         const char *name = eddy__program_label(program, i);
         size_t k = 0;
-        const eddy_onnx_port *port = eddy__find_packed(program->onnx, name, &k);
+        const eddy_onnx_port *port =
+            eddy__names_find_packed(program->onnx, name, &k);
 
         if (port != NULL)
             result = put_packed(program, directory, port, fetched + at);
@@ -244,14 +245,14 @@ static eddy__exit execute(eddy__program *program, const eddy__options *options)
     eddy_status status;
 
     if (fetched == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     status = fetch_all(program, options, fetched, &err);
     if (program->trace != NULL)
         result = eddy__recording_write(program->trace, options);
     if (status != EDDY_OK) {
-        eddy__complain_error(options->paths.items[0], &err);
+        eddy__message_complain_error(options->paths.items[0], &err);
         result = EDDY__EXIT_FAILED;
     }
     if (result == EDDY__EXIT_DONE)

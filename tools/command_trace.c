@@ -33,7 +33,7 @@ static eddy__exit execute(eddy__program *program, const eddy__options *options)
         print_totals(program->trace);
     if (status == EDDY_OK)
         return result;
-    eddy__complain_error(options->paths.items[0], &err);
+    eddy__message_complain_error(options->paths.items[0], &err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -45,7 +45,7 @@ static eddy__exit run(const eddy__options *options)
     eddy__exit result;
 
     if (options->trace == NULL) {
-        eddy__complain("no -o FILE is given");
+        eddy__message_complain("no -o FILE is given");
         return EDDY__EXIT_USAGE;
     }
     if (!eddy__recording_is_known(options->trace))

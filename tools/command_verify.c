@@ -48,7 +48,7 @@ static eddy__exit verify_all(eddy_context *ctx, const eddy__case_list *cases,
     printf("%zu passed, %zu failed, %zu skipped\n", counts[EDDY__CASE_PASSED],
            counts[EDDY__CASE_FAILED], counts[EDDY__CASE_SKIPPED]);
     if (cases->n == 0)
-        eddy__complain("no case.json was found");
+        eddy__message_complain("no case.json was found");
     return cases->n > 0 && counts[EDDY__CASE_FAILED] == 0 ? EDDY__EXIT_DONE
                                                           : EDDY__EXIT_FAILED;
 }
@@ -62,7 +62,7 @@ static eddy__exit run(const eddy__options *options)
     eddy__exit result = EDDY__EXIT_FAILED;
 
     if (options->paths.n == 0) {
-        eddy__complain("no PATH is given");
+        eddy__message_complain("no PATH is given");
         return EDDY__EXIT_USAGE;
     }
     for (size_t i = 0; i < options->paths.n && status == EDDY_OK; i++)
@@ -72,7 +72,7 @@ static eddy__exit run(const eddy__options *options)
     if (status == EDDY_OK)
         result = verify_all(ctx, &cases, options);
     else
-        eddy__complain_error(NULL, &err);
+        eddy__message_complain_error(NULL, &err);
     eddy_context_destroy(ctx);
     eddy__case_list_deinit(&cases);
     return result;

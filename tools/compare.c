@@ -115,18 +115,18 @@ static void compare_elements(comparison *c)
 static void write_kind(FILE *report, const eddy_tensor *tensor)
 {
     fputs(eddy_dtype_name(eddy_tensor_dtype(tensor)), report);
-    eddy__put_shape(report, eddy_tensor_shape(tensor));
+    eddy__format_shape(report, eddy_tensor_shape(tensor));
 }
 
 static void write_difference(const comparison *c, FILE *report)
 {
     char index[EDDY__INDEX_TEXT];
 
-    eddy__index_text(eddy_tensor_shape(c->want), c->worst, index);
+    eddy__format_index(eddy_tensor_shape(c->want), c->worst, index);
     fprintf(report, "element %s: got ", index);
-    eddy__put_element(report, c->got, c->worst);
+    eddy__format_element(report, c->got, c->worst);
     fputs(", want ", report);
-    eddy__put_element(report, c->want, c->worst);
+    eddy__format_element(report, c->want, c->worst);
     if (has_tolerance(eddy_tensor_dtype(c->want)))
         fprintf(report, " (rtol %g, atol %g)", c->rtol, c->atol);
     if (c->n_different > 1)

@@ -30,10 +30,11 @@ static eddy_status parse_policy(const char *text, eddy_tape_policy *out,
             *out = policies[i].policy;
             return EDDY_OK;
         }
-    return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                       "--tape: '%s' is none of keep, recompute, spill and "
-                       "auto",
-                       text);
+    return eddy__message_raise(
+        err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+        "--tape: '%s' is none of keep, recompute, spill and "
+        "auto",
+        text);
 }
 
 /* `out_names`, the loops' frames, and `out_tapes` have room for all of them. */
@@ -56,7 +57,7 @@ static eddy_status parse_tapes(const eddy__texts *texts,
         }
         out_names[n] = strndup(text, (size_t)(policy - text));
         if (out_names[n] == NULL)
-            return eddy__raise_memory(err);
+            return eddy__message_raise_memory(err);
         out_tapes[n].frame = out_names[n];
         options->n_loop_tapes++;
         status = parse_policy(policy + 1, &out_tapes[n].policy, err);
@@ -110,7 +111,7 @@ eddy_status eddy__differentiate(eddy_graph *graph,
     if (options.tape_bytes == 0)
         options.tape_bytes = asked->options->max_bytes / 2;
     if (ys == NULL || tapes == NULL || names == NULL) {
-        status = eddy__raise_memory(err);
+        status = eddy__message_raise_memory(err);
     } else {
         status = parse_tapes(texts, &options, tapes, names, err);
         if (status == EDDY_OK)

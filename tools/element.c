@@ -22,7 +22,7 @@
     X(UINT32, uint32, 0, UINT32_MAX)                                           \
     X(UINT64, uint64, 0, UINT64_MAX)
 
-bool eddy__dtype_is_numeric(eddy_dtype dtype)
+bool eddy__element_is_numeric(eddy_dtype dtype)
 {
     return eddy_dtype_size(dtype) > 0;
 }

@@ -27,7 +27,7 @@ typedef struct eddy__number {
 #define EDDY__ELEMENT_TEXT 96
 
 /* True if the dtype has elements that are numbers or booleans. */
-bool eddy__dtype_is_numeric(eddy_dtype dtype);
+bool eddy__element_is_numeric(eddy_dtype dtype);
 
 /* The element at `i`.  Requires: a numeric dtype. */
 eddy__number eddy__element_load(eddy_dtype dtype, const void *data, int64_t i);

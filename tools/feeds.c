@@ -13,8 +13,8 @@
 static eddy__exit complain(const char *option, const char *text,
                            const eddy_error *err)
 {
-    eddy__complain("%s %s: %s: %s", option, text, eddy_status_name(err->code),
-                   err->message);
+    eddy__message_complain("%s %s: %s: %s", option, text,
+                           eddy_status_name(err->code), err->message);
     return err->code == EDDY_RESOURCE_EXHAUSTED || err->detail == EDDY_E_IO
                ? EDDY__EXIT_FAILED
                : EDDY__EXIT_USAGE;
@@ -70,8 +70,8 @@ static eddy_status read_value(eddy_context *ctx, const char *value,
                               eddy_tensor **out_value, eddy_error *err)
 {
     if (dtype == EDDY_INVALID)
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                           "the dtype of this tensor is not known");
+        return eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                                   "the dtype of this tensor is not known");
     if (*value == '@')
         return load_value(ctx, value + 1, max_bytes, dtype, out_value, err);
     return eddy__literal_read(ctx, value, dtype, out_value, err);
@@ -96,9 +96,10 @@ static eddy_status hold(const feeding *f, const eddy_onnx_port *port, size_t i,
     eddy_status status;
 
     if (*value != '@' || !is_proto(value + 1))
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                           "a sequence or an optional value is fed from a "
-                           "file, @FILE.pb");
+        return eddy__message_raise(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+            "a sequence or an optional value is fed from a "
+            "file, @FILE.pb");
     status = eddy_onnx_data_load(f->named->ctx, value + 1, port->kind,
                                  f->options->max_bytes, &data, err);
     if (status != EDDY_OK)
@@ -122,12 +123,12 @@ static eddy_status feed(const feeding *f, const char *name, const char *value,
     eddy__request *request = f->request;
     const size_t at = request->n_feeds;
     size_t i = 0;
-    const eddy_onnx_port *port = eddy__find_held(named->model, name, &i);
+    const eddy_onnx_port *port = eddy__names_find_held(named->model, name, &i);
     eddy_status status;
 
     if (port != NULL)
         return hold(f, port, i, value, err);
-    status = eddy__find_output(named, name, &request->feeds[at], err);
+    status = eddy__names_find_output(named, name, &request->feeds[at], err);
     if (status == EDDY_OK)
         status = read_value(
             named->ctx, value, f->options->max_bytes,
@@ -153,18 +154,18 @@ static eddy__exit add_feed(eddy__request *request, const eddy__named *named,
     if (equals == NULL && options->subcommand == EDDY__FOR_INSPECT) {
         eddy_output *output = &request->feeds[request->n_feeds];
 
-        if (eddy__find_output(named, text, output, &err) != EDDY_OK)
+        if (eddy__names_find_output(named, text, output, &err) != EDDY_OK)
             return complain("--feed", text, &err);
         request->values[request->n_feeds++] = NULL;
         return EDDY__EXIT_DONE;
     }
     if (equals == NULL || equals == text) {
-        eddy__complain("--feed %s: not of the form NAME=VALUE", text);
+        eddy__message_complain("--feed %s: not of the form NAME=VALUE", text);
         return EDDY__EXIT_USAGE;
     }
     name = strndup(text, (size_t)(equals - text));
     if (name == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     if (feed(&f, name, equals + 1, &err) != EDDY_OK)
@@ -183,8 +184,8 @@ static eddy_status add_fetch(eddy__request *request, const eddy__named *named,
     eddy_status status;
 
     if (options->subcommand != EDDY__FOR_RUN ||
-        eddy__find_packed(named->model, name, &i) == NULL) {
-        status = eddy__find_output(named, name, fetches, err);
+        eddy__names_find_packed(named->model, name, &i) == NULL) {
+        status = eddy__names_find_output(named, name, fetches, err);
         request->n_fetches += status == EDDY_OK;
         return status;
     }
@@ -205,7 +206,7 @@ eddy__exit eddy__request_from_options(eddy__request *request,
     if (eddy__request_init(request, options->feeds.n,
                            fetches->n * EDDY_ONNX_PARTS, options->targets.n,
                            &err) != EDDY_OK) {
-        eddy__complain_error(NULL, &err);
+        eddy__message_complain_error(NULL, &err);
         return EDDY__EXIT_FAILED;
     }
     request->n_feeds = request->n_fetches = 0;
@@ -218,8 +219,8 @@ eddy__exit eddy__request_from_options(eddy__request *request,
     for (size_t i = 0; i < request->n_targets; i++) {
         const char *name = options->targets.items[i];
 
-        if (eddy__find_target(named->graph, name, &request->targets[i], &err) !=
-            EDDY_OK)
+        if (eddy__request_find_target(named->graph, name, &request->targets[i],
+                                      &err) != EDDY_OK)
             return complain("--target", name, &err);
     }
     for (size_t i = 0; i < options->feeds.n && result == EDDY__EXIT_DONE; i++)

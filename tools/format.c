@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-void eddy__index_text(const eddy_shape *shape, int64_t i,
-                      char text[EDDY__INDEX_TEXT])
+void eddy__format_index(const eddy_shape *shape, int64_t i,
+                        char text[EDDY__INDEX_TEXT])
 {
     int64_t index[EDDY_MAX_RANK] = {0};
     size_t used = 0;
@@ -26,7 +26,7 @@ void eddy__index_text(const eddy_shape *shape, int64_t i,
     snprintf(text + used, EDDY__INDEX_TEXT - used, "]");
 }
 
-void eddy__put_shape(FILE *stream, const eddy_shape *shape)
+void eddy__format_shape(FILE *stream, const eddy_shape *shape)
 {
     if (shape->rank < 0) {
         fputc('?', stream);
@@ -78,7 +78,7 @@ static size_t character_length(const unsigned char *text, size_t left)
     return length;
 }
 
-void eddy__put_string(FILE *stream, eddy_string string)
+void eddy__format_string(FILE *stream, eddy_string string)
 {
     const unsigned char *text = (const unsigned char *)string.data;
     size_t left = string.length;
@@ -101,7 +101,7 @@ void eddy__put_string(FILE *stream, eddy_string string)
     fputc('"', stream);
 }
 
-void eddy__put_name(FILE *stream, const char *name)
+void eddy__format_name(FILE *stream, const char *name)
 {
     size_t length = 0;
 
@@ -110,17 +110,17 @@ void eddy__put_name(FILE *stream, const char *name)
     if (length > 0 && name[length] == '\0')
         fputs(name, stream);
     else
-        eddy__put_string(stream, (eddy_string){name, strlen(name)});
+        eddy__format_string(stream, (eddy_string){name, strlen(name)});
 }
 
-void eddy__put_element(FILE *stream, const eddy_tensor *tensor, int64_t i)
+void eddy__format_element(FILE *stream, const eddy_tensor *tensor, int64_t i)
 {
     const eddy_dtype dtype = eddy_tensor_dtype(tensor);
     char text[EDDY__ELEMENT_TEXT];
 
     if (dtype == EDDY_STRING) {
-        eddy__put_string(stream, eddy_tensor_string(tensor, i));
-    } else if (eddy__dtype_is_numeric(dtype)) {
+        eddy__format_string(stream, eddy_tensor_string(tensor, i));
+    } else if (eddy__element_is_numeric(dtype)) {
         eddy__element_text(dtype, eddy_tensor_data(tensor), i, text);
         fputs(text, stream);
     } else {
@@ -165,7 +165,7 @@ static bool outer_lists(const eddy_shape *shape, eddy_shape *out_outer,
     return true;
 }
 
-void eddy__put_values(FILE *stream, const eddy_tensor *tensor)
+void eddy__format_values(FILE *stream, const eddy_tensor *tensor)
 {
     eddy_shape shape = *eddy_tensor_shape(tensor);
     int64_t n = eddy_tensor_count(tensor);
@@ -182,7 +182,7 @@ void eddy__put_values(FILE *stream, const eddy_tensor *tensor)
         if (empty)
             fputs("[]", stream);
         else
-            eddy__put_element(stream, tensor, i);
+            eddy__format_element(stream, tensor, i);
         write_repeated(stream, ']', boundaries(&shape, i + 1));
     }
 }

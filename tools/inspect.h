@@ -37,7 +37,7 @@ void eddy__print_branch(const eddy_graph *graph, const eddy_analysis *analysis,
                         uint32_t branch);
 
 /* Prints `node` or `node:index`. */
-void eddy__print_output(const eddy_graph *graph, eddy_output output);
+void eddy__inspect_print_output(const eddy_graph *graph, eddy_output output);
 
 /* Zeroed room for `n` elements, or NULL after a complaint. */
 void *eddy__inspect_allocate(size_t n, size_t size);

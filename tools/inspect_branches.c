@@ -81,7 +81,7 @@ void eddy__print_branch(const eddy_graph *graph, const eddy_analysis *analysis,
     const eddy_branch_info *b = eddy_analysis_branch(analysis, branch);
 
     printf("side %" PRIu32 " of ", b->side);
-    eddy__print_output(graph, b->predicate);
+    eddy__inspect_print_output(graph, b->predicate);
 }
 
 static void print_names(const listing *l, uint32_t branch)
@@ -92,7 +92,7 @@ static void print_names(const listing *l, uint32_t branch)
         const eddy_node node = l->nodes[l->first[branch] + i];
 
         fputs(i == 0 ? ": " : ", ", stdout);
-        eddy__put_name(stdout, eddy_graph_node_name(l->graph, node));
+        eddy__format_name(stdout, eddy_graph_node_name(l->graph, node));
         if (!eddy_analysis_is_exact(l->analysis, node))
             fputs(" (in part)", stdout);
     }
@@ -118,18 +118,18 @@ static void print_predicate(const listing *l, uint32_t first)
     const size_t n = l->counts[first].n_switches;
 
     fputs("  predicate ", stdout);
-    eddy__print_output(l->graph, b->predicate);
+    eddy__inspect_print_output(l->graph, b->predicate);
     if (b->frame != 0) {
         fputs(" in ", stdout);
-        eddy__put_name(stdout,
-                       eddy_analysis_frame(l->analysis, b->frame)->name);
+        eddy__format_name(stdout,
+                          eddy_analysis_frame(l->analysis, b->frame)->name);
     }
     if (b->outer != 0) {
         fputs(" inside ", stdout);
         eddy__print_branch(l->graph, l->analysis, b->outer);
     }
     printf(": %zu Switch%s, the first ", n, n == 1 ? "" : "es");
-    eddy__put_name(
+    eddy__format_name(
         stdout, eddy_graph_node_name(l->graph, l->counts[first].first_switch));
     putchar('\n');
 }
@@ -141,14 +141,14 @@ static void print_eager(const eddy_graph *graph, const eddy_analysis *analysis,
     const uint32_t frame = eddy_analysis_node_frame(analysis, eager->node);
 
     fputs("  ", stdout);
-    eddy__put_name(stdout, eddy_graph_node_name(graph, eager->node));
+    eddy__format_name(stdout, eddy_graph_node_name(graph, eager->node));
     printf(" (%s) runs ", eddy_graph_node_op(graph, eager->node));
     if (own != 0) {
         fputs("in all of ", stdout);
         eddy__print_branch(graph, analysis, own);
     } else if (frame != 0) {
         fputs("in every iteration of ", stdout);
-        eddy__put_name(stdout, eddy_analysis_frame(analysis, frame)->name);
+        eddy__format_name(stdout, eddy_analysis_frame(analysis, frame)->name);
     } else {
         fputs("always", stdout);
     }

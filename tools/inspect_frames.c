@@ -67,7 +67,7 @@ static void print_member(const eddy_graph *graph, const char *what,
     if (node == EDDY_NO_NODE)
         fputs("none", stdout);
     else
-        eddy__put_name(stdout, eddy_graph_node_name(graph, node));
+        eddy__format_name(stdout, eddy_graph_node_name(graph, node));
 }
 
 static void print_variable(const eddy_graph *graph, uint32_t depth,
@@ -98,7 +98,7 @@ static void print_predicate(const eddy_graph *graph, uint32_t depth,
     inputs = eddy_graph_node_inputs(graph, loop_cond, &n_inputs);
     fputs("predicate: ", stdout);
     if (n_inputs > 0)
-        eddy__print_output(graph, inputs[0]);
+        eddy__inspect_print_output(graph, inputs[0]);
     print_member(graph, "loop_cond", loop_cond);
     putchar('\n');
 }
@@ -119,11 +119,11 @@ static void print_counter(const eddy_graph *graph, uint32_t depth,
     fputs("trip counter:", stdout);
     print_member(graph, "merge", frame->variables[t->variable].merge);
     fputs(" from ", stdout);
-    eddy__print_output(graph, t->start);
+    eddy__inspect_print_output(graph, t->start);
     printf(" %s ", t->is_subtracted ? "less" : "by");
-    eddy__print_output(graph, t->step);
+    eddy__inspect_print_output(graph, t->step);
     printf(" while %s ", signs[t->comparison]);
-    eddy__print_output(graph, t->limit);
+    eddy__inspect_print_output(graph, t->limit);
     if (t->trips >= 0)
         printf(": %s%" PRId64 " trip%s", t->is_only ? "" : "at most ", t->trips,
                t->trips == 1 ? "" : "s");
@@ -142,7 +142,7 @@ static void print_frame(const eddy_graph *graph, const eddy_analysis *analysis,
         printf("root: %zu nodes\n", n_nodes);
         return;
     }
-    eddy__put_name(stdout, frame->name);
+    eddy__format_name(stdout, frame->name);
     printf(": %zu node%s, parallel_iterations %" PRId64, n_nodes,
            n_nodes == 1 ? "" : "s", frame->parallel_iterations);
     if (frame->branch != 0) {

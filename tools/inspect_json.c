@@ -289,7 +289,7 @@ eddy__exit eddy__inspect_json(const eddy_context *ctx, const eddy_graph *graph,
         w.failed = true;
     json_decref(object);
     if (w.failed) {
-        eddy__complain("out of memory, or standard output is full");
+        eddy__message_complain("out of memory, or standard output is full");
         return EDDY__EXIT_FAILED;
     }
     putchar('\n');

@@ -25,13 +25,13 @@ void *eddy__inspect_allocate(size_t n, size_t size)
     void *items = calloc(n + 1, size);
 
     if (items == NULL)
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
     return items;
 }
 
-void eddy__print_output(const eddy_graph *graph, eddy_output output)
+void eddy__inspect_print_output(const eddy_graph *graph, eddy_output output)
 {
-    eddy__put_name(stdout, eddy_graph_node_name(graph, output.node));
+    eddy__format_name(stdout, eddy_graph_node_name(graph, output.node));
     if (output.index > 0)
         printf(":%" PRIu32, output.index);
 }
@@ -94,7 +94,7 @@ static void print_ops(const node_op *nodes, size_t n)
     for (size_t i = 0, end; i < n; i = end) {
         end = end_of_op(nodes, n, i);
         printf("  %8zu  ", end - i);
-        eddy__put_name(stdout, nodes[i].op);
+        eddy__format_name(stdout, nodes[i].op);
         putchar('\n');
     }
 }
@@ -103,11 +103,11 @@ static void print_place(const eddy_graph *graph, const node_op *node)
 {
     const eddy_graph *part = part_of(graph, node->function);
 
-    eddy__put_name(stdout, eddy_graph_node_name(part, node->node));
+    eddy__format_name(stdout, eddy_graph_node_name(part, node->node));
     if (node->function > 0) {
         fputs(" of function ", stdout);
-        eddy__put_name(stdout,
-                       eddy_graph_function_name(graph, node->function - 1));
+        eddy__format_name(stdout,
+                          eddy_graph_function_name(graph, node->function - 1));
     }
 }
 
@@ -125,7 +125,7 @@ static void print_unsupported(const eddy_context *ctx, const eddy_graph *graph,
         if (n_found++ == 0)
             puts("unsupported ops:");
         fputs("  ", stdout);
-        eddy__put_name(stdout, nodes[i].op);
+        eddy__format_name(stdout, nodes[i].op);
         printf(": %zu node%s, the first ", end - i, end - i == 1 ? "" : "s");
         print_place(graph, &nodes[i]);
         putchar('\n');
@@ -149,7 +149,7 @@ static void print_unreadable(const eddy_graph *graph)
         if (n_found++ == 0)
             puts("functions that cannot be read:");
         fputs("  ", stdout);
-        eddy__put_name(stdout, name);
+        eddy__format_name(stdout, name);
         printf(": %s\n", problem);
     }
 }
@@ -217,13 +217,13 @@ static void print_end(const eddy_graph *graph, eddy_node node)
     eddy_attr shape;
 
     fputs("  ", stdout);
-    eddy__print_output(graph, first);
+    eddy__inspect_print_output(graph, first);
     printf("  %s", eddy_dtype_name(eddy_graph_output_dtype(graph, first)));
     if (is_placeholder(graph, node) &&
         eddy_graph_node_attr(graph, node, "shape", &shape) &&
         shape.kind == EDDY_ATTR_SHAPE && shape.n == 1) {
         putchar(' ');
-        eddy__put_shape(stdout, shape.as.shapes);
+        eddy__format_shape(stdout, shape.as.shapes);
     }
     putchar('\n');
 }

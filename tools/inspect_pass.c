@@ -26,7 +26,7 @@ static void print_node(const eddy_graph *graph, eddy_node node)
            eddy_graph_node_op(graph, node));
     for (size_t i = 0; i < n; i++, separator = ", ") {
         fputs(separator, stdout);
-        eddy__print_output(graph, inputs[i]);
+        eddy__inspect_print_output(graph, inputs[i]);
     }
     controls = eddy_graph_node_controls(graph, node, &n);
     for (size_t i = 0; i < n; i++, separator = ", ")
@@ -74,8 +74,8 @@ static eddy__exit refuse(const char *name)
         if (length + strlen(pass) + 3 < sizeof list)
             length += (size_t)snprintf(list + length, sizeof list - length,
                                        "%s%s", i == 0 ? "" : ", ", pass);
-    eddy__complain("--dump-after: there is no pass '%s'; those are: %s", name,
-                   list);
+    eddy__message_complain("--dump-after: there is no pass '%s'; those are: %s",
+                           name, list);
     return EDDY__EXIT_USAGE;
 }
 
@@ -97,7 +97,7 @@ eddy__exit eddy__inspect_pass(eddy__program *program,
     if (eddy__request_plan(&program->request, program->graph, options,
                            &program->plan, &err) == EDDY_OK)
         return EDDY__EXIT_DONE;
-    eddy__complain_error(options->paths.items[0], &err);
+    eddy__message_complain_error(options->paths.items[0], &err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -118,7 +118,7 @@ static eddy__exit make_plan(eddy__program *program,
         eddy__request_plan(&program->request, program->graph, options,
                            &program->plan, &err) == EDDY_OK)
         return result;
-    eddy__complain_error(options->paths.items[0], &err);
+    eddy__message_complain_error(options->paths.items[0], &err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -130,7 +130,7 @@ eddy__exit eddy__inspect_native(eddy__program *program,
     if (result != EDDY__EXIT_DONE)
         return result;
     if (!eddy_native_machine()) {
-        eddy__complain("this build makes no machine code");
+        eddy__message_complain("this build makes no machine code");
         return EDDY__EXIT_FAILED;
     }
     return eddy__disassemble(program->plan) ? EDDY__EXIT_DONE

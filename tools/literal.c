@@ -90,8 +90,8 @@ static eddy_status fail_value(eddy_error *err, const json_t *value,
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 
-    eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE, "%.80s %s",
-                text != NULL ? text : "a value", why);
+    eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE, "%.80s %s",
+                        text != NULL ? text : "a value", why);
     free(text);
     return EDDY_INVALID_ARGUMENT;
 }
@@ -103,8 +103,9 @@ static eddy_status measure(const json_t *root, eddy_shape *out_shape,
     *out_shape = (eddy_shape){.rank = 0};
     while (json_is_array(root)) {
         if (out_shape->rank == EDDY_MAX_RANK)
-            return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
-                               "lists nested deeper than %d", EDDY_MAX_RANK);
+            return eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                                       "lists nested deeper than %d",
+                                       EDDY_MAX_RANK);
         out_shape->dims[out_shape->rank++] = (int64_t)json_array_size(root);
         if (json_array_size(root) == 0)
             break;
@@ -166,16 +167,17 @@ static bool read_quoted(const char *text, eddy_dtype dtype,
     const bool minus = *text == '-';
 
     *out_number = (eddy__number){.kind = EDDY__NUMBER_INTEGER};
-    if (eddy__read_count(text + (minus ? 1 : 0), UINT64_MAX,
-                         &out_number->magnitude)) {
+    if (eddy__number_read_count(text + (minus ? 1 : 0), UINT64_MAX,
+                                &out_number->magnitude)) {
         out_number->negative = minus && out_number->magnitude != 0;
         return true;
     }
     out_number->kind = EDDY__NUMBER_COMPLEX;
     if (dtype == EDDY_COMPLEX64 || dtype == EDDY_COMPLEX128)
-        return eddy__read_complex(text, &out_number->re, &out_number->im);
+        return eddy__number_read_complex(text, &out_number->re,
+                                         &out_number->im);
     out_number->kind = EDDY__NUMBER_REAL;
-    return eddy__read_real(text, &out_number->re);
+    return eddy__number_read_real(text, &out_number->re);
 }
 
 static bool to_number(const json_t *value, eddy_dtype dtype,
@@ -264,7 +266,7 @@ static eddy_status make_strings(const eddy_context *ctx, const json_t *root,
         n *= (size_t)shape->dims[i];
     strings = calloc(n + 1, sizeof *strings);
     if (strings == NULL)
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     status = visit(root, shape, strings, NULL, err);
     if (status == EDDY_OK)
         status =
@@ -307,21 +309,21 @@ eddy_status eddy__literal_read(const eddy_context *ctx, const char *text,
     char *quoted;
     eddy_status status;
 
-    if (!eddy__dtype_is_numeric(dtype) && dtype != EDDY_STRING)
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                           "there are no literals of dtype %s",
-                           eddy_dtype_name(dtype));
+    if (!eddy__element_is_numeric(dtype) && dtype != EDDY_STRING)
+        return eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                                   "there are no literals of dtype %s",
+                                   eddy_dtype_name(dtype));
     quoted = quote_tokens(text);
     if (quoted == NULL)
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     root = json_loads(quoted, JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
     free(quoted);
     /* Without memory the reader fails and says nothing. */
     if (root == NULL && *problem.text == '\0')
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     if (root == NULL)
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
-                           "not a JSON literal: %s", problem.text);
+        return eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
+                                   "not a JSON literal: %s", problem.text);
     status = make_tensor(ctx, root, dtype, out_tensor, err);
     json_decref(root);
     return status;

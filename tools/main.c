@@ -111,8 +111,8 @@ static eddy__exit help(int argc, char *const *argv)
         eddy__manual_page(command);
     } else if (strcmp(argv[0], "--completion") != 0 || argc != 2 ||
                !eddy__manual_completion(commands, N_COMMANDS, argv[1])) {
-        eddy__complain("usage: eddy help [--man [COMMAND] | "
-                       "--completion bash|zsh|fish]");
+        eddy__message_complain("usage: eddy help [--man [COMMAND] | "
+                               "--completion bash|zsh|fish]");
         return EDDY__EXIT_USAGE;
     }
     return EDDY__EXIT_DONE;
@@ -134,7 +134,7 @@ static eddy__exit dispatch(int argc, char *const *argv)
     }
     command = find(argv[1]);
     if (command == NULL) {
-        eddy__complain("unknown command '%s'", argv[1]);
+        eddy__message_complain("unknown command '%s'", argv[1]);
         write_usage(stderr);
         return EDDY__EXIT_USAGE;
     }
@@ -148,8 +148,8 @@ int main(int argc, char **argv)
     /* A full disk shows only here. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EDDY__EXIT_DONE) {
-        eddy__complain("standard output: %s",
-                       errno != 0 ? strerror(errno) : "write error");
+        eddy__message_complain("standard output: %s",
+                               errno != 0 ? strerror(errno) : "write error");
         status = EDDY__EXIT_FAILED;
     }
     return (int)status;

@@ -8,7 +8,7 @@
 /* Holds every eddy_error: its texts and some words between them. */
 #define LINE_SIZE (sizeof(eddy_error) + 256)
 
-void eddy__complain(const char *format, ...)
+void eddy__message_complain(const char *format, ...)
 {
     va_list args;
 
@@ -21,18 +21,18 @@ void eddy__complain(const char *format, ...)
     funlockfile(stderr);
 }
 
-void eddy__complain_error(const char *subject, const eddy_error *err)
+void eddy__message_complain_error(const char *subject, const eddy_error *err)
 {
     char line[LINE_SIZE];
 
     eddy_error_format(err, line, sizeof line);
     if (subject == NULL)
-        eddy__complain("%s", line);
+        eddy__message_complain("%s", line);
     else
-        eddy__complain("%s: %s", subject, line);
+        eddy__message_complain("%s: %s", subject, line);
 }
 
-void eddy__write_error(FILE *stream, const eddy_error *err)
+void eddy__message_write_error(FILE *stream, const eddy_error *err)
 {
     char line[LINE_SIZE];
 
@@ -40,8 +40,8 @@ void eddy__write_error(FILE *stream, const eddy_error *err)
     fputs(line, stream);
 }
 
-eddy_status eddy__raise(eddy_error *err, eddy_status code, eddy_detail detail,
-                        const char *format, ...)
+eddy_status eddy__message_raise(eddy_error *err, eddy_status code,
+                                eddy_detail detail, const char *format, ...)
 {
     va_list args;
 
@@ -52,8 +52,8 @@ eddy_status eddy__raise(eddy_error *err, eddy_status code, eddy_detail detail,
     return code;
 }
 
-eddy_status eddy__raise_memory(eddy_error *err)
+eddy_status eddy__message_raise_memory(eddy_error *err)
 {
-    return eddy__raise(err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
-                       "out of memory");
+    return eddy__message_raise(err, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                               "out of memory");
 }

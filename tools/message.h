@@ -17,19 +17,20 @@ typedef enum eddy__exit {
 } eddy__exit;
 
 /* Writes one line, "eddy: " before it. */
-void eddy__complain(const char *format, ...) EDDY_PRINTF(1, 2);
+void eddy__message_complain(const char *format, ...) EDDY_PRINTF(1, 2);
 
 /* Writes `subject`, if it is not NULL, and `err` as one line. */
-void eddy__complain_error(const char *subject, const eddy_error *err);
+void eddy__message_complain_error(const char *subject, const eddy_error *err);
 
 /* Writes `err` without a newline. */
-void eddy__write_error(FILE *stream, const eddy_error *err);
+void eddy__message_write_error(FILE *stream, const eddy_error *err);
 
 /* Fills `err`, which must not be NULL, and returns `code`. */
-eddy_status eddy__raise(eddy_error *err, eddy_status code, eddy_detail detail,
-                        const char *format, ...) EDDY_PRINTF(4, 5);
+eddy_status eddy__message_raise(eddy_error *err, eddy_status code,
+                                eddy_detail detail, const char *format, ...)
+    EDDY_PRINTF(4, 5);
 
 /* Fills `err` with a failed allocation and returns its code. */
-eddy_status eddy__raise_memory(eddy_error *err);
+eddy_status eddy__message_raise_memory(eddy_error *err);
 
 #endif

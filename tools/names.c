@@ -15,8 +15,8 @@
 /* What stands before a model's graph is seldom longer. */
 #define LOOKED_AT 4096
 
-eddy_status eddy__find_output(const eddy__named *named, const char *name,
-                              eddy_output *out, eddy_error *err)
+eddy_status eddy__names_find_output(const eddy__named *named, const char *name,
+                                    eddy_output *out, eddy_error *err)
 {
     const eddy_onnx_port *port =
         named->model != NULL ? eddy_onnx_model_find(named->model, name) : NULL;
@@ -24,10 +24,11 @@ eddy_status eddy__find_output(const eddy__named *named, const char *name,
     if (port == NULL)
         return eddy_graph_find_output(named->graph, name, out, err);
     if (port->kind != EDDY_ONNX_TENSOR)
-        return eddy__raise(err, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE,
-                           "'%.100s' is a sequence or an optional value; only "
-                           "`eddy run` takes and gives these",
-                           name);
+        return eddy__message_raise(
+            err, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE,
+            "'%.100s' is a sequence or an optional value; only "
+            "`eddy run` takes and gives these",
+            name);
     *out = port->output;
     return EDDY_OK;
 }
@@ -44,8 +45,9 @@ static const eddy_onnx_port *find_port(const eddy_onnx_port *ports, size_t n,
     return NULL;
 }
 
-const eddy_onnx_port *eddy__find_packed(const eddy_onnx_model *model,
-                                        const char *name, size_t *out_index)
+const eddy_onnx_port *eddy__names_find_packed(const eddy_onnx_model *model,
+                                              const char *name,
+                                              size_t *out_index)
 {
     size_t n = 0;
     const eddy_onnx_port *ports =
@@ -54,8 +56,8 @@ const eddy_onnx_port *eddy__find_packed(const eddy_onnx_model *model,
     return find_port(ports, n, name, out_index);
 }
 
-const eddy_onnx_port *eddy__find_held(const eddy_onnx_model *model,
-                                      const char *name, size_t *out_index)
+const eddy_onnx_port *eddy__names_find_held(const eddy_onnx_model *model,
+                                            const char *name, size_t *out_index)
 {
     size_t n = 0;
     const eddy_onnx_port *ports =
@@ -64,7 +66,7 @@ const eddy_onnx_port *eddy__find_held(const eddy_onnx_model *model,
     return find_port(ports, n, name, out_index);
 }
 
-bool eddy__is_model_file(const char *path)
+bool eddy__names_is_model_file(const char *path)
 {
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     unsigned char bytes[LOOKED_AT];

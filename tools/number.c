@@ -13,7 +13,8 @@
 static const char real_characters[] = "0123456789.eE+-";
 static const char named_characters[] = "0123456789.eE+-naifityNAIFTY";
 
-bool eddy__read_count(const char *text, uint64_t limit, uint64_t *out_count)
+bool eddy__number_read_count(const char *text, uint64_t limit,
+                             uint64_t *out_count)
 {
     uint64_t count = 0;
 
@@ -32,7 +33,7 @@ bool eddy__read_count(const char *text, uint64_t limit, uint64_t *out_count)
     return true;
 }
 
-bool eddy__read_seconds(const char *text, uint64_t *out_ns)
+bool eddy__number_read_seconds(const char *text, uint64_t *out_ns)
 {
     char *end;
     double ns;
@@ -66,20 +67,20 @@ static bool read_prefix(const char **text, double *out_real)
     return true;
 }
 
-bool eddy__read_real(const char *text, double *out_real)
+bool eddy__number_read_real(const char *text, double *out_real)
 {
     return text[strspn(text, named_characters)] == '\0' &&
            read_prefix(&text, out_real) && *text == '\0';
 }
 
-bool eddy__read_complex(const char *text, double *out_re, double *out_im)
+bool eddy__number_read_complex(const char *text, double *out_re, double *out_im)
 {
     const size_t length = strlen(text);
     double first;
 
     if (length == 0 || text[length - 1] != 'j') {
         *out_im = 0;
-        return eddy__read_real(text, out_re);
+        return eddy__number_read_real(text, out_re);
     }
     if (strspn(text, named_characters) != length - 1 ||
         !read_prefix(&text, &first))

@@ -214,7 +214,7 @@ bool eddy__option_at(unsigned subcommand, size_t i, eddy__option_info *out_info)
 
 static eddy__exit refuse(const option *o, const char *value)
 {
-    eddy__complain("--%s: '%s' is not %s", o->name, value, o->value);
+    eddy__message_complain("--%s: '%s' is not %s", o->name, value, o->value);
     return EDDY__EXIT_USAGE;
 }
 
@@ -253,10 +253,10 @@ static eddy__exit set_count(const option *o, const char *value,
 {
     uint64_t count;
 
-    if (!eddy__read_count(value, o->most, &count) || count < o->least) {
-        eddy__complain("--%s: '%s' is not a whole number from %llu to %llu",
-                       o->name, value, (unsigned long long)o->least,
-                       (unsigned long long)o->most);
+    if (!eddy__number_read_count(value, o->most, &count) || count < o->least) {
+        eddy__message_complain(
+            "--%s: '%s' is not a whole number from %llu to %llu", o->name,
+            value, (unsigned long long)o->least, (unsigned long long)o->most);
         return EDDY__EXIT_USAGE;
     }
     *out_count = count;
@@ -283,9 +283,10 @@ static eddy__exit set(eddy__options *options, const option *o,
     case KIND_COUNT:
         return set_count(o, value, member);
     case KIND_SECONDS:
-        if (eddy__read_seconds(value, member))
+        if (eddy__number_read_seconds(value, member))
             return EDDY__EXIT_DONE;
-        eddy__complain("--%s: '%s' is not a number of seconds", o->name, value);
+        eddy__message_complain("--%s: '%s' is not a number of seconds", o->name,
+                               value);
         return EDDY__EXIT_USAGE;
     case KIND_EXECUTOR:
         return set_executor(o, value, member);
@@ -308,17 +309,17 @@ static eddy__exit take_option(eddy__options *options, unsigned subcommand,
     const option *o = find(subcommand, name, length);
 
     if (o == NULL) {
-        eddy__complain("unknown option %.*s", (int)strcspn(argv[*at], "="),
-                       argv[*at]);
+        eddy__message_complain("unknown option %.*s",
+                               (int)strcspn(argv[*at], "="), argv[*at]);
         return EDDY__EXIT_USAGE;
     }
     if (o->kind == KIND_FLAG && value != NULL) {
-        eddy__complain("--%s takes no value", o->name);
+        eddy__message_complain("--%s takes no value", o->name);
         return EDDY__EXIT_USAGE;
     }
     if (o->kind != KIND_FLAG && value == NULL) {
         if (*at + 1 == argc) {
-            eddy__complain("--%s wants a value: %s", o->name, o->value);
+            eddy__message_complain("--%s wants a value: %s", o->name, o->value);
             return EDDY__EXIT_USAGE;
         }
         value = argv[++*at];
@@ -355,7 +356,7 @@ eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
                                    .subcommand = subcommand,
                                    .begin_ns = eddy__clock_ns()};
     if (!allocate_all(out_options, n)) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     for (int i = 0; i < argc && status == EDDY__EXIT_DONE; i++) {
@@ -366,7 +367,7 @@ eddy__exit eddy__options_init(eddy__options *out_options, unsigned subcommand,
         } else if (argv[i][1] == '-' || strcmp(argv[i], "-o") == 0) {
             status = take_option(out_options, subcommand, argc, argv, &i);
         } else {
-            eddy__complain("unknown option %s", argv[i]);
+            eddy__message_complain("unknown option %s", argv[i]);
             status = EDDY__EXIT_USAGE;
         }
     }
@@ -416,7 +417,7 @@ static void write_log(void *user, eddy_log_level level, const char *line)
 {
     (void)user;
     if (level == EDDY_LOG_WARNING)
-        eddy__complain("warning: %s", line);
+        eddy__message_complain("warning: %s", line);
     else
         fprintf(stderr, "%s\n", line);
 }

@@ -46,6 +46,6 @@ eddy__exit eddy__perf_map_write(const eddy_plan *plan)
         if (fclose(m.file) == 0 && is_whole)
             return EDDY__EXIT_DONE;
     }
-    eddy__complain("--perf-map %s: %s", path, strerror(errno));
+    eddy__message_complain("--perf-map %s: %s", path, strerror(errno));
     return EDDY__EXIT_FAILED;
 }

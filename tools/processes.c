@@ -50,13 +50,13 @@ static bool count_ranks(const eddy__options *options, uint32_t *out_n)
     if (*out_n > 0)
         return true;
     if (options->place == NULL) {
-        eddy__complain("--processes wants --ranks or --place");
+        eddy__message_complain("--processes wants --ranks or --place");
         return false;
     }
     status = eddy__rank_places_init(&places, NULL, options, &err);
     *out_n = places.n_ranks;
     if (status != EDDY_OK)
-        eddy__complain_error(options->place, &err);
+        eddy__message_complain_error(options->place, &err);
     eddy__rank_places_deinit(&places);
     return status == EDDY_OK;
 }
@@ -120,8 +120,8 @@ static bool note_end(children *c, pid_t id, int status)
         c->statuses[i] = status;
         if (!WIFSIGNALED(status))
             return false;
-        eddy__complain("rank %u was ended by signal %d", (unsigned)i,
-                       WTERMSIG(status));
+        eddy__message_complain("rank %u was ended by signal %d", (unsigned)i,
+                               WTERMSIG(status));
         return true;
     }
     return false;
@@ -169,8 +169,9 @@ static eddy__exit judge(const children *c)
         if (c->statuses[i] == first)
             continue;
         if (WIFEXITED(first) && WIFEXITED(c->statuses[i]))
-            eddy__complain("rank %u ended with %d, rank 0 with %d", (unsigned)i,
-                           WEXITSTATUS(c->statuses[i]), WEXITSTATUS(first));
+            eddy__message_complain("rank %u ended with %d, rank 0 with %d",
+                                   (unsigned)i, WEXITSTATUS(c->statuses[i]),
+                                   WEXITSTATUS(first));
         if (result == EDDY__EXIT_DONE)
             result = EDDY__EXIT_FAILED;
     }
@@ -189,8 +190,8 @@ static bool fork_all(children *c, eddy__options *options, eddy__exit *out_exit)
             return true;
         }
         if (id < 0) {
-            eddy__complain("no process for rank %u: %s", (unsigned)i,
-                           strerror(errno));
+            eddy__message_complain("no process for rank %u: %s", (unsigned)i,
+                                   strerror(errno));
             end_all(c);
             c->n = i;
             wait_all(c);
@@ -213,8 +214,8 @@ static bool start(children *c, eddy__options *options, eddy__exit *out_exit)
     snprintf(c->folder, sizeof c->folder, "/tmp/eddy-XXXXXX");
     *out_exit = EDDY__EXIT_FAILED;
     if (c->ids == NULL || c->statuses == NULL || mkdtemp(c->folder) == NULL) {
-        eddy__complain("no folder for the ranks to meet in: %s",
-                       strerror(errno));
+        eddy__message_complain("no folder for the ranks to meet in: %s",
+                               strerror(errno));
         free(c->ids);
         free(c->statuses);
         return false;
@@ -236,18 +237,19 @@ static bool start_mpi(eddy__options *options, eddy__exit *out_exit)
 
     *out_exit = EDDY__EXIT_USAGE;
     if (options->socket != NULL || options->processes) {
-        eddy__complain("--mpi, --processes and --socket exclude each other");
+        eddy__message_complain(
+            "--mpi, --processes and --socket exclude each other");
         return false;
     }
     *out_exit = EDDY__EXIT_FAILED;
     if (eddy_mpi_start(&rank, &n, &err) != EDDY_OK) {
-        eddy__complain_error("--mpi", &err);
+        eddy__message_complain_error("--mpi", &err);
         return false;
     }
     if (options->n_ranks > 0 && options->n_ranks != n) {
         if (rank == 0)
-            eddy__complain("--ranks %u: MPI has started %u",
-                           (unsigned)options->n_ranks, (unsigned)n);
+            eddy__message_complain("--ranks %u: MPI has started %u",
+                                   (unsigned)options->n_ranks, (unsigned)n);
         *out_exit = EDDY__EXIT_USAGE;
         return false;
     }
@@ -271,7 +273,7 @@ bool eddy__processes_start(eddy__options *options, eddy__exit *out_exit)
         return true;
     *out_exit = EDDY__EXIT_USAGE;
     if (options->socket != NULL) {
-        eddy__complain("--processes and --socket exclude each other");
+        eddy__message_complain("--processes and --socket exclude each other");
         return false;
     }
     return count_ranks(options, &c.n) && start(&c, options, out_exit);

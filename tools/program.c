@@ -14,7 +14,7 @@
 
 static eddy__exit fail(const eddy__options *options, const eddy_error *err)
 {
-    eddy__complain_error(options->paths.items[0], err);
+    eddy__message_complain_error(options->paths.items[0], err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -41,7 +41,7 @@ static eddy__exit fetch_outputs(eddy__program *program)
 
     program->outputs = calloc(n + 1, sizeof *program->outputs);
     if (program->outputs == NULL) {
-        eddy__complain("out of memory");
+        eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
     for (size_t i = 0; i < n; i++)
@@ -61,7 +61,7 @@ static eddy_status load_graph(eddy__program *program,
                                            .limits = &limits};
     eddy_status status;
 
-    if (eddy__is_model_file(path))
+    if (eddy__names_is_model_file(path))
         return load_onnx(program, options, err);
     if (!eddy_savedmodel_is_there(path))
         return eddy_graphdef_load(program->ctx, path, &load, &program->graph,
@@ -81,12 +81,13 @@ eddy__exit eddy__program_load(eddy__program *program,
 
     *program = (eddy__program){.ctx = NULL};
     if (options->paths.n != 1) {
-        eddy__complain(options->paths.n == 0 ? "no GRAPH is given"
-                                             : "more than one GRAPH is given");
+        eddy__message_complain(options->paths.n == 0
+                                   ? "no GRAPH is given"
+                                   : "more than one GRAPH is given");
         return EDDY__EXIT_USAGE;
     }
     if (eddy__options_context(options, &program->ctx, &err) != EDDY_OK) {
-        eddy__complain_error(NULL, &err);
+        eddy__message_complain_error(NULL, &err);
         return EDDY__EXIT_FAILED;
     }
     begin = eddy__clock_ns();
@@ -105,7 +106,7 @@ static void warn(const eddy_plan *plan)
     const char *warning;
 
     for (size_t i = 0; (warning = eddy_plan_warning(plan, i)) != NULL; i++)
-        eddy__complain("warning: %s", warning);
+        eddy__message_complain("warning: %s", warning);
 }
 
 /* A feed whose dtype or shape the graph does not take is wrong use. */
@@ -180,8 +181,8 @@ static eddy__exit ask_signature(eddy__program *program,
     eddy__exit result;
 
     if (program->model == NULL) {
-        eddy__complain("--signature: %s is no SavedModel",
-                       options->paths.items[0]);
+        eddy__message_complain("--signature: %s is no SavedModel",
+                               options->paths.items[0]);
         return EDDY__EXIT_USAGE;
     }
     result = eddy__signature_call(program->model, options, &program->called);
@@ -206,9 +207,10 @@ eddy__exit eddy__program_ask(eddy__program *program,
     if (asks_signature(program, options))
         return ask_signature(program, options);
     if (program->fetches.n == 0 && options->targets.n == 0) {
-        eddy__complain("neither --fetch nor --target is given; `eddy inspect "
-                       "%s` lists what there is",
-                       options->paths.items[0]);
+        eddy__message_complain(
+            "neither --fetch nor --target is given; `eddy inspect "
+            "%s` lists what there is",
+            options->paths.items[0]);
         return EDDY__EXIT_USAGE;
     }
     return eddy__request_from_options(&program->request, &named,
@@ -223,7 +225,7 @@ static bool read_iterations(const char *text, eddy_trace_options *to)
     char digits[24] = "";
 
     if (!dots) {
-        if (!eddy__read_count(text, INT64_MAX, &first))
+        if (!eddy__number_read_count(text, INT64_MAX, &first))
             return false;
         to->first_iteration = to->last_iteration = (int64_t)first;
         return true;
@@ -231,8 +233,9 @@ static bool read_iterations(const char *text, eddy_trace_options *to)
     if ((size_t)(dots - text) >= sizeof digits)
         return false;
     memcpy(digits, text, (size_t)(dots - text));
-    if (!eddy__read_count(digits, INT64_MAX, &first) ||
-        (dots[2] != '\0' && !eddy__read_count(dots + 2, INT64_MAX, &last)) ||
+    if (!eddy__number_read_count(digits, INT64_MAX, &first) ||
+        (dots[2] != '\0' &&
+         !eddy__number_read_count(dots + 2, INT64_MAX, &last)) ||
         (dots[2] != '\0' && last < first))
         return false;
     to->first_iteration = (int64_t)first;
@@ -257,8 +260,8 @@ static eddy__exit begin_recording(eddy__program *program,
         return EDDY__EXIT_DONE;
     if (options->iterations != NULL &&
         !read_iterations(options->iterations, &how)) {
-        eddy__complain("--iterations: '%s' is not FIRST..LAST",
-                       options->iterations);
+        eddy__message_complain("--iterations: '%s' is not FIRST..LAST",
+                               options->iterations);
         return EDDY__EXIT_USAGE;
     }
     if (eddy_trace_create(program->plan, &how, &program->trace, &err) !=

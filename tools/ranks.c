@@ -37,7 +37,7 @@ static eddy_status add_place(eddy__rank_places *p, const char *prefix,
     }
     if (text == NULL || p->n == p->capacity) {
         free(text);
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     }
     memcpy(text, prefix, length);
     text[length] = '\0';
@@ -64,10 +64,11 @@ static eddy_status read_line(eddy__rank_places *p, char *line, size_t number,
     rank = strtok_r(NULL, " \t", &save);
     if (word == NULL || strcmp(word, "rank") != 0 || rank == NULL ||
         strtok_r(NULL, " \t", &save) != NULL ||
-        !eddy__read_count(rank, EDDY_MAX_RANKS - 1, &n))
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
-                           "%s:%zu: a line is `PREFIX rank N`, N below %d",
-                           path, number, EDDY_MAX_RANKS);
+        !eddy__number_read_count(rank, EDDY_MAX_RANKS - 1, &n))
+        return eddy__message_raise(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+            "%s:%zu: a line is `PREFIX rank N`, N below %d", path, number,
+            EDDY_MAX_RANKS);
     if (strcmp(prefix, "\"\"") == 0)
         prefix += 2;
     return add_place(p, prefix, strlen(prefix), n, err);
@@ -82,13 +83,13 @@ static eddy_status read_places(eddy__rank_places *p, const char *path,
     char *line = NULL;
 
     if (file == NULL)
-        return eddy__raise(err, EDDY_NOT_FOUND, EDDY_E_IO, "%s: %s", path,
-                           strerror(errno));
+        return eddy__message_raise(err, EDDY_NOT_FOUND, EDDY_E_IO, "%s: %s",
+                                   path, strerror(errno));
     while (status == EDDY_OK && getline(&line, &room, file) >= 0)
         status = read_line(p, line, ++number, path, err);
     if (status == EDDY_OK && ferror(file))
-        status = eddy__raise(err, EDDY_DATA_LOSS, EDDY_E_IO, "%s: %s", path,
-                             strerror(errno));
+        status = eddy__message_raise(err, EDDY_DATA_LOSS, EDDY_E_IO, "%s: %s",
+                                     path, strerror(errno));
     free(line);
     fclose(file);
     return status;
@@ -148,11 +149,11 @@ void eddy__rank_places_deinit(eddy__rank_places *places)
 
 /* ---- from a request to values ---- */
 
-eddy_status eddy__request_partition(const eddy__request *request,
-                                    const eddy_graph *graph,
-                                    const eddy__options *options,
-                                    eddy_partition **out_partition,
-                                    eddy_error *err)
+eddy_status eddy__ranks_request_partition(const eddy__request *request,
+                                          const eddy_graph *graph,
+                                          const eddy__options *options,
+                                          eddy_partition **out_partition,
+                                          eddy_error *err)
 {
     const eddy_limits limits = eddy__options_limits(options);
     eddy_partition_options how = {
@@ -202,7 +203,7 @@ static eddy_status create_ranks(const eddy__request *request,
                                     .rank = (uint32_t)options->rank};
     eddy_partition *partition = NULL;
     eddy_status status =
-        eddy__request_partition(request, graph, options, &partition, err);
+        eddy__ranks_request_partition(request, graph, options, &partition, err);
 
     /* Variables of copies that are threads are each one's own. */
     if (!options->replicated || place.folder != NULL || options->mpi)
@@ -229,9 +230,10 @@ eddy_status eddy__request_run_ranks(const eddy__request *request,
     if (status == EDDY_OK)
         eddy_ranks_messages(ranks, &left);
     if (left > 0)
-        status = eddy__raise(err, EDDY_INTERNAL, EDDY_E_MESSAGE,
-                             "%llu messages are left that nobody received",
-                             (unsigned long long)left);
+        status =
+            eddy__message_raise(err, EDDY_INTERNAL, EDDY_E_MESSAGE,
+                                "%llu messages are left that nobody received",
+                                (unsigned long long)left);
     eddy_ranks_destroy(ranks);
     return status;
 }

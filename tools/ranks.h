@@ -33,10 +33,10 @@ EDDY_MUST_USE eddy_status eddy__rank_places_init(eddy__rank_places *places,
 void eddy__rank_places_deinit(eddy__rank_places *places);
 
 /* A graph cut for a request. */
-EDDY_MUST_USE eddy_status
-eddy__request_partition(const eddy__request *request, const eddy_graph *graph,
-                        const eddy__options *options,
-                        eddy_partition **out_partition, eddy_error *err);
+EDDY_MUST_USE eddy_status eddy__ranks_request_partition(
+    const eddy__request *request, const eddy_graph *graph,
+    const eddy__options *options, eddy_partition **out_partition,
+    eddy_error *err);
 
 /*
  * Cuts the graph, runs all ranks once, and gives the values fetched, which the

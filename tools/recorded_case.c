@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool eddy__json_are_texts(const json_t *list)
+bool eddy__case_json_are_texts(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         if (!json_is_string(json_array_get(list, i)))
@@ -23,7 +23,7 @@ bool eddy__json_are_texts(const json_t *list)
     return json_is_array(list);
 }
 
-bool eddy__json_are_named_texts(json_t *object)
+bool eddy__case_json_are_named_texts(json_t *object)
 {
     const char *name;
     json_t *value;
@@ -38,7 +38,7 @@ bool eddy__json_are_named_texts(json_t *object)
     return true;
 }
 
-bool eddy__json_has_tolerances(const json_t *object)
+bool eddy__case_json_has_tolerances(const json_t *object)
 {
     const json_t *rtol = json_object_get(object, "rtol");
     const json_t *atol = json_object_get(object, "atol");
@@ -48,7 +48,7 @@ bool eddy__json_has_tolerances(const json_t *object)
            json_number_value(atol) >= 0;
 }
 
-bool eddy__json_is_order(const json_t *value)
+bool eddy__case_json_is_order(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 1 &&
            json_integer_value(value) <= EDDY__MOST_ORDERS;
@@ -76,10 +76,11 @@ eddy_status eddy__recorded_tensor(const eddy__recorded_case *c,
     eddy_status status;
 
     if (leads_out(name))
-        return eddy__raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                           "'%s' leads out of the folder of the case", name);
-    path = eddy__join_path(c->path, name);
-    status = path == NULL ? eddy__raise_memory(err)
+        return eddy__message_raise(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                                   "'%s' leads out of the folder of the case",
+                                   name);
+    path = eddy__case_join_path(c->path, name);
+    status = path == NULL ? eddy__message_raise_memory(err)
                           : eddy_npy_load(c->ctx, path, out_tensor, err);
     free(path);
     return status;
@@ -97,13 +98,13 @@ bool eddy__recorded_compare(const eddy__recorded_case *c, const char *label,
     bool is_equal = false;
 
     if (stream == NULL)
-        eddy__raise_memory(&err);
+        eddy__message_raise_memory(&err);
     else if (eddy__recorded_tensor(c, file, &want, &err) == EDDY_OK)
         is_equal = eddy__compare(
             got, want, json_number_value(json_object_get(spec, "rtol")),
             json_number_value(json_object_get(spec, "atol")), stream);
     if (err.code != EDDY_OK && stream != NULL)
-        eddy__write_error(stream, &err);
+        eddy__message_write_error(stream, &err);
     if (stream != NULL && fclose(stream) != 0)
         is_equal = false;
     if (!is_equal)

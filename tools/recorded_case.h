@@ -31,14 +31,14 @@ bool eddy__recorded_compare(const eddy__recorded_case *c, const char *label,
                             const json_t *spec);
 
 /* A list of texts; an object of named texts. */
-bool eddy__json_are_texts(const json_t *list);
-bool eddy__json_are_named_texts(json_t *object);
+bool eddy__case_json_are_texts(const json_t *list);
+bool eddy__case_json_are_named_texts(json_t *object);
 
 /* Has the object an rtol from 0 to 1, and an atol of 0 or more? */
-bool eddy__json_has_tolerances(const json_t *object);
+bool eddy__case_json_has_tolerances(const json_t *object);
 
 /* Is it an integer from 1 to EDDY__MOST_ORDERS? */
-bool eddy__json_is_order(const json_t *value);
+bool eddy__case_json_is_order(const json_t *value);
 
 /* verify_gradient.c: `label` is where in case.json `spec` stands. */
 bool eddy__verify_gradient(const eddy__recorded_case *c, const char *label,

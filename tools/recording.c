@@ -39,8 +39,8 @@ bool eddy__recording_is_known(const char *path)
 {
     if (kind_of(path) != KIND_NONE)
         return true;
-    eddy__complain("%s: a trace is written as .html, .json, .pftrace or .dot",
-                   path);
+    eddy__message_complain(
+        "%s: a trace is written as .html, .json, .pftrace or .dot", path);
     return false;
 }
 
@@ -58,8 +58,9 @@ static eddy_status write_dot(eddy_trace *trace, const eddy__options *options,
 
     if (options->at != NULL &&
         !eddy__recording_find(trace, options->at, &frame, &iteration))
-        return eddy__raise(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
-                           "--at: nothing was recorded in '%s'", options->at);
+        return eddy__message_raise(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
+                                   "--at: nothing was recorded in '%s'",
+                                   options->at);
     return eddy_trace_write_dot(trace, frame, iteration, write_piece, file,
                                 err);
 }
@@ -88,18 +89,18 @@ eddy__exit eddy__recording_write(eddy_trace *trace,
     eddy_status status;
 
     if (file == NULL) {
-        eddy__complain("%s: %s", options->trace, strerror(errno));
+        eddy__message_complain("%s: %s", options->trace, strerror(errno));
         return EDDY__EXIT_FAILED;
     }
     status = write_file(trace, options, file, &err);
     if ((fclose(file) != 0 || err.detail == EDDY_E_CANCELLED)) {
-        eddy__complain("%s: %s", options->trace,
-                       errno != 0 ? strerror(errno) : "write error");
+        eddy__message_complain("%s: %s", options->trace,
+                               errno != 0 ? strerror(errno) : "write error");
         return EDDY__EXIT_FAILED;
     }
     if (status == EDDY_OK)
         return EDDY__EXIT_DONE;
-    eddy__complain_error(options->trace, &err);
+    eddy__message_complain_error(options->trace, &err);
     return EDDY__EXIT_FAILED;
 }
 
@@ -141,9 +142,9 @@ static eddy_status refuse(const eddy_trace *trace, size_t i, const char *what,
     char path[256];
 
     eddy_trace_path(trace, r->frame, r->iteration, path, sizeof path);
-    return eddy__raise(err, EDDY_INTERNAL, EDDY_E_NONE,
-                       "the record of '%s' in '%s' %s",
-                       eddy_trace_node_at(trace, r->node)->name, path, what);
+    return eddy__message_raise(
+        err, EDDY_INTERNAL, EDDY_E_NONE, "the record of '%s' in '%s' %s",
+        eddy_trace_node_at(trace, r->node)->name, path, what);
 }
 
 /* Enough for every chain: none has a record twice. */
@@ -154,7 +155,7 @@ static eddy_status check_dead(const eddy_trace *trace, eddy_error *err)
     eddy_status status = EDDY_OK;
 
     if (links == NULL)
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     for (size_t i = 0; i < n && status == EDDY_OK; i++) {
         eddy_trace_end end;
 
@@ -176,12 +177,12 @@ eddy_status eddy__recording_check(eddy_trace *trace, eddy_error *err)
     if (status != EDDY_OK || t.n_dropped > 0)
         return status;
     if (t.live != t.stats.live_executions || t.dead != t.stats.dead_executions)
-        return eddy__raise(err, EDDY_INTERNAL, EDDY_E_NONE,
-                           "recorded %llu live and %llu dead, of %llu and %llu",
-                           (unsigned long long)t.live,
-                           (unsigned long long)t.dead,
-                           (unsigned long long)t.stats.live_executions,
-                           (unsigned long long)t.stats.dead_executions);
+        return eddy__message_raise(
+            err, EDDY_INTERNAL, EDDY_E_NONE,
+            "recorded %llu live and %llu dead, of %llu and %llu",
+            (unsigned long long)t.live, (unsigned long long)t.dead,
+            (unsigned long long)t.stats.live_executions,
+            (unsigned long long)t.stats.dead_executions);
     for (size_t i = 0; i < eddy_trace_pairs(trace); i++) {
         const eddy_trace_pair *pair = eddy_trace_pair_at(trace, i);
 

@@ -33,7 +33,7 @@ eddy_status eddy__request_init(eddy__request *request, size_t n_feeds,
     };
     if (request->feeds == NULL || request->values == NULL ||
         request->fetches == NULL || request->targets == NULL)
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     return EDDY_OK;
 }
 
@@ -49,7 +49,7 @@ eddy_status eddy__request_make_room(eddy__request *request, size_t n,
     if (feeds != NULL)
         request->feeds = feeds;
     if (values == NULL)
-        return eddy__raise_memory(err);
+        return eddy__message_raise_memory(err);
     request->values = values;
     return EDDY_OK;
 }
@@ -68,8 +68,8 @@ void eddy__request_deinit(eddy__request *request)
     *request = (eddy__request){.n_feeds = 0};
 }
 
-eddy_status eddy__find_target(const eddy_graph *graph, const char *name,
-                              eddy_node *out_node, eddy_error *err)
+eddy_status eddy__request_find_target(const eddy_graph *graph, const char *name,
+                                      eddy_node *out_node, eddy_error *err)
 {
     eddy_output output;
     eddy_status status;

@@ -38,10 +38,10 @@ EDDY_MUST_USE eddy_status eddy__request_make_room(eddy__request *request,
 void eddy__request_deinit(eddy__request *request);
 
 /* Looks up a node that is a target, written `node` or `node:index`. */
-EDDY_MUST_USE eddy_status eddy__find_target(const eddy_graph *graph,
-                                            const char *name,
-                                            eddy_node *out_node,
-                                            eddy_error *err);
+EDDY_MUST_USE eddy_status eddy__request_find_target(const eddy_graph *graph,
+                                                    const char *name,
+                                                    eddy_node *out_node,
+                                                    eddy_error *err);
 
 EDDY_MUST_USE eddy_status eddy__request_plan(const eddy__request *request,
                                              const eddy_graph *graph,

@@ -15,7 +15,7 @@ static const char by_default[] = "serving_default";
 
 static eddy__exit fail_memory(void)
 {
-    eddy__complain("out of memory");
+    eddy__message_complain("out of memory");
     return EDDY__EXIT_FAILED;
 }
 
@@ -50,8 +50,8 @@ static eddy__exit complain_port(const char *option, const char *text,
                                 const eddy_savedmodel_signature *signature,
                                 const char *kind)
 {
-    eddy__complain("%s %.*s: signature '%s' has no %s of that name", option,
-                   (int)length, text, signature->name, kind);
+    eddy__message_complain("%s %.*s: signature '%s' has no %s of that name",
+                           option, (int)length, text, signature->name, kind);
     return EDDY__EXIT_USAGE;
 }
 
@@ -116,9 +116,10 @@ eddy__exit eddy__signature_call(const eddy_savedmodel *model,
     out_called->options.feeds.items = NULL;
     out_called->options.fetches.items = NULL;
     if (signature == NULL) {
-        eddy__complain("%s: there is no signature '%s'; `eddy inspect` lists "
-                       "those that there are",
-                       options->paths.items[0], name);
+        eddy__message_complain(
+            "%s: there is no signature '%s'; `eddy inspect` lists "
+            "those that there are",
+            options->paths.items[0], name);
         return EDDY__EXIT_USAGE;
     }
     n = options->feeds.n + options->fetches.n + signature->n_outputs + 1;
@@ -153,7 +154,7 @@ static void print_ports(const char *title, const eddy_savedmodel_port *ports,
     for (size_t i = 0; i < n; i++) {
         printf("  %s %s  %s ", title, ports[i].name,
                eddy_dtype_name(ports[i].dtype));
-        eddy__put_shape(stdout, &ports[i].shape);
+        eddy__format_shape(stdout, &ports[i].shape);
         printf("  %s:%u\n", eddy_graph_node_name(graph, ports[i].output.node),
                (unsigned)ports[i].output.index);
     }

@@ -57,16 +57,16 @@ static bool is_well_formed(const json_t *run)
 {
     const json_t *error = json_object_get(run, "error");
 
-    if (!eddy__json_are_named_texts(json_object_get(run, "feeds")) ||
-        !eddy__json_are_texts(json_object_get(run, "fetches")) ||
-        !eddy__json_are_texts(json_object_get(run, "targets")))
+    if (!eddy__case_json_are_named_texts(json_object_get(run, "feeds")) ||
+        !eddy__case_json_are_texts(json_object_get(run, "fetches")) ||
+        !eddy__case_json_are_texts(json_object_get(run, "targets")))
         return false;
     if (error != NULL)
         return text_of(error, "class") != NULL &&
                text_of(error, "text") != NULL;
-    return eddy__json_are_texts(json_object_get(run, "expect")) &&
+    return eddy__case_json_are_texts(json_object_get(run, "expect")) &&
            length_of(run, "expect") == length_of(run, "fetches") &&
-           eddy__json_has_tolerances(run);
+           eddy__case_json_has_tolerances(run);
 }
 
 /*
@@ -105,8 +105,9 @@ static eddy_status look_up(const eddy__recorded_case *c, recorded_run *r)
             eddy_graph_find_output(c->graph, text_at(r->recorded, "fetches", i),
                                    &request->fetches[i], &r->err);
     for (size_t i = 0; i < request->n_targets && status == EDDY_OK; i++)
-        status = eddy__find_target(c->graph, text_at(r->recorded, "targets", i),
-                                   &request->targets[i], &r->err);
+        status = eddy__request_find_target(c->graph,
+                                           text_at(r->recorded, "targets", i),
+                                           &request->targets[i], &r->err);
     return status;
 }
 
@@ -115,7 +116,7 @@ static eddy_status attempt_on_ranks(const eddy__recorded_case *c,
 {
     r->fetched = calloc(r->request.n_fetches + 1, sizeof(eddy_tensor *));
     if (r->fetched == NULL)
-        return eddy__raise_memory(&r->err);
+        return eddy__message_raise_memory(&r->err);
     return eddy__request_run_ranks(&r->request, c->graph, c->options,
                                    r->fetched, &r->err);
 }
@@ -166,7 +167,7 @@ static bool judge_error(const eddy__recorded_case *c, const recorded_run *r,
     if (eddy__error_is_of_class(&r->err, class, text_of(error, "text")))
         return true;
     fprintf(begin_line(c, r), "want %s, got ", class);
-    eddy__write_error(c->report, &r->err);
+    eddy__message_write_error(c->report, &r->err);
     fputc('\n', c->report);
     return false;
 }
@@ -179,7 +180,7 @@ static bool judge(const eddy__recorded_case *c, const recorded_run *r,
     if (json_object_get(r->recorded, "error") != NULL)
         return judge_error(c, r, status);
     if (status != EDDY_OK) {
-        eddy__write_error(begin_line(c, r), &r->err);
+        eddy__message_write_error(begin_line(c, r), &r->err);
         fputc('\n', c->report);
         return false;
     }
@@ -209,7 +210,7 @@ static bool verify_run(const eddy__recorded_case *c, json_t *recorded,
     if (load_request(c, &r) == EDDY_OK) {
         is_right = judge(c, &r, attempt(c, &r));
     } else {
-        eddy__write_error(begin_line(c, &r), &r.err);
+        eddy__message_write_error(begin_line(c, &r), &r.err);
         fputc('\n', c->report);
     }
     release_fetched(&r);
@@ -292,7 +293,7 @@ static int open_json(const eddy__recorded_case *c, const char *path)
 
 static json_t *load_json(const eddy__recorded_case *c)
 {
-    char *path = eddy__join_path(c->path, "case.json");
+    char *path = eddy__case_join_path(c->path, "case.json");
     json_error_t problem;
     json_t *root = NULL;
     int descriptor;
@@ -316,11 +317,11 @@ static json_t *load_json(const eddy__recorded_case *c)
 /* Loads the graph if it can; a failure may be what the runs expect. */
 static bool load_graph(eddy__recorded_case *c)
 {
-    char *path = eddy__join_path(c->path, "graph.pb");
+    char *path = eddy__case_join_path(c->path, "graph.pb");
     const eddy_limits limits = eddy__options_limits(c->options);
     const eddy_graphdef_options how = {.size = sizeof how, .limits = &limits};
 
-    if (path == NULL || !eddy__has_file(c->path, "graph.pb")) {
+    if (path == NULL || !eddy__case_has_file(c->path, "graph.pb")) {
         fputs(path == NULL ? "    out of memory\n" : "    no graph.pb\n",
               c->report);
         free(path);
@@ -341,7 +342,7 @@ eddy__outcome eddy__verify_case(eddy_context *ctx, const char *path,
     eddy__outcome outcome = EDDY__CASE_FAILED;
     json_t *root;
 
-    if (!eddy__has_file(path, "case.json"))
+    if (!eddy__case_has_file(path, "case.json"))
         return eddy__verify_model(ctx, path, options, report);
     root = load_json(&c);
     if (root != NULL && load_graph(&c))

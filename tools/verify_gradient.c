@@ -45,18 +45,18 @@ static bool is_well_formed(const recorded_gradient *r)
     const json_t *grad_ys = list_of(r, "grad_ys");
     const json_t *stop = list_of(r, "stop_gradients");
 
-    return eddy__json_are_texts(list_of(r, "ys")) &&
-           eddy__json_are_texts(list_of(r, "xs")) &&
-           eddy__json_are_named_texts(list_of(r, "feeds")) &&
+    return eddy__case_json_are_texts(list_of(r, "ys")) &&
+           eddy__case_json_are_texts(list_of(r, "xs")) &&
+           eddy__case_json_are_named_texts(list_of(r, "feeds")) &&
            are_texts_or_null(list_of(r, "expect")) &&
            json_array_size(list_of(r, "expect")) ==
                json_array_size(list_of(r, "xs")) &&
            (grad_ys == NULL ||
             (are_texts_or_null(grad_ys) &&
              json_array_size(grad_ys) == json_array_size(list_of(r, "ys")))) &&
-           (stop == NULL || eddy__json_are_texts(stop)) &&
-           eddy__json_has_tolerances(r->spec) &&
-           eddy__json_is_order(list_of(r, "order"));
+           (stop == NULL || eddy__case_json_are_texts(stop)) &&
+           eddy__case_json_has_tolerances(r->spec) &&
+           eddy__case_json_is_order(list_of(r, "order"));
 }
 
 /* The outputs that a list names; null is no output. */
@@ -70,7 +70,7 @@ static eddy_status look_up(recorded_gradient *r, const char *name,
     *out_n = 0;
     *out = calloc(n + 1, sizeof **out);
     if (*out == NULL)
-        return eddy__raise_memory(&r->err);
+        return eddy__message_raise_memory(&r->err);
     for (size_t i = 0; i < n && status == EDDY_OK; i++) {
         const char *text = json_string_value(json_array_get(list, i));
 
@@ -137,7 +137,7 @@ static eddy_status differentiate(const eddy__recorded_case *c,
 
     r->results = calloc(r->n_xs + 1, sizeof *r->results);
     if (r->results == NULL)
-        return eddy__raise_memory(&r->err);
+        return eddy__message_raise_memory(&r->err);
     status = eddy__differentiate(r->graph, &asked, r->results, &r->err);
     return status == EDDY_OK ? fill_in_zeros(r) : status;
 }
@@ -237,7 +237,7 @@ bool eddy__verify_gradient(const eddy__recorded_case *c, const char *label,
         is_right = judge(c, &r);
     } else {
         fprintf(c->report, "    %s: ", label);
-        eddy__write_error(c->report, &r.err);
+        eddy__message_write_error(c->report, &r.err);
         fputc('\n', c->report);
     }
     eddy_run_destroy(r.run);

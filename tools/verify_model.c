@@ -39,7 +39,7 @@ static char *file_name(const model_case *c, const char *what, size_t i)
     char name[48];
 
     (void)snprintf(name, sizeof name, "%s_%zu.pb", what, i);
-    return eddy__join_path(c->path, name);
+    return eddy__case_join_path(c->path, name);
 }
 
 static bool exists(const char *path)
@@ -87,19 +87,19 @@ static eddy_status load_data(model_case *c, const char *what,
 
     *out_data = calloc(n + 1, sizeof **out_data);
     if (*out_data == NULL)
-        return eddy__raise_memory(&c->err);
+        return eddy__message_raise_memory(&c->err);
     for (size_t i = 0; i < n; i++) {
         const eddy_onnx_port *port = port_of(ports, n_ports, n, i);
         char *path;
         eddy_status status;
 
         if (port == NULL)
-            return eddy__raise(&c->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                               "%zu files %s_N.pb, and the model has %zu", n,
-                               what, n_ports);
+            return eddy__message_raise(
+                &c->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                "%zu files %s_N.pb, and the model has %zu", n, what, n_ports);
         path = file_name(c, what, i);
         if (path == NULL)
-            return eddy__raise_memory(&c->err);
+            return eddy__message_raise_memory(&c->err);
         status =
             eddy_onnx_data_load(c->ctx, path, port->kind, c->options->max_bytes,
                                 &(*out_data)[i], &c->err);
@@ -198,9 +198,9 @@ static eddy_status execute(model_case *c, const char *model_path)
     if (status == EDDY_OK)
         status = load_data(c, "output", ports, n, &c->wanted, &c->n_wanted);
     if (status == EDDY_OK && c->n_wanted != n)
-        status = eddy__raise(&c->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                             "%zu files output_N.pb, and the model has %zu",
-                             c->n_wanted, n);
+        status = eddy__message_raise(
+            &c->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+            "%zu files output_N.pb, and the model has %zu", c->n_wanted, n);
     if (status == EDDY_OK)
         status = eddy__request_init(
             &c->request, count_tensors(c->given, c->n_given),
@@ -291,7 +291,7 @@ static bool verify_set(model_case *c, const char *model_path)
         is_right = compare_all(c);
     } else {
         fprintf(c->report, "    %s: ", c->path);
-        eddy__write_error(c->report, &c->err);
+        eddy__message_write_error(c->report, &c->err);
         fputc('\n', c->report);
     }
     eddy_run_destroy(c->run);
@@ -311,7 +311,7 @@ eddy__outcome eddy__verify_model(eddy_context *ctx, const char *path,
                                  const eddy__options *options, FILE *report)
 {
     eddy__outcome outcome = EDDY__CASE_PASSED;
-    char *model = eddy__join_path(path, "model.onnx");
+    char *model = eddy__case_join_path(path, "model.onnx");
     size_t n = 0;
 
     for (;; n++) {
@@ -319,7 +319,7 @@ eddy__outcome eddy__verify_model(eddy_context *ctx, const char *path,
         char name[40], *folder;
 
         (void)snprintf(name, sizeof name, "test_data_set_%zu", n);
-        folder = eddy__join_path(path, name);
+        folder = eddy__case_join_path(path, name);
         if (model == NULL || !exists(folder)) {
             free(folder);
             break;

@@ -37,7 +37,7 @@ eddy_status eddy__grad_batch_norm(eddy_gradient *g)
                               attrs, n);
     for (uint32_t i = 0; i < 3; i++)
         if (WANTS(i))
-            DX(i, eddy__output_at(parts, i));
+            DX(i, eddy__rule_output_at(parts, i));
     return EDDY_OK;
 }
 

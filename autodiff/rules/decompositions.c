@@ -47,7 +47,7 @@ static eddy_output vectors(eddy_gradient *g)
 
     if (eddy__rule_bool(g, "compute_v"))
         return Y(1);
-    return eddy__output_at(OP_WITH("SelfAdjointEigV2", attrs, X(0)), 1);
+    return eddy__rule_output_at(OP_WITH("SelfAdjointEigV2", attrs, X(0)), 1);
 }
 
 /*
@@ -123,8 +123,8 @@ static eddy_output values_gradient(eddy_gradient *g)
     const eddy_attr attrs[] = {eddy_attr_bool("compute_uv", &yes),
                                eddy_attr_bool("full_matrices", &no)};
     const eddy_output again = OP_WITH("Svd", attrs, X(0));
-    const svd d = {.u = eddy__output_at(again, 1),
-                   .v = eddy__output_at(again, 2)};
+    const svd d = {.u = eddy__rule_output_at(again, 1),
+                   .v = eddy__rule_output_at(again, 2)};
 
     return turned_product(g, &d, diagonal(g, DY(0)));
 }

@@ -40,8 +40,8 @@ static eddy_status unjoin(eddy_gradient *g, uint32_t first, uint32_t n,
     offsets = eddy_gradient_add(g, "ConcatOffset", inputs, n + 1, attrs, 1);
     for (uint32_t i = 0; i < n; i++)
         if (WANTS(first + i))
-            DX(first + i,
-               OP("Slice", DY(0), eddy__output_at(offsets, i), inputs[i + 1]));
+            DX(first + i, OP("Slice", DY(0), eddy__rule_output_at(offsets, i),
+                             inputs[i + 1]));
     return EDDY_OK;
 }
 
@@ -110,7 +110,7 @@ eddy_status eddy__grad_pack(eddy_gradient *g)
 
     for (uint32_t i = 0; i < n; i++)
         if (WANTS(i))
-            DX(i, eddy__output_at(parts, i));
+            DX(i, eddy__rule_output_at(parts, i));
     return EDDY_OK;
 }
 
@@ -125,7 +125,7 @@ eddy_status eddy__grad_parallel_concat(eddy_gradient *g)
 
     for (uint32_t i = 0; i < n; i++)
         if (WANTS(i))
-            DX(i, eddy__output_at(rows, i));
+            DX(i, eddy__rule_output_at(rows, i));
     return EDDY_OK;
 }
 

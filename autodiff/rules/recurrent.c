@@ -127,7 +127,7 @@ eddy_status eddy__grad_lstm(eddy_gradient *g)
                 Y(F), Y(O), Y(CI), Y(CO), Y(H), DY(CS), DY(H));
 
     for (uint32_t i = 0; i < 8; i++)
-        DX(1 + i, eddy__output_at(all, i));
+        DX(1 + i, eddy__rule_output_at(all, i));
     return EDDY_OK;
 }
 

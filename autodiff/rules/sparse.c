@@ -35,7 +35,8 @@ eddy_status eddy__grad_sparse_reorder(eddy_gradient *g)
 
     if (WANTS(1))
         DX(1, OP("GatherV2", DY(1),
-                 OP("InvertPermutation", eddy__output_at(sorted, 1)), INT(0)));
+                 OP("InvertPermutation", eddy__rule_output_at(sorted, 1)),
+                 INT(0)));
     return EDDY_OK;
 }
 

@@ -41,7 +41,7 @@ eddy_status eddy__grad_dynamic_partition(eddy_gradient *g)
         return EDDY_OK;
     numbers = numbers_of_parts(g);
     for (uint32_t i = 0; i < n; i++) {
-        parts[i] = eddy__output_at(numbers, i);
+        parts[i] = eddy__rule_output_at(numbers, i);
         parts[n + i] = DY(i);
     }
     DX(0,

@@ -50,7 +50,7 @@ static array array_with(eddy_gradient *g, size_t form, eddy_output handle,
     a.handle = OP_WITH(OF(a, GRADIENT), attrs, handle, flow);
     /* The older forms give a handle alone, which all that follows waits for. */
     if (form == BY_HANDLE)
-        a.flow = eddy__output_at(a.handle, 1);
+        a.flow = eddy__rule_output_at(a.handle, 1);
     return a;
 }
 

@@ -79,7 +79,7 @@ eddy_status eddy__grad_list_push(eddy_gradient *g)
     if (WANTS(0))
         DX(0, parts);
     if (WANTS(1))
-        DX(1, eddy__output_at(parts, 1));
+        DX(1, eddy__rule_output_at(parts, 1));
     return EDDY_OK;
 }
 
@@ -315,7 +315,7 @@ eddy_status eddy__grad_optional_from(eddy_gradient *g)
     values = OP_WITH("OptionalGetValue", attrs, DY(0));
     for (uint32_t i = 0; i < n; i++)
         if (WANTS(i))
-            DX(i, eddy__output_at(values, i));
+            DX(i, eddy__rule_output_at(values, i));
     return EDDY_OK;
 }
 

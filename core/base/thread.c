@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-uint64_t eddy__recent_ns(void)
+uint64_t eddy__clock_recent_ns(void)
 {
 #ifdef CLOCK_MONOTONIC_COARSE
     struct timespec now;

@@ -30,10 +30,10 @@ static inline uint64_t eddy__now_ns(void)
  * The same clock, but as of its last tick, some milliseconds ago at the most
  * where the system has such a clock, and then several times as fast to read.
  */
-uint64_t eddy__recent_ns(void);
+uint64_t eddy__clock_recent_ns(void);
 
 /* Tells the processor that this thread only waits for another one. */
-static inline void eddy__relax(void)
+static inline void eddy__thread_relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

@@ -86,7 +86,7 @@ static bool take_field(cursor *c, field *f)
     case 5:
         if (!take_bytes(c, 4, &f->bytes))
             return false;
-        f->value = eddy__get_u32(f->bytes.at);
+        f->value = eddy__bundle_get_u32(f->bytes.at);
         return true;
     default:
         return false;
@@ -197,14 +197,14 @@ static eddy_status find_block(reader *r, uint64_t offset, uint64_t size,
         r->length - size - offset < EDDY__BLOCK_TRAILER)
         return fail_damaged(r->err, "a block is not within its index");
     block = r->bytes + offset;
-    if (eddy__get_u32(block + size + 1) !=
+    if (eddy__bundle_get_u32(block + size + 1) !=
         eddy__crc32c_mask(eddy__crc32c(0, block, size + 1)))
         return fail_damaged(r->err,
                             "a block of its index has another checksum");
     if (block[size] != 0)
         return eddy__fail(r->err, EDDY_UNIMPLEMENTED, EDDY_E_TENSOR_DATA,
                           "the index of the checkpoint is compressed");
-    n = eddy__get_u32(block + size - 4);
+    n = eddy__bundle_get_u32(block + size - 4);
     if (n > (size - 4) / 4)
         return fail_damaged(r->err, "a block of its index ends too early");
     *out = (cursor){block, block + size - 4 - (uint64_t)n * 4};
@@ -324,8 +324,9 @@ static eddy_status read_index(reader *r)
         return fail_damaged(r->err, "its index is no table");
     footer = r->bytes + r->length - EDDY__TABLE_FOOTER;
     c = (cursor){footer, footer + EDDY__TABLE_FOOTER - 8};
-    if ((eddy__get_u32(footer + 40) | (uint64_t)eddy__get_u32(footer + 44)
-                                          << 32) != EDDY__TABLE_MAGIC)
+    if ((eddy__bundle_get_u32(footer + 40) |
+         (uint64_t)eddy__bundle_get_u32(footer + 44) << 32) !=
+        EDDY__TABLE_MAGIC)
         return fail_damaged(r->err, "its index is no table");
     if (!take_varint(&c, &offset) || !take_varint(&c, &size) ||
         !take_varint(&c, &offset) || !take_varint(&c, &size))
@@ -458,12 +459,12 @@ static eddy_status set_strings(const eddy__bundle_entry *entry, cursor c,
         if (!take_varint(&c, &length) || length > (uint64_t)entry->size)
             return fail_checksum(err, entry);
         total += length;
-        eddy__set_u32(number, (uint32_t)length);
-        eddy__set_u32(number + 4, (uint32_t)(length >> 32));
+        eddy__bundle_set_u32(number, (uint32_t)length);
+        eddy__bundle_set_u32(number + 4, (uint32_t)(length >> 32));
         crc = eddy__crc32c(crc, number, length > UINT32_MAX ? 8 : 4);
     }
     if (!take_bytes(&c, 4, &sum) ||
-        eddy__get_u32(sum.at) != eddy__crc32c_mask(crc) ||
+        eddy__bundle_get_u32(sum.at) != eddy__crc32c_mask(crc) ||
         total != (uint64_t)(c.end - c.at))
         return fail_checksum(err, entry);
     crc = eddy__crc32c(crc, sum.at, 4);

@@ -15,20 +15,20 @@
 #define EDDY__TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
 
 /* Little-endian, as all numbers of fixed size are. */
-static inline uint32_t eddy__get_u32(const unsigned char *p)
+static inline uint32_t eddy__bundle_get_u32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
            (uint32_t)p[3] << 24;
 }
 
-static inline void eddy__set_u32(unsigned char *p, uint32_t v)
+static inline void eddy__bundle_set_u32(unsigned char *p, uint32_t v)
 {
     for (int i = 0; i < 4; i++)
         p[i] = (unsigned char)(v >> 8 * i);
 }
 
 /* At most ten bytes; how many. */
-static inline size_t eddy__set_varint(unsigned char *p, uint64_t v)
+static inline size_t eddy__bundle_set_varint(unsigned char *p, uint64_t v)
 {
     size_t n = 0;
 

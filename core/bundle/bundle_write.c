@@ -44,14 +44,14 @@ static void add_varint(buffer *b, uint64_t v)
 {
     unsigned char bytes[10];
 
-    add(b, bytes, eddy__set_varint(bytes, v));
+    add(b, bytes, eddy__bundle_set_varint(bytes, v));
 }
 
 static void add_u32(buffer *b, uint32_t v)
 {
     unsigned char bytes[4];
 
-    eddy__set_u32(bytes, v);
+    eddy__bundle_set_u32(bytes, v);
     add(b, bytes, sizeof bytes);
 }
 
@@ -161,7 +161,8 @@ static void add_shape(buffer *message, const eddy_shape *shape)
 
     for (int32_t d = 0; d < shape->rank; d++) {
         unsigned char size[10];
-        const size_t length = eddy__set_varint(size, (uint64_t)shape->dims[d]);
+        const size_t length =
+            eddy__bundle_set_varint(size, (uint64_t)shape->dims[d]);
 
         dims[n++] = 0x12;
         dims[n++] = (unsigned char)(length + 1);
@@ -215,15 +216,15 @@ static bool write_strings(FILE *file, const eddy__bundle_item *item,
 
     for (int64_t i = 0; i < item->count && ok; i++) {
         const uint64_t length = strings[i].length;
-        const size_t n = eddy__set_varint(bytes, length);
+        const size_t n = eddy__bundle_set_varint(bytes, length);
 
-        eddy__set_u32(number, (uint32_t)length);
-        eddy__set_u32(number + 4, (uint32_t)(length >> 32));
+        eddy__bundle_set_u32(number, (uint32_t)length);
+        eddy__bundle_set_u32(number + 4, (uint32_t)(length >> 32));
         *crc = eddy__crc32c(*crc, number, length > UINT32_MAX ? 8 : 4);
         ok = fwrite(bytes, 1, n, file) == n;
         *size += n;
     }
-    eddy__set_u32(bytes, eddy__crc32c_mask(*crc));
+    eddy__bundle_set_u32(bytes, eddy__crc32c_mask(*crc));
     *crc = eddy__crc32c(*crc, bytes, 4);
     ok = ok && fwrite(bytes, 1, 4, file) == 4;
     *size += 4;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int32_t eddy__op_find_attr(const eddy__op *op, const char *name)
+int32_t eddy__draft_find_attr(const eddy__op *op, const char *name)
 {
     for (uint32_t i = 0; i < op->n_attrs; i++)
         if (strcmp(op->attrs[i].name, name) == 0)
@@ -132,7 +132,7 @@ static eddy_status check_names(const eddy__draft *draft)
     for (size_t i = 0; i < spec->n_attrs && status == EDDY_OK; i++) {
         const char *name = spec->attrs[i].name;
 
-        if (draft->op && eddy__op_find_attr(draft->op, name) >= 0)
+        if (draft->op && eddy__draft_find_attr(draft->op, name) >= 0)
             continue;
         if (eddy__map_find(&seen, name, strlen(name)) != EDDY__NOT_FOUND)
             status = eddy__fail(draft->err, EDDY_INVALID_ARGUMENT,
@@ -154,7 +154,7 @@ static eddy_status take_given(eddy__draft *draft)
         int32_t id;
 
         EDDY_TRY(eddy__attr_check(attr, draft->err));
-        id = draft->op ? eddy__op_find_attr(draft->op, attr->name) : -1;
+        id = draft->op ? eddy__draft_find_attr(draft->op, attr->name) : -1;
         if (id >= 0)
             EDDY_TRY(take_attr(draft, id, attr));
         else
@@ -359,7 +359,7 @@ static eddy_status check_input_count(const eddy__draft *draft)
                       (unsigned long long)wanted, draft->spec->n_inputs);
 }
 
-eddy_status eddy__fail_input_dtype(const eddy_graph *graph, uint32_t index,
+eddy_status eddy__draft_fail_dtype(const eddy_graph *graph, uint32_t index,
                                    eddy_output from, eddy_dtype found,
                                    eddy_dtype wanted, eddy_error *err)
 {
@@ -398,7 +398,7 @@ static eddy_status fail_dtype(const eddy__draft *draft, const eddy__arg *arg,
                     (unsigned)inputs[at].index,
                     draft->attrs[arg->type_attr].name);
     }
-    return eddy__fail_input_dtype(draft->graph, (uint32_t)i, inputs[i],
+    return eddy__draft_fail_dtype(draft->graph, (uint32_t)i, inputs[i],
                                   draft->dtypes[i], wanted, draft->err);
 }
 

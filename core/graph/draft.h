@@ -46,7 +46,7 @@ void eddy__draft_dtypes(const eddy__draft *draft, uint8_t *out_inputs,
  * Fails with EDDY_E_INPUT_DTYPE: what input `index` of a node reads is not
  * `wanted`.
  */
-eddy_status eddy__fail_input_dtype(const eddy_graph *graph, uint32_t index,
+eddy_status eddy__draft_fail_dtype(const eddy_graph *graph, uint32_t index,
                                    eddy_output from, eddy_dtype found,
                                    eddy_dtype wanted, eddy_error *err);
 
@@ -58,6 +58,6 @@ eddy_status eddy__graph_check_output(const eddy_graph *graph,
 void eddy__graph_assume_output(eddy_graph *graph, eddy_output output);
 
 /* The place of a definition's attribute, -1 if it has none of that name. */
-int32_t eddy__op_find_attr(const eddy__op *op, const char *name);
+int32_t eddy__draft_find_attr(const eddy__op *op, const char *name);
 
 #endif

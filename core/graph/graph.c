@@ -153,7 +153,7 @@ static eddy_status check_input(const eddy_graph *graph, const eddy__node *node,
     wanted = (eddy_dtype)node->input_dtypes[index];
     if (found == wanted || found == EDDY_INVALID || wanted == EDDY_INVALID)
         return EDDY_OK;
-    return eddy__fail_input_dtype(graph, index, from, found, wanted, err);
+    return eddy__draft_fail_dtype(graph, index, from, found, wanted, err);
 }
 
 eddy_status eddy__graph_connect(eddy_graph *graph, eddy_node node,

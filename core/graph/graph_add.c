@@ -53,7 +53,7 @@ static bool has_opaque_attr(const eddy__op *op, const eddy_node_spec *spec)
 {
     for (size_t i = 0; i < spec->n_attrs; i++)
         if (spec->attrs[i].kind == EDDY_ATTR_OPAQUE && spec->attrs[i].name &&
-            eddy__op_find_attr(op, spec->attrs[i].name) >= 0)
+            eddy__draft_find_attr(op, spec->attrs[i].name) >= 0)
             return true;
     return false;
 }
@@ -192,7 +192,7 @@ static bool make_extra_attrs(eddy__arena *arena, const eddy__draft *draft,
     for (size_t i = 0; i < draft->spec->n_attrs; i++) {
         const eddy_attr *attr = &draft->spec->attrs[i];
 
-        if (draft->op && eddy__op_find_attr(draft->op, attr->name) >= 0)
+        if (draft->op && eddy__draft_find_attr(draft->op, attr->name) >= 0)
             continue;
         if (!eddy__attr_copy(arena, attr, attrs++))
             return false;

@@ -51,15 +51,15 @@ typedef struct eddy__cells {
 } eddy__cells;
 
 /* Its bytes, if values of the dtype may be stored bare, else 0. */
-static inline size_t eddy__bare_size(eddy_dtype dtype)
+static inline size_t eddy__tape_bare_size(eddy_dtype dtype)
 {
     const size_t size = eddy_dtype_size(dtype);
 
     return size == 1 || size == 2 || size == 4 || size == 8 ? size : 0;
 }
 
-static inline void eddy__bare_store(unsigned char *to, size_t size,
-                                    const eddy__value *value)
+static inline void eddy__tape_bare_store(unsigned char *to, size_t size,
+                                         const eddy__value *value)
 {
     switch (size) {
     case 1:
@@ -77,7 +77,8 @@ static inline void eddy__bare_store(unsigned char *to, size_t size,
     }
 }
 
-static inline uint64_t eddy__bare_load(const unsigned char *from, size_t size)
+static inline uint64_t eddy__tape_bare_load(const unsigned char *from,
+                                            size_t size)
 {
     uint32_t four;
     uint64_t eight;

@@ -230,9 +230,9 @@ static uint32_t input_branch(const finder *f, eddy_node node, size_t i)
 {
     const eddy__flow *flow = f->flow;
 
-    if (!eddy__is_node(flow->source[i]))
+    if (!eddy__flow_is_node(flow->source[i]))
         return 0;
-    if (!eddy__is_data(flow, node, i))
+    if (!eddy__flow_is_data(flow, node, i))
         return control_branch(f, flow->source[i]);
     return eddy__branches_output(
         f->b, flow, f->analysis,
@@ -365,12 +365,12 @@ static void visit(finder *f, eddy_node node)
 
     if (role == EDDY__ROLE_MERGE)
         f->b->of_node[node] =
-            eddy__is_loop_merge(f->flow, node) ? 0 : meet_inputs(f, node);
+            eddy__trace_is_loop_merge(f->flow, node) ? 0 : meet_inputs(f, node);
     else if (role != EDDY__ROLE_CONTROL_TRIGGER)
         f->b->of_node[node] = join_inputs(f, node);
     if (role == EDDY__ROLE_ENTER)
         note_frame(f, node);
-    if (eddy__is_branch_switch(f->flow, node))
+    if (eddy__trace_is_branch_switch(f->flow, node))
         add_sides(f, node);
 }
 
@@ -383,7 +383,7 @@ static size_t count_switches(const eddy__flow *flow, size_t *out_branches)
 
     *out_branches = 1;
     for (eddy_node v = 0; v < flow->n_nodes; v++)
-        if (eddy__is_branch_switch(flow, v)) {
+        if (eddy__trace_is_branch_switch(flow, v)) {
             *out_branches += eddy__flow_node(flow, v)->n_outputs;
             n++;
         }

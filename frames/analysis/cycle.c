@@ -126,8 +126,8 @@ static void take_both_ways(search *s, size_t n)
         for (size_t i = flow->first_in[v]; i < flow->first_in[v + 1]; i++) {
             eddy_node u = flow->source[i];
 
-            if (eddy__is_node(u) && s->is_left[u] && s->n_out[u] > 0 &&
-                !is_cut(s, u, v, eddy__is_data(flow, v, i)))
+            if (eddy__flow_is_node(u) && s->is_left[u] && s->n_out[u] > 0 &&
+                !is_cut(s, u, v, eddy__flow_is_data(flow, v, i)))
                 lose_edge(s, &s->n_out[u], u, &n);
         }
     }
@@ -355,7 +355,7 @@ static eddy_status check_merges(const eddy__flow *flow, eddy_error *err)
 
         if (flow->role[v] != EDDY__ROLE_MERGE)
             continue;
-        while (i < end && eddy__is_node(flow->source[i]) &&
+        while (i < end && eddy__flow_is_node(flow->source[i]) &&
                eddy__is_back_edge(flow, flow->source[i], v, true))
             i++;
         if (i == end && node->n_inputs > 0)

@@ -45,7 +45,7 @@ static uint32_t wish_of(const finder *f, eddy_node from, eddy__flow_edge edge)
 
     if (edge.input == EDDY__CONTROL)
         return f->b->of_node[to];
-    if (eddy__is_branch_switch(f->flow, to))
+    if (eddy__trace_is_branch_switch(f->flow, to))
         return edge.input == 0 ? f->wanted[to] : f->b->of_node[to];
     if (f->flow->role[to] == EDDY__ROLE_MERGE)
         return f->b->of_node[from];
@@ -79,7 +79,7 @@ static uint32_t wish_through(const finder *f, eddy_node from,
 
 static uint32_t find_wanted(const finder *f, eddy_node node)
 {
-    const bool is_switch = eddy__is_branch_switch(f->flow, node);
+    const bool is_switch = eddy__trace_is_branch_switch(f->flow, node);
     uint32_t wanted = EDDY__NOT_FOUND;
 
     if (!is_switch && !is_movable(f, node))

@@ -64,7 +64,7 @@ static void reach_readers(search *s, eddy_node node)
 
         if (edge.input != EDDY__CONTROL &&
             s->flow.role[node] != EDDY__ROLE_LOOP_COND &&
-            eddy__is_ordering(&s->flow, node, edge))
+            eddy__flow_is_ordering(&s->flow, node, edge))
             reach(s, edge.to);
     }
 }
@@ -94,7 +94,7 @@ static eddy_node nearest_exit(search *s, const eddy_frame *frame,
     return EDDY_NO_NODE;
 }
 
-uint32_t eddy__loop_around(const eddy_analysis *analysis, eddy_node node)
+uint32_t eddy__exits_loop_around(const eddy_analysis *analysis, eddy_node node)
 {
     uint32_t frame = analysis->output_frame[node];
 
@@ -112,7 +112,7 @@ static eddy_node find_exit(search *s, eddy_node node)
     uint32_t loop;
 
     while (node != EDDY_NO_NODE &&
-           (loop = eddy__loop_around(s->analysis, node)) != 0) {
+           (loop = eddy__exits_loop_around(s->analysis, node)) != 0) {
         const eddy_frame *frame = &s->analysis->frames[loop];
         eddy_node exit = nearest_exit(s, frame, node, reach_readers);
 

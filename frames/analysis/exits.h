@@ -9,7 +9,7 @@
  * The frame of the innermost loop that the outputs of a node live in; 0: none.
  * A frame that never iterates is no loop.
  */
-uint32_t eddy__loop_around(const eddy_analysis *analysis, eddy_node node);
+uint32_t eddy__exits_loop_around(const eddy_analysis *analysis, eddy_node node);
 
 /*
  * The Exit out of all loops of the variable that the outputs of `node`, inside

@@ -39,7 +39,7 @@ static void fill_edges(eddy__flow *flow)
     size_t *place = flow->first_out + 1;
 
     for (size_t i = 0; i < flow->first_in[flow->n_nodes]; i++)
-        if (eddy__is_node(flow->source[i]))
+        if (eddy__flow_is_node(flow->source[i]))
             place[flow->source[i] + 1]++;
     for (size_t v = 0; v < flow->n_nodes; v++)
         place[v + 1] += place[v];
@@ -47,11 +47,12 @@ static void fill_edges(eddy__flow *flow)
         size_t begin = flow->first_in[v];
 
         for (size_t i = begin; i < flow->first_in[v + 1]; i++)
-            if (eddy__is_node(flow->source[i]))
+            if (eddy__flow_is_node(flow->source[i]))
                 flow->edge[place[flow->source[i]]++] = (eddy__flow_edge){
                     .to = v,
-                    .input = eddy__is_data(flow, v, i) ? (uint32_t)(i - begin)
-                                                       : EDDY__CONTROL,
+                    .input = eddy__flow_is_data(flow, v, i)
+                                 ? (uint32_t)(i - begin)
+                                 : EDDY__CONTROL,
                 };
     }
 }
@@ -122,7 +123,7 @@ eddy_status eddy__flow_order(const eddy__flow *flow, eddy__arena *arena,
     for (eddy_node v = 0; v < flow->n_nodes; v++)
         for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
             waits[flow->edge[e].to] +=
-                eddy__is_ordering(flow, v, flow->edge[e]);
+                eddy__flow_is_ordering(flow, v, flow->edge[e]);
     for (eddy_node v = 0; v < flow->n_nodes; v++)
         if (eddy__selected(flow->selection, v) && waits[v] == 0)
             order[n++] = v;
@@ -130,7 +131,7 @@ eddy_status eddy__flow_order(const eddy__flow *flow, eddy__arena *arena,
         const eddy_node v = order[i];
 
         for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++)
-            if (eddy__is_ordering(flow, v, flow->edge[e]) &&
+            if (eddy__flow_is_ordering(flow, v, flow->edge[e]) &&
                 --waits[flow->edge[e].to] == 0)
                 order[n++] = flow->edge[e].to;
     }

@@ -54,7 +54,7 @@ eddy_status eddy__flow_order(const eddy__flow *flow, eddy__arena *arena,
                              eddy_node **out_order, size_t *out_n,
                              eddy_error *err);
 
-static inline bool eddy__is_node(eddy_node source)
+static inline bool eddy__flow_is_node(eddy_node source)
 {
     return source < EDDY__FED;
 }
@@ -66,8 +66,8 @@ static inline const eddy__node *eddy__flow_node(const eddy__flow *flow,
 }
 
 /* Is the in-edge at `i` of `node` (an index in `source`) a data edge? */
-static inline bool eddy__is_data(const eddy__flow *flow, eddy_node node,
-                                 size_t i)
+static inline bool eddy__flow_is_data(const eddy__flow *flow, eddy_node node,
+                                      size_t i)
 {
     return i - flow->first_in[node] < eddy__flow_node(flow, node)->n_inputs;
 }
@@ -81,8 +81,8 @@ static inline bool eddy__is_back_edge(const eddy__flow *flow, eddy_node from,
 }
 
 /* Does an out-edge of `from` go forward? */
-static inline bool eddy__is_ordering(const eddy__flow *flow, eddy_node from,
-                                     eddy__flow_edge edge)
+static inline bool eddy__flow_is_ordering(const eddy__flow *flow,
+                                          eddy_node from, eddy__flow_edge edge)
 {
     return !eddy__is_back_edge(flow, from, edge.to,
                                edge.input != EDDY__CONTROL);

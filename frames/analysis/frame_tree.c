@@ -34,8 +34,8 @@ typedef struct walk {
 static eddy_status fail_at(const walk *w, eddy_detail detail, eddy_node node,
                            uint32_t frame, const char *text)
 {
-    return eddy__refuse(w->err, detail, eddy__flow_node(w->flow, node),
-                        w->frames, frame, "%s", text);
+    return eddy__report_refuse(w->err, detail, eddy__flow_node(w->flow, node),
+                               w->frames, frame, "%s", text);
 }
 
 /* ---- frames ---- */
@@ -46,10 +46,10 @@ static eddy_status add_frame(walk *w, eddy_node enter, uint32_t parent,
     const uint32_t depth = w->n_frames ? w->frames[parent].depth + 1 : 0;
 
     if (depth > EDDY__MAX_FRAME_DEPTH)
-        return eddy__refuse(w->err, EDDY_E_FRAME_DEPTH,
-                            eddy__flow_node(w->flow, enter), w->frames, parent,
-                            "its frame is nested %u deep; the limit is %d",
-                            depth, EDDY__MAX_FRAME_DEPTH);
+        return eddy__report_refuse(
+            w->err, EDDY_E_FRAME_DEPTH, eddy__flow_node(w->flow, enter),
+            w->frames, parent, "its frame is nested %u deep; the limit is %d",
+            depth, EDDY__MAX_FRAME_DEPTH);
     if (!eddy__grow(w->allocator, (void **)&w->frames, &w->capacity,
                     w->n_frames + 1, sizeof *w->frames) ||
         !eddy__grow(w->allocator, (void **)&w->enters, &w->enters_capacity,
@@ -72,7 +72,7 @@ static eddy_status refuse_parents(const walk *w, eddy_node enter,
     const eddy_frame *f = &w->frames[frame];
     const eddy_node other = w->enters[frame];
 
-    return eddy__refuse(
+    return eddy__report_refuse(
         w->err, EDDY_E_FRAME_PARENTS, eddy__flow_node(w->flow, enter),
         w->frames, parent,
         "enters %s from %s, but '%s' enters it from %s; a frame has one "
@@ -149,7 +149,7 @@ static eddy_status refuse_mixed(const walk *w, eddy_node node, uint32_t frame,
 
     describe_source(w, node, first_by, a, sizeof a);
     describe_source(w, node, by, b, sizeof b);
-    return eddy__refuse(
+    return eddy__report_refuse(
         w->err, EDDY_E_FRAME_MIXED, eddy__flow_node(w->flow, node), w->frames,
         inner,
         "inputs from different frames: %s is in %s, %s is in %s; bring %s in "
@@ -198,7 +198,7 @@ static eddy_status reach(walk *w, eddy_node node, uint32_t frame, eddy_node by)
 static bool is_root(const eddy__flow *flow, eddy_node node)
 {
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
-        if (!eddy__is_node(flow->source[i]))
+        if (!eddy__flow_is_node(flow->source[i]))
             return true;
     return flow->first_in[node] == flow->first_in[node + 1];
 }
@@ -330,22 +330,22 @@ static eddy_status note_enter(eddy_analysis *a, const eddy__node *node,
     int64_t used = asked;
 
     if (asked < 1)
-        return eddy__refuse(err, EDDY_E_PARALLEL_ITERATIONS, node, a->frames,
-                            f->parent,
-                            "parallel_iterations is %lld; it must be at "
-                            "least 1",
-                            (long long)asked);
+        return eddy__report_refuse(err, EDDY_E_PARALLEL_ITERATIONS, node,
+                                   a->frames, f->parent,
+                                   "parallel_iterations is %lld; it must be at "
+                                   "least 1",
+                                   (long long)asked);
     if (used > EDDY__MAX_PARALLEL_ITERATIONS)
         used = EDDY__MAX_PARALLEL_ITERATIONS;
     if (a->n_enters[frame]++ == 0)
         f->parallel_iterations = used;
     else if (f->parallel_iterations != used)
-        return eddy__warn(a, err,
-                          "node '%s' (%s): parallel_iterations is %lld, but "
-                          "%s has %lld from its first Enter, which counts",
-                          eddy__shorten(node->name).text, node->op_name,
-                          (long long)asked, eddy__name_frame(f).text,
-                          (long long)f->parallel_iterations);
+        return eddy__report_warn(
+            a, err,
+            "node '%s' (%s): parallel_iterations is %lld, but "
+            "%s has %lld from its first Enter, which counts",
+            eddy__shorten(node->name).text, node->op_name, (long long)asked,
+            eddy__name_frame(f).text, (long long)f->parallel_iterations);
     return EDDY_OK;
 }
 
@@ -369,10 +369,11 @@ static eddy_status note_loop_cond(const eddy__flow *flow, eddy_analysis *a,
     if (before[frame] != EDDY_NO_NODE) {
         old = eddy__flow_node(flow, before[frame]);
         if (!is_loop_counter(old) && !is_loop_counter(new))
-            return eddy__refuse(err, EDDY_E_LOOP_CONDS, new, a->frames, frame,
-                                "%s has two LoopConds, this one and '%s'",
-                                eddy__name_frame(&a->frames[frame]).text,
-                                eddy__shorten(old->name).text);
+            return eddy__report_refuse(
+                err, EDDY_E_LOOP_CONDS, new, a->frames, frame,
+                "%s has two LoopConds, this one and '%s'",
+                eddy__name_frame(&a->frames[frame]).text,
+                eddy__shorten(old->name).text);
     }
     before[frame] = node;
     if (a->frames[frame].loop_cond == EDDY_NO_NODE ||

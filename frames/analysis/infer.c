@@ -159,7 +159,7 @@ static void see_input(inference *f, const eddy__node *node, eddy_node id,
         f->inputs[i] = eddy__shape_unknown();
     } else {
         f->inputs[i] = *eddy__shape_at(f->result, node->inputs[i]);
-        f->constants[i] = eddy__constant_at(f->result, node->inputs[i]);
+        f->constants[i] = eddy__infer_constant_at(f->result, node->inputs[i]);
         f->makers[i] = f->maker_of[f->result->first[node->inputs[i].node] +
                                    node->inputs[i].index];
     }
@@ -169,7 +169,7 @@ static bool has_shape(const inference *f, eddy_node id, uint32_t i)
 {
     eddy_node from = source(f, id, i);
 
-    return !eddy__is_node(from) || (f->state[from] & HAS_SHAPES);
+    return !eddy__flow_is_node(from) || (f->state[from] & HAS_SHAPES);
 }
 
 /*
@@ -247,8 +247,8 @@ static bool is_certain(const inference *f, eddy_node id)
     for (size_t i = flow->first_in[id]; i < flow->first_in[id + 1]; i++) {
         eddy_node from = flow->source[i];
 
-        if (eddy__is_node(from) && (!(f->state[from] & IS_CERTAIN) ||
-                                    flow->role[from] == EDDY__ROLE_SWITCH))
+        if (eddy__flow_is_node(from) && (!(f->state[from] & IS_CERTAIN) ||
+                                         flow->role[from] == EDDY__ROLE_SWITCH))
             return false;
     }
     return true;

@@ -47,8 +47,8 @@ static inline const eddy_shape *eddy__shape_at(const eddy__shapes *shapes,
 }
 
 /* Not for a fed output. */
-static inline const eddy_tensor *eddy__constant_at(const eddy__shapes *shapes,
-                                                   eddy_output output)
+static inline const eddy_tensor *
+eddy__infer_constant_at(const eddy__shapes *shapes, eddy_output output)
 {
     return shapes->constants[shapes->first[output.node] + output.index];
 }

@@ -24,7 +24,7 @@ static bool reads_loop_cond(const eddy__flow *flow, eddy_node switch_)
 {
     const eddy_node predicate = flow->source[flow->first_in[switch_] + 1];
 
-    return eddy__is_node(predicate) &&
+    return eddy__flow_is_node(predicate) &&
            flow->role[predicate] == EDDY__ROLE_LOOP_COND;
 }
 
@@ -62,7 +62,7 @@ static eddy_node find_next_iteration(const eddy__flow *flow, eddy_node merge)
     const size_t end = begin + eddy__flow_node(flow, merge)->n_inputs;
 
     for (size_t i = begin; i < end; i++)
-        if (eddy__is_node(flow->source[i]) &&
+        if (eddy__flow_is_node(flow->source[i]) &&
             flow->role[flow->source[i]] == EDDY__ROLE_NEXT_ITERATION)
             return flow->source[i];
     return EDDY_NO_NODE;

@@ -102,7 +102,8 @@ static eddy_output find_predicate(const finder *f, eddy_output output)
         const uint8_t role = f->flow->role[output.node];
 
         if ((role != EDDY__ROLE_FORWARD && role != EDDY__ROLE_LOOP_COND) ||
-            !eddy__is_node(f->flow->source[f->flow->first_in[output.node]]))
+            !eddy__flow_is_node(
+                f->flow->source[f->flow->first_in[output.node]]))
             break;
         output = eddy__flow_node(f->flow, output.node)->inputs[0];
     }
@@ -157,9 +158,10 @@ static eddy_status side_of_edge(finder *f, eddy_node node, size_t i,
     const eddy_node from = flow->source[i];
 
     *out_side = 0;
-    if (!eddy__is_node(from))
+    if (!eddy__flow_is_node(from))
         return EDDY_OK;
-    if (flow->role[from] == EDDY__ROLE_SWITCH && eddy__is_data(flow, node, i))
+    if (flow->role[from] == EDDY__ROLE_SWITCH &&
+        eddy__flow_is_data(flow, node, i))
         return find_side(f, from,
                          eddy__flow_node(flow, node)->inputs[input].index,
                          out_side);
@@ -183,11 +185,11 @@ static eddy_status place(finder *f, eddy_node node)
     bool is_first = true;
 
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++) {
-        const bool is_data = eddy__is_data(flow, node, i);
+        const bool is_data = eddy__flow_is_data(flow, node, i);
         const eddy_node from = flow->source[i];
 
         if ((is_merge && !is_data) ||
-            (eddy__is_node(from) &&
+            (eddy__flow_is_node(from) &&
              eddy__is_back_edge(flow, from, node, is_data)))
             continue;
         EDDY_TRY(side_of_edge(f, node, i, &in));
@@ -217,9 +219,9 @@ static uint32_t find_level(const finder *f, eddy_node node)
         return 0;
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++) {
         const eddy_node from = flow->source[i];
-        const uint32_t before = eddy__is_node(from) ? f->level[from] : 0;
+        const uint32_t before = eddy__flow_is_node(from) ? f->level[from] : 0;
 
-        if (is_merge && !eddy__is_data(flow, node, i))
+        if (is_merge && !eddy__flow_is_data(flow, node, i))
             continue;
         if (is_merge ? before < level : before > level)
             level = before;
@@ -239,7 +241,7 @@ static bool is_of_loop(const eddy__flow *flow, eddy_node merge)
     const size_t end = begin + eddy__flow_node(flow, merge)->n_inputs;
 
     for (size_t i = begin; i < end; i++)
-        if (eddy__is_node(flow->source[i]) &&
+        if (eddy__flow_is_node(flow->source[i]) &&
             (flow->role[flow->source[i]] == EDDY__ROLE_NEXT_ITERATION ||
              flow->role[flow->source[i]] == EDDY__ROLE_ENTER))
             return true;
@@ -297,7 +299,7 @@ static eddy_status may_have_two(finder *f, eddy_node merge, uint32_t *sides,
 /* There when the run starts: a feed, or a constant that waits for nothing. */
 static bool is_at_start(const finder *f, eddy_node from)
 {
-    if (!eddy__is_node(from))
+    if (!eddy__flow_is_node(from))
         return from == EDDY__FED;
     return f->flow->role[from] == EDDY__ROLE_CONST &&
            f->flow->first_in[from] == f->flow->first_in[from + 1];
@@ -352,7 +354,7 @@ static void walk_back(finder *f, eddy_node start)
         if (role == EDDY__ROLE_MERGE)
             i += eddy__flow_node(flow, node)->n_inputs;
         for (; i < flow->first_in[node + 1] && walked < most; i++) {
-            if (eddy__is_node(flow->source[i]))
+            if (eddy__flow_is_node(flow->source[i]))
                 meet(f, flow->source[i], &n);
             walked++;
         }
@@ -366,11 +368,11 @@ static void find_behind(finder *f, eddy_node merge, uint64_t *behind)
     const eddy_node *from = f->flow->source + f->flow->first_in[merge];
 
     for (uint32_t i = 1; i < n; i++) {
-        if (!eddy__is_node(from[i]))
+        if (!eddy__flow_is_node(from[i]))
             continue;
         walk_back(f, from[i]);
         for (uint32_t j = 0; j < i; j++)
-            if (eddy__is_node(from[j]) && f->met[from[j]] == f->n_walks)
+            if (eddy__flow_is_node(from[j]) && f->met[from[j]] == f->n_walks)
                 behind[i] |= (uint64_t)1 << j;
     }
 }

@@ -56,9 +56,10 @@ void eddy__blame_frame(eddy_error *err, const eddy_frame *frames,
     eddy__copy_text(err->frame, sizeof err->frame, path + at, sizeof path - at);
 }
 
-eddy_status eddy__refuse(eddy_error *err, eddy_detail detail,
-                         const eddy__node *node, const eddy_frame *frames,
-                         uint32_t frame, const char *format, ...)
+eddy_status eddy__report_refuse(eddy_error *err, eddy_detail detail,
+                                const eddy__node *node,
+                                const eddy_frame *frames, uint32_t frame,
+                                const char *format, ...)
 {
     char message[1024];
     va_list args;
@@ -88,8 +89,8 @@ static eddy_status keep_warning(eddy_analysis *analysis, eddy_error *err,
     return EDDY_OK;
 }
 
-eddy_status eddy__warn(eddy_analysis *analysis, eddy_error *err,
-                       const char *format, ...)
+eddy_status eddy__report_warn(eddy_analysis *analysis, eddy_error *err,
+                              const char *format, ...)
 {
     char line[1024], printable[512];
     va_list args;

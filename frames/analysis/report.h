@@ -24,16 +24,16 @@ void eddy__blame_frame(eddy_error *err, const eddy_frame *frames,
                        uint32_t frame);
 
 /* Fails with INVALID_ARGUMENT at a node of `frame`. */
-eddy_status eddy__refuse(eddy_error *err, eddy_detail detail,
-                         const eddy__node *node, const eddy_frame *frames,
-                         uint32_t frame, const char *format, ...)
-    EDDY_PRINTF(6, 7);
+eddy_status eddy__report_refuse(eddy_error *err, eddy_detail detail,
+                                const eddy__node *node,
+                                const eddy_frame *frames, uint32_t frame,
+                                const char *format, ...) EDDY_PRINTF(6, 7);
 
 /*
  * Adds a warning to the analysis; after the first hundred only one more, which
  * says that there are others.
  */
-eddy_status eddy__warn(eddy_analysis *analysis, eddy_error *err,
-                       const char *format, ...) EDDY_PRINTF(3, 4);
+eddy_status eddy__report_warn(eddy_analysis *analysis, eddy_error *err,
+                              const char *format, ...) EDDY_PRINTF(3, 4);
 
 #endif

@@ -74,9 +74,9 @@ static bool has_back_edge(const eddy__flow *flow, eddy_node node)
     if (flow->role[node] != EDDY__ROLE_MERGE)
         return false;
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
-        if (eddy__is_node(flow->source[i]) &&
+        if (eddy__flow_is_node(flow->source[i]) &&
             eddy__is_back_edge(flow, flow->source[i], node,
-                               eddy__is_data(flow, node, i)))
+                               eddy__flow_is_data(flow, node, i)))
             return true;
     return false;
 }
@@ -149,7 +149,7 @@ static eddy_status refuse_shared(const parts *p, eddy_node a, eddy_node b,
     const uint32_t frame = p->analysis->node_frame[b];
     const eddy_frame *f = &p->analysis->frames[frame];
 
-    return eddy__refuse(
+    return eddy__report_refuse(
         err, EDDY_E_FRAME_SHARED, eddy__flow_node(p->flow, b),
         p->analysis->frames, frame,
         "%s holds two loops that nothing connects, that of this node and that "

@@ -17,10 +17,10 @@ typedef enum eddy__way {
 } eddy__way;
 
 /* Is it a Switch of a branch, not of a loop? */
-bool eddy__is_branch_switch(const eddy__flow *flow, eddy_node node);
+bool eddy__trace_is_branch_switch(const eddy__flow *flow, eddy_node node);
 
 /* Is it a Merge of a loop's variable: does a NextIteration feed it? */
-bool eddy__is_loop_merge(const eddy__flow *flow, eddy_node node);
+bool eddy__trace_is_loop_merge(const eddy__flow *flow, eddy_node node);
 
 /* One node back by one of the `ways`; false: `*v` is where they end. */
 bool eddy__trace_step(const eddy__flow *flow, unsigned ways, eddy_output *v);

@@ -38,7 +38,7 @@ static bool is_op(const eddy__flow *flow, eddy_output v, const char *op)
 
 static bool is_fed(const eddy__flow *flow, eddy_node node, uint32_t i)
 {
-    return !eddy__is_node(flow->source[flow->first_in[node] + i]);
+    return !eddy__flow_is_node(flow->source[flow->first_in[node] + i]);
 }
 
 /* Back to where the iteration of its loop has it from. */
@@ -149,7 +149,7 @@ static bool find_integer(const eddy__flow *flow, eddy_output v, int64_t *out,
         eddy_tensor_count(attr->as.tensors[0]) != 1 ||
         !eddy__integer_range(eddy_tensor_dtype(attr->as.tensors[0]), out_range))
         return false;
-    *out = eddy__read_integer(attr->as.tensors[0]);
+    *out = eddy__trips_read_integer(attr->as.tensors[0]);
     return true;
 }
 

@@ -25,7 +25,7 @@ bool eddy__integer_range(eddy_dtype dtype, eddy__range *out)
     }
 }
 
-int64_t eddy__read_integer(const eddy_tensor *tensor)
+int64_t eddy__trips_read_integer(const eddy_tensor *tensor)
 {
     const void *data = eddy_tensor_data(tensor);
 

@@ -13,7 +13,7 @@ typedef struct eddy__range {
 bool eddy__integer_range(eddy_dtype dtype, eddy__range *out);
 
 /* Element 0 of a tensor of such a dtype. */
-int64_t eddy__read_integer(const eddy_tensor *tensor);
+int64_t eddy__trips_read_integer(const eddy_tensor *tensor);
 
 typedef struct eddy__counted {
     int64_t start, step, limit;

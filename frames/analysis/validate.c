@@ -56,7 +56,7 @@ static bool merge_may_be_steady(const eddy__flow *flow, eddy_node merge)
     for (size_t i = begin; i < end; i++) {
         const eddy_node from = flow->source[i];
         const int role =
-            eddy__is_node(from) ? flow->role[from] : EDDY__ROLE_NONE;
+            eddy__flow_is_node(from) ? flow->role[from] : EDDY__ROLE_NONE;
 
         first = first || role != EDDY__ROLE_NEXT_ITERATION;
         others = others || role != EDDY__ROLE_ENTER || flow->is_constant[from];
@@ -76,9 +76,9 @@ static bool starts_unsteady(const eddy__flow *flow, eddy_node node)
         !merge_may_be_steady(flow, node))
         return true;
     for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
-        if (eddy__is_node(flow->source[i]) &&
+        if (eddy__flow_is_node(flow->source[i]) &&
             !may_be_steady(flow, flow->source[i], node,
-                           eddy__is_data(flow, node, i)))
+                           eddy__flow_is_data(flow, node, i)))
             return true;
     return false;
 }
@@ -105,8 +105,8 @@ static eddy_status refuse_at(const eddy__flow *flow, const eddy_analysis *a,
                              eddy_node node, eddy_detail detail,
                              const char *text, eddy_error *err)
 {
-    return eddy__refuse(err, detail, eddy__flow_node(flow, node), a->frames,
-                        a->node_frame[node], "%s", text);
+    return eddy__report_refuse(err, detail, eddy__flow_node(flow, node),
+                               a->frames, a->node_frame[node], "%s", text);
 }
 
 static eddy_status check_steady(const steady *s, const eddy_analysis *a,
@@ -152,7 +152,7 @@ static eddy_status warn_race(const steady *s, eddy_analysis *a,
         const eddy_node from = flow->source[flow->first_in[contest->merge] + i];
 
         if (contest->is_late[i] ||
-            (eddy__is_node(from) &&
+            (eddy__flow_is_node(from) &&
              (s->is_unsteady[from] || flow->role[from] == EDDY__ROLE_EXIT)))
             continue;
         if (first == UINT32_MAX) {
@@ -161,7 +161,7 @@ static eddy_status warn_race(const steady *s, eddy_analysis *a,
         }
         if (eddy__contest_decides(contest, first, i))
             continue;
-        return eddy__warn(
+        return eddy__report_warn(
             a, err,
             "node '%s' (%s): inputs %u ('%s') and %u ('%s') are both always "
             "live; a run fails unless they are equal",
@@ -207,7 +207,7 @@ static eddy_status warn_next_iteration(const eddy__flow *flow, eddy_analysis *a,
 
         if (!eddy__is_back_edge(flow, node, edge.to,
                                 edge.input != EDDY__CONTROL))
-            return eddy__warn(
+            return eddy__report_warn(
                 a, err,
                 "node '%s' (%s): feeds '%s' (%s) other than as a Merge's "
                 "data, so that this never runs in iteration 0",
@@ -222,10 +222,11 @@ static eddy_status warn_frames(eddy_analysis *a, eddy_error *err)
 {
     for (size_t f = 1; f < a->n_frames; f++)
         if (a->has_next[f] && a->frames[f].loop_cond == EDDY_NO_NODE)
-            EDDY_TRY(eddy__warn(a, err,
-                                "%s is a loop without a LoopCond, and has no "
-                                "gradient",
-                                eddy__name_frame(&a->frames[f]).text));
+            EDDY_TRY(
+                eddy__report_warn(a, err,
+                                  "%s is a loop without a LoopCond, and has no "
+                                  "gradient",
+                                  eddy__name_frame(&a->frames[f]).text));
     return EDDY_OK;
 }
 
@@ -238,8 +239,9 @@ static eddy_status warn_nodes(const eddy__flow *flow, eddy_analysis *a,
         if (flow->role[v] == EDDY__ROLE_NEXT_ITERATION)
             EDDY_TRY(warn_next_iteration(flow, a, v, err));
         else if (flow->role[v] == EDDY__ROLE_MERGE && node->n_inputs == 1)
-            EDDY_TRY(eddy__warn(a, err, "node '%s' (%s): a Merge of one input",
-                                eddy__shorten(node->name).text, node->op_name));
+            EDDY_TRY(eddy__report_warn(
+                a, err, "node '%s' (%s): a Merge of one input",
+                eddy__shorten(node->name).text, node->op_name));
     }
     return EDDY_OK;
 }

@@ -110,8 +110,9 @@ eddy_status eddy__want_construct(const eddy_graph *graph,
     return EDDY_FAILED_PRECONDITION;
 }
 
-eddy_status eddy__want_valid_shape(const char *what, const eddy_shape *shape,
-                                   eddy_error *err)
+eddy_status eddy__builder_want_valid_shape(const char *what,
+                                           const eddy_shape *shape,
+                                           eddy_error *err)
 {
     if (shape->rank < -1 || shape->rank > EDDY_MAX_RANK)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
@@ -125,9 +126,9 @@ eddy_status eddy__want_valid_shape(const char *what, const eddy_shape *shape,
     return EDDY_OK;
 }
 
-eddy_status eddy__want_values(const eddy_graph *graph,
-                              const eddy_output *values, size_t n,
-                              eddy_error *err)
+eddy_status eddy__builder_want_values(const eddy_graph *graph,
+                                      const eddy_output *values, size_t n,
+                                      eddy_error *err)
 {
     if (n > 0 && !values)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
@@ -137,8 +138,9 @@ eddy_status eddy__want_values(const eddy_graph *graph,
     return EDDY_OK;
 }
 
-eddy_status eddy__want_predicate(const eddy_graph *graph, const char *scope,
-                                 eddy_output predicate, eddy_error *err)
+eddy_status eddy__builder_want_predicate(const eddy_graph *graph,
+                                         const char *scope,
+                                         eddy_output predicate, eddy_error *err)
 {
     const eddy__assumed nothing = {.n = 0};
     eddy_dtype dtype;
@@ -176,9 +178,9 @@ static eddy_status check_outside(const eddy__builder *b,
                                  const eddy_node_spec *spec, eddy_error *err)
 {
     for (size_t i = 0; i < spec->n_inputs; i++)
-        EDDY_TRY(eddy__want_around(b, 0, spec->inputs[i].node, err));
+        EDDY_TRY(eddy__builder_want_around(b, 0, spec->inputs[i].node, err));
     for (size_t i = 0; i < spec->n_controls; i++)
-        EDDY_TRY(eddy__want_around(b, 0, spec->controls[i], err));
+        EDDY_TRY(eddy__builder_want_around(b, 0, spec->controls[i], err));
     return EDDY_OK;
 }
 
@@ -217,7 +219,7 @@ static eddy_status add(eddy_graph *graph, const eddy_node_spec *spec,
             return status;
         }
     }
-    status = eddy__adopt(b, site, spec, &node, err);
+    status = eddy__builder_adopt(b, site, spec, &node, err);
     if (status != EDDY_OK) {
         eddy__error_at(err, site.hint ? site.hint : "", spec->op);
         eddy__builder_rollback(b, mark);
@@ -270,7 +272,8 @@ static eddy_status add_control(eddy_graph *graph, eddy_node node,
     eddy_status status;
 
     EDDY_TRY(want_inside(b, node, err));
-    status = eddy__bring_control(b, eddy__builder_level(b), from, &from, err);
+    status = eddy__builder_bring_control(b, eddy__builder_level(b), from, &from,
+                                         err);
     if (status == EDDY_OK)
         status = eddy__graph_add_control(graph, node, from, err);
     if (status != EDDY_OK)

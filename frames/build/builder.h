@@ -214,8 +214,8 @@ typedef struct eddy__site {
     bool is_exact;
 } eddy__site;
 
-static inline eddy_node_spec eddy__spec(const char *op,
-                                        const eddy_output *inputs, size_t n)
+static inline eddy_node_spec
+eddy__builder_spec(const char *op, const eddy_output *inputs, size_t n)
 {
     return (eddy_node_spec){.size = sizeof(eddy_node_spec),
                             .op = op,
@@ -241,12 +241,12 @@ eddy_status eddy__builder_place(eddy__builder *b, eddy__site site,
 
 /* Fails with EDDY_E_VALUE_SCOPE unless `node` lives in a level around `level`.
  */
-eddy_status eddy__want_around(const eddy__builder *b, uint32_t level,
-                              eddy_node node, eddy_error *err);
+eddy_status eddy__builder_want_around(const eddy__builder *b, uint32_t level,
+                                      eddy_node node, eddy_error *err);
 
 /*
  * `value` as it is seen in `level`, with the Enters and Switches that it takes.
- * Fails as eddy__want_around does.
+ * Fails as eddy__builder_want_around does.
  */
 eddy_status eddy__capture(eddy__builder *b, uint32_t level, eddy_output value,
                           eddy_output *out, eddy_error *err);
@@ -261,14 +261,14 @@ void eddy__captures_deinit(eddy__captures *captures,
  * outside are brought in, and it gets the level's pivot as a control if nothing
  * else holds it back.
  */
-eddy_status eddy__adopt(eddy__builder *b, eddy__site site,
-                        const eddy_node_spec *spec, eddy_node *out_node,
-                        eddy_error *err);
+eddy_status eddy__builder_adopt(eddy__builder *b, eddy__site site,
+                                const eddy_node_spec *spec, eddy_node *out_node,
+                                eddy_error *err);
 
 /* A node of `level` that stands for control node `from` there. */
-eddy_status eddy__bring_control(eddy__builder *b, uint32_t level,
-                                eddy_node from, eddy_node *out_node,
-                                eddy_error *err);
+eddy_status eddy__builder_bring_control(eddy__builder *b, uint32_t level,
+                                        eddy_node from, eddy_node *out_node,
+                                        eddy_error *err);
 
 /* A Const that holds `value`, and waits for `after` of its level or NO_NODE. */
 eddy_status eddy__adopt_const(eddy__builder *b, eddy__site site,
@@ -276,13 +276,14 @@ eddy_status eddy__adopt_const(eddy__builder *b, eddy__site site,
                               eddy_output *out, eddy_error *err);
 
 /* One that is a scalar of an integer dtype. */
-eddy_status eddy__adopt_scalar(eddy__builder *b, eddy__site site,
-                               eddy_dtype dtype, int64_t value,
-                               eddy_output *out, eddy_error *err);
+eddy_status eddy__builder_adopt_scalar(eddy__builder *b, eddy__site site,
+                                       eddy_dtype dtype, int64_t value,
+                                       eddy_output *out, eddy_error *err);
 
 /* A Const of the site that is true, and waits for `node`. */
-eddy_status eddy__sign_of(eddy__builder *b, eddy__site site, eddy_node node,
-                          eddy_output *out, eddy_error *err);
+eddy_status eddy__builder_sign_of(eddy__builder *b, eddy__site site,
+                                  eddy_node node, eddy_output *out,
+                                  eddy_error *err);
 
 /* ---- builder_deferred.c ---- */
 
@@ -346,42 +347,46 @@ eddy_status eddy__want_construct(const eddy_graph *graph,
                                  eddy_error *err);
 
 /* Fails unless it is a shape: one of `what`, for the error. */
-eddy_status eddy__want_valid_shape(const char *what, const eddy_shape *shape,
-                                   eddy_error *err);
+eddy_status eddy__builder_want_valid_shape(const char *what,
+                                           const eddy_shape *shape,
+                                           eddy_error *err);
 
 /* So that what a function leaves unset is no node of the graph. */
-static inline void eddy__forget_outputs(eddy_output *outputs, size_t n)
+static inline void eddy__builder_forget_outputs(eddy_output *outputs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         outputs[i] = (eddy_output){EDDY_NO_NODE, 0};
 }
 
 /* Fails unless the values are in the graph. */
-eddy_status eddy__want_values(const eddy_graph *graph,
-                              const eddy_output *values, size_t n,
-                              eddy_error *err);
+eddy_status eddy__builder_want_values(const eddy_graph *graph,
+                                      const eddy_output *values, size_t n,
+                                      eddy_error *err);
 
 /* Fails if it is no bool, or known to be something else than a scalar. */
-eddy_status eddy__want_predicate(const eddy_graph *graph, const char *scope,
-                                 eddy_output predicate, eddy_error *err);
+eddy_status eddy__builder_want_predicate(const eddy_graph *graph,
+                                         const char *scope,
+                                         eddy_output predicate,
+                                         eddy_error *err);
 
 /* Pushes a cond, or a part of a case. */
 eddy_status eddy__cond_open(eddy__builder *b, const eddy_cond_spec *spec,
                             eddy__construct_kind kind, eddy_error *err);
 
 /* The level of branch `branch` of `c`, which is to be built next. */
-eddy_status eddy__open_branch(eddy__builder *b, const eddy__construct *c,
-                              size_t branch, uint32_t *out_level,
-                              eddy_error *err);
+eddy_status eddy__builder_open_branch(eddy__builder *b,
+                                      const eddy__construct *c, size_t branch,
+                                      uint32_t *out_level, eddy_error *err);
 
 /*
  * The results of the branch that is being built, as they are seen in it, in the
  * graph's arena; checks that they agree with those of an earlier branch.
  */
-eddy_status eddy__collect_results(eddy__builder *b, const eddy__construct *c,
-                                  const eddy_output *results, size_t n,
-                                  const eddy_output **out_collected,
-                                  eddy_error *err);
+eddy_status eddy__builder_collect_results(eddy__builder *b,
+                                          const eddy__construct *c,
+                                          const eddy_output *results, size_t n,
+                                          const eddy_output **out_collected,
+                                          eddy_error *err);
 
 /*
  * Has a function build a part of the innermost construct from `n` inputs; fails
@@ -392,8 +397,10 @@ eddy_status eddy__build_part(eddy_graph *graph, const eddy_branch *part,
                              eddy_output *out_results, eddy_error *err);
 
 /* The Merges, when `last` are the results of the last branch. */
-eddy_status eddy__merge_results(eddy__builder *b, const eddy__construct *c,
-                                const eddy_output *last,
-                                eddy_output *out_results, eddy_error *err);
+eddy_status eddy__builder_merge_results(eddy__builder *b,
+                                        const eddy__construct *c,
+                                        const eddy_output *last,
+                                        eddy_output *out_results,
+                                        eddy_error *err);
 
 #endif

@@ -105,8 +105,8 @@ static bool is_around(const eddy__builder *b, uint32_t outer, uint32_t level)
     return level == outer;
 }
 
-eddy_status eddy__want_around(const eddy__builder *b, uint32_t level,
-                              eddy_node node, eddy_error *err)
+eddy_status eddy__builder_want_around(const eddy__builder *b, uint32_t level,
+                                      eddy_node node, eddy_error *err)
 {
     const uint32_t lives_in = eddy__level_of(b, node);
     const eddy__level *l = &b->levels[lives_in];
@@ -139,7 +139,7 @@ static eddy_status enter_loop(eddy__builder *b, uint32_t level,
         eddy_attr_bool("is_constant", &is_constant),
         eddy_attr_int("parallel_iterations", &l->parallel_iterations),
     };
-    eddy_node_spec spec = eddy__spec(
+    eddy_node_spec spec = eddy__builder_spec(
         is_reference(b->graph, value) ? "RefEnter" : "Enter", &value, 1);
 
     spec.controls = l->controls;
@@ -160,7 +160,7 @@ static eddy_status enter_branch(eddy__builder *b, uint32_t level,
     const eddy_output inputs[] = {value, l->selector};
     const int64_t n_sides = l->n_sides;
     const eddy_attr n_outs = eddy_attr_int("num_outs", &n_sides);
-    eddy_node_spec spec = eddy__spec(
+    eddy_node_spec spec = eddy__builder_spec(
         is_reference(b->graph, value) ? "RefSwitch" : "Switch", inputs, 2);
 
     if (n_sides > 0) {
@@ -220,7 +220,7 @@ eddy_status eddy__capture(eddy__builder *b, uint32_t level, eddy_output value,
     eddy_output seen = value;
     size_t n = 0;
 
-    EDDY_TRY(eddy__want_around(b, level, value.node, err));
+    EDDY_TRY(eddy__builder_want_around(b, level, value.node, err));
     for (; level != lives_in && !find_in(b, level, value, &seen);
          level = b->levels[level].parent) {
         if (!eddy__grow(b->allocator, (void **)&b->path, &b->path_capacity,
@@ -331,7 +331,7 @@ eddy_status eddy__adopt_const(eddy__builder *b, eddy__site site,
     const eddy_dtype dtype = eddy_tensor_dtype(value);
     const eddy_attr attrs[] = {eddy_attr_tensor("value", &value),
                                eddy_attr_type("dtype", &dtype)};
-    eddy_node_spec spec = eddy__spec("Const", NULL, 0);
+    eddy_node_spec spec = eddy__builder_spec("Const", NULL, 0);
 
     spec.controls = &after;
     spec.n_controls = after != EDDY_NO_NODE;
@@ -368,9 +368,9 @@ static eddy_status make_scalar(const eddy__builder *b, eddy_dtype dtype,
     return EDDY_OK;
 }
 
-eddy_status eddy__adopt_scalar(eddy__builder *b, eddy__site site,
-                               eddy_dtype dtype, int64_t value,
-                               eddy_output *out, eddy_error *err)
+eddy_status eddy__builder_adopt_scalar(eddy__builder *b, eddy__site site,
+                                       eddy_dtype dtype, int64_t value,
+                                       eddy_output *out, eddy_error *err)
 {
     eddy_tensor *tensor = NULL;
     eddy_status status = make_scalar(b, dtype, value, &tensor, err);
@@ -381,8 +381,9 @@ eddy_status eddy__adopt_scalar(eddy__builder *b, eddy__site site,
     return status;
 }
 
-eddy_status eddy__sign_of(eddy__builder *b, eddy__site site, eddy_node node,
-                          eddy_output *out, eddy_error *err)
+eddy_status eddy__builder_sign_of(eddy__builder *b, eddy__site site,
+                                  eddy_node node, eddy_output *out,
+                                  eddy_error *err)
 {
     eddy_tensor *tensor = NULL;
     eddy_status status = make_scalar(b, EDDY_BOOL, 1, &tensor, err);
@@ -397,24 +398,24 @@ eddy_status eddy__sign_of(eddy__builder *b, eddy__site site, eddy_node node,
  * Within the frame a control edge may come from outside a branch.  Into a loop
  * it comes as a value does: as an Identity of what is captured.
  */
-eddy_status eddy__bring_control(eddy__builder *b, uint32_t level,
-                                eddy_node from, eddy_node *out_node,
-                                eddy_error *err)
+eddy_status eddy__builder_bring_control(eddy__builder *b, uint32_t level,
+                                        eddy_node from, eddy_node *out_node,
+                                        eddy_error *err)
 {
     const uint32_t lives_in = eddy__level_of(b, from);
     eddy__site site = {.level = lives_in, .scope = b->levels[level].scope};
     eddy_output sign = {from, 0};
     eddy_node_spec spec;
 
-    EDDY_TRY(eddy__want_around(b, level, from, err));
+    EDDY_TRY(eddy__builder_want_around(b, level, from, err));
     if (!crosses_loop(b, lives_in, level)) {
         *out_node = from;
         return EDDY_OK;
     }
     if (!has_sign(b->graph, from))
-        EDDY_TRY(eddy__sign_of(b, site, from, &sign, err));
+        EDDY_TRY(eddy__builder_sign_of(b, site, from, &sign, err));
     EDDY_TRY(eddy__capture(b, level, sign, &sign, err));
-    spec = eddy__spec("Identity", &sign, 1);
+    spec = eddy__builder_spec("Identity", &sign, 1);
     site.level = level;
     return place_held(b, site, &spec, 0, out_node, err);
 }
@@ -433,8 +434,8 @@ static eddy_status bring_controls(eddy__builder *b, uint32_t level,
             return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_UNKNOWN_INPUT,
                               "control input %zu is node %u of %zu", i,
                               (unsigned)spec->controls[i], b->graph->n_nodes);
-        EDDY_TRY(eddy__bring_control(b, level, spec->controls[i], &controls[i],
-                                     err));
+        EDDY_TRY(eddy__builder_bring_control(b, level, spec->controls[i],
+                                             &controls[i], err));
         *out_n_inside += controls[i] == spec->controls[i];
     }
     return EDDY_OK;
@@ -472,9 +473,9 @@ static eddy_status adopt(eddy__builder *b, eddy__site site,
     return place_held(b, site, &inside, n_inside, out_node, err);
 }
 
-eddy_status eddy__adopt(eddy__builder *b, eddy__site site,
-                        const eddy_node_spec *spec, eddy_node *out_node,
-                        eddy_error *err)
+eddy_status eddy__builder_adopt(eddy__builder *b, eddy__site site,
+                                const eddy_node_spec *spec, eddy_node *out_node,
+                                eddy_error *err)
 {
     eddy_output few_inputs[FEW] = {{0, 0}};
     eddy_node few_controls[FEW] = {0};

@@ -25,7 +25,7 @@ static eddy_status adopt(eddy__builder *b, const eddy__construct *c,
                              .scope = c->scope};
 
     out->index = 0;
-    return eddy__adopt(b, site, spec, &out->node, err);
+    return eddy__builder_adopt(b, site, spec, &out->node, err);
 }
 
 /* How many of the first `n` predicates hold, an int32. */
@@ -39,15 +39,15 @@ static eddy_status count_true(eddy__builder *b, const eddy__construct *c,
                              .hint = "num_true_conds/axis"};
     const eddy_attr to = eddy_attr_type("DstT", &number);
     eddy_output pair[2];
-    eddy_node_spec spec = eddy__spec("Pack", c->predicates, n);
+    eddy_node_spec spec = eddy__builder_spec("Pack", c->predicates, n);
 
     EDDY_TRY(adopt(b, c, &spec, out_pack, err));
-    spec = eddy__spec("Cast", out_pack, 1);
+    spec = eddy__builder_spec("Cast", out_pack, 1);
     spec.attrs = &to;
     spec.n_attrs = 1;
     EDDY_TRY(adopt(b, c, &spec, &pair[0], err));
-    EDDY_TRY(eddy__adopt_scalar(b, site, EDDY_INT32, 0, &pair[1], err));
-    spec = eddy__spec("Sum", pair, 2);
+    EDDY_TRY(eddy__builder_adopt_scalar(b, site, EDDY_INT32, 0, &pair[1], err));
+    spec = eddy__builder_spec("Sum", pair, 2);
     return adopt(b, c, &spec, out_count, err);
 }
 
@@ -82,7 +82,7 @@ static eddy_status add_assert(eddy__builder *b, const eddy__construct *c,
 {
     eddy_output inputs[] = {claim->condition, {0, 0}, claim->shown};
     eddy_output first;
-    const eddy_node_spec spec = eddy__spec("Assert", inputs, 3);
+    const eddy_node_spec spec = eddy__builder_spec("Assert", inputs, 3);
 
     EDDY_TRY(add_text(b, c, claim->text, &inputs[1], err));
     EDDY_TRY(adopt(b, c, &spec, &first, err));
@@ -100,10 +100,10 @@ static eddy_status check_exclusive(eddy__builder *b, const eddy__construct *c,
     assertion claim = {.text = "a case is exclusive, and more than one of its "
                                "predicates holds:"};
     eddy_output pair[2];
-    const eddy_node_spec spec = eddy__spec("LessEqual", pair, 2);
+    const eddy_node_spec spec = eddy__builder_spec("LessEqual", pair, 2);
 
     EDDY_TRY(count_true(b, c, c->n_predicates, &claim.shown, &pair[0], err));
-    EDDY_TRY(eddy__adopt_scalar(b, site, EDDY_INT32, 1, &pair[1], err));
+    EDDY_TRY(eddy__builder_adopt_scalar(b, site, EDDY_INT32, 1, &pair[1], err));
     EDDY_TRY(adopt(b, c, &spec, &claim.condition, err));
     return add_assert(b, c, &claim, out_assert, err);
 }
@@ -115,7 +115,7 @@ static eddy_status check_last(eddy__builder *b, const eddy__construct *c,
     assertion claim = {.condition = c->predicates[c->n_predicates - 1],
                        .text = "no predicate of a case without default holds:"};
     const eddy_node_spec spec =
-        eddy__spec("Pack", c->predicates, c->n_predicates);
+        eddy__builder_spec("Pack", c->predicates, c->n_predicates);
 
     EDDY_TRY(adopt(b, c, &spec, &claim.shown, err));
     return add_assert(b, c, &claim, out_assert, err);
@@ -136,7 +136,7 @@ static eddy_status check_case(const eddy_graph *graph,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                           "a case without predicates has no default");
     for (size_t i = 0; i < spec->n_predicates; i++)
-        EDDY_TRY(eddy__want_predicate(
+        EDDY_TRY(eddy__builder_want_predicate(
             graph, spec->name && *spec->name ? spec->name : "case",
             spec->predicates[i], err));
     return EDDY_OK;
@@ -234,8 +234,9 @@ static eddy_status go_on_in_else(eddy__builder *b, eddy__construct *cond,
 {
     const eddy_output *collected = results;
 
-    EDDY_TRY(eddy__collect_results(b, cond, results, n, &collected, err));
-    EDDY_TRY(eddy__open_branch(b, cond, 1, &cond->level, err));
+    EDDY_TRY(
+        eddy__builder_collect_results(b, cond, results, n, &collected, err));
+    EDDY_TRY(eddy__builder_open_branch(b, cond, 1, &cond->level, err));
     cond->results[0] = collected;
     cond->like = cond->like ? cond->like : collected;
     cond->n_results = n;
@@ -281,7 +282,7 @@ static eddy_status hold_results(eddy__builder *b, const eddy__construct *c,
     if (!held)
         return eddy__fail_memory(err);
     for (size_t i = 0; i < n; i++) {
-        eddy_node_spec spec = eddy__spec("Identity", &results[i], 1);
+        eddy_node_spec spec = eddy__builder_spec("Identity", &results[i], 1);
 
         spec.controls = &c->last_check;
         spec.n_controls = 1;
@@ -298,12 +299,13 @@ static eddy_status merge_case(eddy__builder *b, size_t bottom,
 {
     const eddy__construct *c = &b->open[bottom];
 
-    EDDY_TRY(eddy__collect_results(b, &b->open[b->n_open - 1], results, n,
-                                   &results, err));
+    EDDY_TRY(eddy__builder_collect_results(b, &b->open[b->n_open - 1], results,
+                                           n, &results, err));
     if (c->last_check != EDDY_NO_NODE)
         EDDY_TRY(hold_results(b, c, results, n, &results, err));
     for (size_t i = b->n_open - 1; i > bottom; i--) {
-        EDDY_TRY(eddy__merge_results(b, &b->open[i], results, merges, err));
+        EDDY_TRY(
+            eddy__builder_merge_results(b, &b->open[i], results, merges, err));
         results = merges;
     }
     for (size_t i = 0; i < n && results != merges; i++)
@@ -351,7 +353,7 @@ static eddy_status check_switch_case(const eddy_graph *graph,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                           "a case of %zu branches; 1 to %d are wanted",
                           spec->n_branches, EDDY__MAX_OUTPUTS);
-    EDDY_TRY(eddy__want_values(graph, &spec->index, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, &spec->index, 1, err));
     if (eddy_graph_output_dtype(graph, spec->index) != EDDY_INT32)
         return eddy__fail_at(
             err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
@@ -376,16 +378,17 @@ static eddy_status add_pivots(eddy__builder *b, eddy__construct *c,
     const eddy_output both[] = {c->selector, c->selector};
     const int64_t n_sides = (int64_t)c->n_branches;
     const eddy_attr n_outs = eddy_attr_int("num_outs", &n_sides);
-    eddy_node_spec spec = eddy__spec("_SwitchN", both, 2);
+    eddy_node_spec spec = eddy__builder_spec("_SwitchN", both, 2);
     eddy_output side = {.index = 0};
 
     spec.attrs = &n_outs;
     spec.n_attrs = 1;
-    EDDY_TRY(eddy__adopt(b, site, &spec, &side.node, err));
+    EDDY_TRY(eddy__builder_adopt(b, site, &spec, &side.node, err));
     site.hint = "pivot";
     for (; side.index < c->n_branches; side.index++) {
-        spec = eddy__spec("Identity", &side, 1);
-        EDDY_TRY(eddy__adopt(b, site, &spec, &c->pivots[side.index], err));
+        spec = eddy__builder_spec("Identity", &side, 1);
+        EDDY_TRY(
+            eddy__builder_adopt(b, site, &spec, &c->pivots[side.index], err));
     }
     return EDDY_OK;
 }
@@ -404,7 +407,7 @@ static eddy_status begin_switch_case(eddy__builder *b,
         return eddy__fail_memory(err);
     EDDY_TRY(eddy__capture(b, c->outer, spec->index, &c->selector, err));
     EDDY_TRY(add_pivots(b, c, err));
-    return eddy__open_branch(b, c, 0, &c->level, err);
+    return eddy__builder_open_branch(b, c, 0, &c->level, err);
 }
 
 eddy_status eddy_switch_case_begin(eddy_graph *graph,
@@ -440,10 +443,10 @@ static eddy_status next_by_index(eddy__builder *b, const eddy_output *results,
     const eddy_output *collected = results;
     uint32_t level;
     eddy_status status =
-        eddy__collect_results(b, c, results, n, &collected, err);
+        eddy__builder_collect_results(b, c, results, n, &collected, err);
 
     if (status == EDDY_OK)
-        status = eddy__open_branch(b, c, c->branch + 1, &level, err);
+        status = eddy__builder_open_branch(b, c, c->branch + 1, &level, err);
     if (status != EDDY_OK) {
         eddy__builder_rollback(b, mark);
         return status;
@@ -463,11 +466,11 @@ static eddy_status end_by_index(eddy__builder *b, const eddy_output *results,
     const eddy__mark mark = eddy__builder_mark(b);
     const eddy_output *collected = results;
     eddy_status status =
-        eddy__collect_results(b, c, results, n, &collected, err);
+        eddy__builder_collect_results(b, c, results, n, &collected, err);
 
     if (status == EDDY_OK) {
         c->n_results = n;
-        status = eddy__merge_results(b, c, collected, out_results, err);
+        status = eddy__builder_merge_results(b, c, collected, out_results, err);
     }
     if (status != EDDY_OK) {
         eddy__builder_rollback(b, mark);

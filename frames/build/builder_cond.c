@@ -23,9 +23,9 @@ static eddy_status place_identity(eddy__builder *b, eddy__site site,
                                   eddy_output value, eddy_node *out,
                                   eddy_error *err)
 {
-    const eddy_node_spec spec = eddy__spec("Identity", &value, 1);
+    const eddy_node_spec spec = eddy__builder_spec("Identity", &value, 1);
 
-    return eddy__adopt(b, site, &spec, out, err);
+    return eddy__builder_adopt(b, site, &spec, out, err);
 }
 
 /* The nodes that the branches hang on; pivots are moved into them later. */
@@ -34,13 +34,14 @@ static eddy_status add_pivots(eddy__builder *b, eddy__construct *c,
 {
     eddy__site site = {.level = c->outer, .scope = c->scope};
     const eddy_output both[] = {spec->predicate, spec->predicate};
-    eddy_node_spec switch_spec = eddy__spec("Switch", both, 2);
-    eddy_node_spec identity = eddy__spec("Identity", &spec->predicate, 1);
+    eddy_node_spec switch_spec = eddy__builder_spec("Switch", both, 2);
+    eddy_node_spec identity =
+        eddy__builder_spec("Identity", &spec->predicate, 1);
     eddy_output taken = {.index = 1};
 
     switch_spec.controls = identity.controls = spec->controls;
     switch_spec.n_controls = identity.n_controls = spec->n_controls;
-    EDDY_TRY(eddy__adopt(b, site, &switch_spec, &taken.node, err));
+    EDDY_TRY(eddy__builder_adopt(b, site, &switch_spec, &taken.node, err));
     site.hint = "switch_t";
     EDDY_TRY(place_identity(b, site, taken, &c->pivots[1], err));
     taken.index = 0;
@@ -48,12 +49,12 @@ static eddy_status add_pivots(eddy__builder *b, eddy__construct *c,
     EDDY_TRY(place_identity(b, site, taken, &c->pivots[0], err));
     site.hint = "pred_id";
     c->selector.index = 0;
-    return eddy__adopt(b, site, &identity, &c->selector.node, err);
+    return eddy__builder_adopt(b, site, &identity, &c->selector.node, err);
 }
 
-eddy_status eddy__open_branch(eddy__builder *b, const eddy__construct *c,
-                              size_t branch, uint32_t *out_level,
-                              eddy_error *err)
+eddy_status eddy__builder_open_branch(eddy__builder *b,
+                                      const eddy__construct *c, size_t branch,
+                                      uint32_t *out_level, eddy_error *err)
 {
     const bool is_indexed = c->kind == EDDY__SWITCH_CASE;
     const uint32_t side = side_of(c, branch);
@@ -96,7 +97,7 @@ static eddy_status begin(eddy__builder *b, const eddy_cond_spec *spec,
     if (!c->pivots || !c->results)
         return eddy__fail_memory(err);
     EDDY_TRY(add_pivots(b, c, spec, err));
-    return eddy__open_branch(b, c, 0, &c->level, err);
+    return eddy__builder_open_branch(b, c, 0, &c->level, err);
 }
 
 eddy_status eddy__cond_open(eddy__builder *b, const eddy_cond_spec *spec,
@@ -111,7 +112,8 @@ eddy_status eddy__cond_open(eddy__builder *b, const eddy_cond_spec *spec,
     c.first_level = (uint32_t)mark.n_levels;
     c.outer = eddy__builder_level(b);
     EDDY_TRY(eddy__builder_scope(b, spec->name, "cond", &c.scope, err));
-    EDDY_TRY(eddy__want_predicate(b->graph, c.scope, spec->predicate, err));
+    EDDY_TRY(
+        eddy__builder_want_predicate(b->graph, c.scope, spec->predicate, err));
     status = begin(b, spec, &c, err);
     if (status == EDDY_OK)
         eddy__builder_push(b, &c);
@@ -139,17 +141,17 @@ static eddy_status collect_done(eddy__builder *b, const eddy__construct *c,
 {
     const eddy__site site = {.level = c->level, .scope = c->scope};
     eddy_output pivot = {b->levels[c->level].pivot, 0};
-    eddy_node_spec spec = eddy__spec("Identity", &pivot, 1);
+    eddy_node_spec spec = eddy__builder_spec("Identity", &pivot, 1);
 
     if (b->levels[c->level].kind != EDDY__LEVEL_BRANCH ||
         c->kind == EDDY__SWITCH_CASE) {
-        EDDY_TRY(eddy__bring_control(b, c->level, node, &node, err));
-        return eddy__sign_of(b, site, node, out, err);
+        EDDY_TRY(eddy__builder_bring_control(b, c->level, node, &node, err));
+        return eddy__builder_sign_of(b, site, node, out, err);
     }
     spec.controls = &node;
     spec.n_controls = 1;
     out->index = 0;
-    return eddy__adopt(b, site, &spec, &out->node, err);
+    return eddy__builder_adopt(b, site, &spec, &out->node, err);
 }
 
 static eddy_status fail_dtype(const eddy_graph *graph, const eddy__construct *c,
@@ -180,7 +182,7 @@ static eddy_status collect(eddy__builder *b, const eddy__construct *c,
         if (is_done) {
             EDDY_TRY(collect_done(b, c, results[i].node, &collected[i], err));
         } else {
-            EDDY_TRY(eddy__want_values(graph, &results[i], 1, err));
+            EDDY_TRY(eddy__builder_want_values(graph, &results[i], 1, err));
             EDDY_TRY(
                 eddy__capture(b, c->level, results[i], &collected[i], err));
         }
@@ -191,10 +193,11 @@ static eddy_status collect(eddy__builder *b, const eddy__construct *c,
     return EDDY_OK;
 }
 
-eddy_status eddy__collect_results(eddy__builder *b, const eddy__construct *c,
-                                  const eddy_output *results, size_t n,
-                                  const eddy_output **out_collected,
-                                  eddy_error *err)
+eddy_status eddy__builder_collect_results(eddy__builder *b,
+                                          const eddy__construct *c,
+                                          const eddy_output *results, size_t n,
+                                          const eddy_output **out_collected,
+                                          eddy_error *err)
 {
     eddy_output *collected;
 
@@ -221,15 +224,18 @@ static eddy_status merge_one(eddy__builder *b, const eddy__construct *c,
                              eddy_error *err)
 {
     const eddy__site site = {.level = c->outer, .scope = c->scope};
-    const eddy_node_spec spec = eddy__spec("Merge", inputs, c->n_branches);
+    const eddy_node_spec spec =
+        eddy__builder_spec("Merge", inputs, c->n_branches);
 
     out->index = 0;
     return eddy__builder_place(b, site, &spec, &out->node, err);
 }
 
-eddy_status eddy__merge_results(eddy__builder *b, const eddy__construct *c,
-                                const eddy_output *last,
-                                eddy_output *out_results, eddy_error *err)
+eddy_status eddy__builder_merge_results(eddy__builder *b,
+                                        const eddy__construct *c,
+                                        const eddy_output *last,
+                                        eddy_output *out_results,
+                                        eddy_error *err)
 {
     const size_t room = c->n_branches + c->n_results;
     eddy_output *inputs = eddy__allocate(b->allocator, room, sizeof *inputs);
@@ -286,9 +292,9 @@ eddy_status eddy_cond_else(eddy_graph *graph, const eddy_output *results,
     EDDY_TRY(want_cond(graph, 0, "eddy_cond_else", &c, err));
     b = graph->builder;
     mark = eddy__builder_mark(b);
-    status = eddy__collect_results(b, c, results, n, &collected, err);
+    status = eddy__builder_collect_results(b, c, results, n, &collected, err);
     if (status == EDDY_OK)
-        status = eddy__open_branch(b, c, 1, &level, err);
+        status = eddy__builder_open_branch(b, c, 1, &level, err);
     if (status != EDDY_OK) {
         eddy__builder_rollback(b, mark);
         return status;
@@ -315,9 +321,9 @@ eddy_status eddy_cond_end(eddy_graph *graph, const eddy_output *results,
                           "nowhere to put the results");
     b = graph->builder;
     mark = eddy__builder_mark(b);
-    status = eddy__collect_results(b, c, results, n, &collected, err);
+    status = eddy__builder_collect_results(b, c, results, n, &collected, err);
     if (status == EDDY_OK)
-        status = eddy__merge_results(b, c, collected, out_results, err);
+        status = eddy__builder_merge_results(b, c, collected, out_results, err);
     if (status != EDDY_OK) {
         eddy__builder_rollback(b, mark);
         return status;

@@ -43,7 +43,7 @@ static eddy_status build_while(eddy_graph *graph, const eddy_while_spec *spec,
     const size_t n = spec->n_variables;
     eddy_output predicate = {EDDY_NO_NODE, 0};
 
-    eddy__forget_outputs(next, n);
+    eddy__builder_forget_outputs(next, n);
     EDDY_TRY(eddy_while_begin(graph, spec, now, err));
     EDDY_TRY(eddy__build_part(graph, &condition, now, n, &predicate, err));
     EDDY_TRY(eddy_while_body(graph, predicate, now, err));
@@ -101,7 +101,7 @@ static eddy_status build_branches(eddy_graph *graph, const branches *all,
                                   eddy_output *results, eddy_error *err)
 {
     for (size_t i = 0; i < all->n_parts; i++) {
-        eddy__forget_outputs(results, all->n);
+        eddy__builder_forget_outputs(results, all->n);
         EDDY_TRY(eddy__build_part(graph, &all->parts[i], NULL, all->n, results,
                                   err));
         if (i + 1 < all->n_parts)

@@ -29,7 +29,7 @@ static eddy_status check_maximum(const eddy_graph *graph,
 
     if (!maximum)
         return EDDY_OK;
-    EDDY_TRY(eddy__want_values(graph, maximum, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, maximum, 1, err));
     dtype = eddy_graph_output_dtype(graph, *maximum);
     if (!eddy__dtype_in(dtype, EDDY__INTEGERS))
         return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
@@ -69,8 +69,8 @@ static eddy_status check_shapes(const eddy_graph *graph,
     const eddy__assumed nothing = {.n = 0};
 
     for (size_t i = 0; spec->shape_invariants && i < spec->n_variables; i++)
-        EDDY_TRY(eddy__want_valid_shape("shape_invariants",
-                                        &spec->shape_invariants[i], err));
+        EDDY_TRY(eddy__builder_want_valid_shape(
+            "shape_invariants", &spec->shape_invariants[i], err));
     for (size_t i = 0; spec->shape_invariants && i < spec->n_variables; i++)
         EDDY_TRY(check_invariant(graph, &nothing, i, &spec->shape_invariants[i],
                                  spec->initial[i], err));
@@ -98,7 +98,8 @@ static eddy_status check_while(const eddy_graph *graph,
                           EDDY_E_PARALLEL_ITERATIONS,
                           "parallel_iterations is %lld, it must be at least 1",
                           (long long)spec->parallel_iterations);
-    EDDY_TRY(eddy__want_values(graph, spec->initial, spec->n_variables, err));
+    EDDY_TRY(eddy__builder_want_values(graph, spec->initial, spec->n_variables,
+                                       err));
     EDDY_TRY(check_maximum(graph, spec->maximum_iterations, err));
     return check_shapes(graph, spec, err);
 }
@@ -118,8 +119,8 @@ static eddy_status take_controls(eddy__builder *b, const eddy__construct *c,
             return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_UNKNOWN_INPUT,
                               "control %zu is node %u of %zu", i,
                               (unsigned)spec->controls[i], b->graph->n_nodes);
-        EDDY_TRY(eddy__bring_control(b, c->outer, spec->controls[i],
-                                     &controls[i], err));
+        EDDY_TRY(eddy__builder_bring_control(b, c->outer, spec->controls[i],
+                                             &controls[i], err));
     }
     level->controls = controls;
     level->n_controls = spec->n_controls;
@@ -174,14 +175,14 @@ static eddy_status add_enter(eddy__builder *b, const eddy__construct *c,
         eddy_attr_int("parallel_iterations", &parallel_iterations),
     };
     const eddy__site site = {.level = c->outer, .scope = c->scope};
-    eddy_node_spec spec = eddy__spec("Enter", &initial, 1);
+    eddy_node_spec spec = eddy__builder_spec("Enter", &initial, 1);
 
     spec.controls = level->controls;
     spec.n_controls = level->n_controls;
     spec.attrs = attrs;
     spec.n_attrs = sizeof attrs / sizeof attrs[0];
     out->index = 0;
-    EDDY_TRY(eddy__adopt(b, site, &spec, &out->node, err));
+    EDDY_TRY(eddy__builder_adopt(b, site, &spec, &out->node, err));
     eddy__set_level(b, out->node, c->level);
     return EDDY_OK;
 }
@@ -202,7 +203,7 @@ static eddy_status add_variables(eddy__builder *b, eddy__construct *c,
     }
     for (size_t i = 0; i < c->n_variables; i++) {
         const eddy_output both[] = {c->switches[i], c->switches[i]};
-        const eddy_node_spec merge = eddy__spec("Merge", both, 2);
+        const eddy_node_spec merge = eddy__builder_spec("Merge", both, 2);
 
         c->merges[i].index = 0;
         EDDY_TRY(eddy__builder_place(b, site, &merge, &c->merges[i].node, err));
@@ -219,10 +220,10 @@ static eddy_status adopt_op(eddy__builder *b, eddy__site site, const char *op,
                             const eddy_output inputs[2], eddy_output *out,
                             eddy_error *err)
 {
-    const eddy_node_spec spec = eddy__spec(op, inputs, 2);
+    const eddy_node_spec spec = eddy__builder_spec(op, inputs, 2);
 
     out->index = 0;
-    return eddy__adopt(b, site, &spec, &out->node, err);
+    return eddy__builder_adopt(b, site, &spec, &out->node, err);
 }
 
 static eddy_status begin(eddy__builder *b, const eddy_while_spec *spec,
@@ -234,9 +235,9 @@ static eddy_status begin(eddy__builder *b, const eddy_while_spec *spec,
     eddy__site inside;
 
     if (maximum)
-        EDDY_TRY(eddy__adopt_scalar(b, outside,
-                                    eddy_graph_output_dtype(b->graph, *maximum),
-                                    0, &count, err));
+        EDDY_TRY(eddy__builder_adopt_scalar(
+            b, outside, eddy_graph_output_dtype(b->graph, *maximum), 0, &count,
+            err));
     EDDY_TRY(open_level(b, spec, c, err));
     EDDY_TRY(add_variables(b, c, spec, count, err));
     if (!maximum)
@@ -286,7 +287,7 @@ static eddy_status add_loop_cond(eddy__builder *b, const eddy__construct *c,
     static const bool yes = true, no = false;
     const eddy__site site = {.level = c->level, .scope = c->scope};
     eddy_attr attrs[2];
-    eddy_node_spec spec = eddy__spec("LoopCond", &predicate, 1);
+    eddy_node_spec spec = eddy__builder_spec("LoopCond", &predicate, 1);
 
     if (c->no_back_prop)
         attrs[spec.n_attrs++] = eddy_attr_bool("_back_prop", &no);
@@ -294,7 +295,7 @@ static eddy_status add_loop_cond(eddy__builder *b, const eddy__construct *c,
         attrs[spec.n_attrs++] = eddy_attr_bool("_swap_memory", &yes);
     spec.attrs = attrs;
     out->index = 0;
-    return eddy__adopt(b, site, &spec, &out->node, err);
+    return eddy__builder_adopt(b, site, &spec, &out->node, err);
 }
 
 /* Switches, then the Identities that the body reads. */
@@ -306,7 +307,7 @@ static eddy_status add_switches(eddy__builder *b, eddy__construct *c,
 
     for (size_t i = 0; i < c->n_variables; i++) {
         const eddy_output inputs[] = {c->merges[i], go_on};
-        const eddy_node_spec spec = eddy__spec("Switch", inputs, 2);
+        const eddy_node_spec spec = eddy__builder_spec("Switch", inputs, 2);
 
         c->switches[i].index = 0;
         EDDY_TRY(
@@ -314,7 +315,7 @@ static eddy_status add_switches(eddy__builder *b, eddy__construct *c,
     }
     for (size_t i = 0; i < c->n_variables; i++) {
         const eddy_output live = {c->switches[i].node, 1};
-        const eddy_node_spec spec = eddy__spec("Identity", &live, 1);
+        const eddy_node_spec spec = eddy__builder_spec("Identity", &live, 1);
         eddy_output now = {.index = 0};
 
         EDDY_TRY(eddy__builder_place(b, site, &spec, &now.node, err));
@@ -336,7 +337,7 @@ static eddy_status add_count(eddy__builder *b, eddy__construct *c,
     const eddy__site add_site = {c->level, c->scope, "add", false};
     eddy_output one;
 
-    EDDY_TRY(eddy__adopt_scalar(
+    EDDY_TRY(eddy__builder_adopt_scalar(
         b, one_site, eddy_graph_output_dtype(b->graph, c->next_count), 1, &one,
         err));
     return adopt_op(b, add_site, "AddV2", (eddy_output[]){c->next_count, one},
@@ -393,7 +394,7 @@ eddy_status eddy_while_body(eddy_graph *graph, eddy_output predicate,
     if (!out_variables)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "nowhere to put the variables");
-    EDDY_TRY(eddy__want_predicate(graph, c->scope, predicate, err));
+    EDDY_TRY(eddy__builder_want_predicate(graph, c->scope, predicate, err));
     b = graph->builder;
     mark = eddy__builder_mark(b);
     pivot = b->levels[c->level].pivot;
@@ -425,7 +426,7 @@ static eddy_status check_next(const eddy_graph *graph, const eddy__construct *c,
                                "the loop '%.64s' has %zu variables, and its "
                                "body gives %zu next values",
                                c->scope, c->n_variables - c->has_counter, n);
-    EDDY_TRY(eddy__want_values(graph, next, n, err));
+    EDDY_TRY(eddy__builder_want_values(graph, next, n, err));
     for (size_t i = 0; i < n; i++) {
         const eddy_dtype wanted = eddy_graph_output_dtype(graph, merges[i]);
         const eddy_dtype found = eddy_graph_output_dtype(graph, next[i]);
@@ -458,13 +459,15 @@ static eddy_status add_ends(eddy__builder *b, const eddy__construct *c,
         const eddy_output value = c->has_counter && i == 0
                                       ? c->next_count
                                       : values[i - c->has_counter];
-        const eddy_node_spec spec = eddy__spec("NextIteration", &value, 1);
+        const eddy_node_spec spec =
+            eddy__builder_spec("NextIteration", &value, 1);
 
         next[i].index = 0;
-        EDDY_TRY(eddy__adopt(b, inside, &spec, &next[i].node, err));
+        EDDY_TRY(eddy__builder_adopt(b, inside, &spec, &next[i].node, err));
     }
     for (size_t i = 0; i < c->n_variables; i++) {
-        const eddy_node_spec spec = eddy__spec("Exit", &c->switches[i], 1);
+        const eddy_node_spec spec =
+            eddy__builder_spec("Exit", &c->switches[i], 1);
 
         exits[i].index = 0;
         EDDY_TRY(eddy__builder_place(b, outside, &spec, &exits[i].node, err));

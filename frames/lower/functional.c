@@ -60,7 +60,7 @@ static const eddy_op_spec specs[] = {
         EDDY__OP_ROW_OF(
             EDDY__LIBRARY_GRADIENT, "eddy", .attrs = "f: func",
             .doc = "Holds the gradient that the library has for a function.",
-            .gradient = eddy__library_gradient),
+            .gradient = eddy__functional_gradient),
 };
 
 static const eddy__role roles[] = {

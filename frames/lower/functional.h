@@ -14,7 +14,7 @@
  * the function that gave its inputs (lower_call.c).
  */
 #define EDDY__LIBRARY_GRADIENT "_LibraryGradient"
-eddy_status eddy__library_gradient(eddy_gradient *g);
+eddy_status eddy__functional_gradient(eddy_gradient *g);
 
 extern const eddy__op_table eddy__functional_ops;
 

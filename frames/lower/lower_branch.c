@@ -55,8 +55,8 @@ static eddy_status make_pivots(const branching *b)
         const eddy__make make = {
             .op = "Identity", .scope = call->parts[i]->scope, .name = "pivot"};
 
-        EDDY_TRY(eddy__lower_make_unary(b->l, &make, dtype, eddy__made(from, i),
-                                        &call->pivots[i]));
+        EDDY_TRY(eddy__lower_make_unary(
+            b->l, &make, dtype, eddy__lower_made(from, i), &call->pivots[i]));
         call->parts[i]->guard = EDDY__GUARD_KNOWN;
         call->parts[i]->guard_node = call->pivots[i];
     }
@@ -86,7 +86,7 @@ static eddy_status make_inputs(const branching *b)
         EDDY_TRY(make_switch(b, "Switch", call->in[i],
                              eddy__call_input(call, i + 1), &from));
         for (uint32_t k = 0; k < call->n_parts; k++)
-            call->parts[k]->args[i] = eddy__made(from, k);
+            call->parts[k]->args[i] = eddy__lower_made(from, k);
     }
     return EDDY_OK;
 }
@@ -112,8 +112,8 @@ static eddy_status make_outputs(const branching *b)
         EDDY_TRY(eddy__lower_make(b->l, &make, &merge));
         for (uint32_t k = 0; k < call->n_parts; k++)
             EDDY_TRY(eddy__lower_input(b->l, merge, k,
-                                       eddy__result(call->parts[k], i)));
-        call->values[i] = eddy__made(merge, 0);
+                                       eddy__lower_result(call->parts[k], i)));
+        call->values[i] = eddy__lower_made(merge, 0);
     }
     return EDDY_OK;
 }
@@ -132,7 +132,7 @@ eddy_status eddy__lower_predicate(eddy__lowering *l, const eddy__call *call,
         attr->n == 1 && attr->as.bools[0])
         return EDDY_OK;
     EDDY_TRY(eddy__lower_make_unary(l, &make, dtype, *predicate, &node));
-    *predicate = eddy__made(node, 0);
+    *predicate = eddy__lower_made(node, 0);
     return EDDY_OK;
 }
 

@@ -28,7 +28,7 @@ static eddy_status make_argument(eddy__lowering *l, eddy__call *call,
     EDDY_TRY(eddy__lower_make_unary(
         l, &make, call->in[i], eddy__call_input(call, i), &in->arg_nodes[i]));
     EDDY_TRY(eddy__lower_gate(l, call, in->arg_nodes[i]));
-    in->args[i] = eddy__made(in->arg_nodes[i], 0);
+    in->args[i] = eddy__lower_made(in->arg_nodes[i], 0);
     return EDDY_OK;
 }
 
@@ -73,12 +73,12 @@ static eddy_status make_results(eddy__lowering *l, eddy__call *call)
             l, node, i,
             i < n_out ? call->values[i] : call->parts[0]->args[i - n_out]));
     for (uint32_t i = 0; i < n_out; i++)
-        call->values[i] = eddy__made(node, i);
+        call->values[i] = eddy__lower_made(node, i);
     return EDDY_OK;
 }
 
 /* The gradient of such an IdentityN: a call, which is lowered with the rest. */
-eddy_status eddy__library_gradient(eddy_gradient *g)
+eddy_status eddy__functional_gradient(eddy_gradient *g)
 {
     enum { MOST = 64 };
     const uint32_t n = eddy_gradient_inputs(g);
@@ -129,7 +129,7 @@ eddy_status eddy__lower_plain_call(eddy__lowering *l, eddy__call *call)
             EDDY_TRY(make_argument(l, call, i));
     }
     for (size_t i = 0; i < call->n_out; i++)
-        call->values[i] = eddy__result(in, i);
+        call->values[i] = eddy__lower_result(in, i);
     if (l->request->depth > 0 && r->function->gradient &&
         !eddy__call_is_gradient(call))
         EDDY_TRY(make_results(l, call));

@@ -77,8 +77,8 @@ eddy_status eddy__lower_resolve(eddy__lowering *l, eddy__ref ref,
         }
         EDDY_TRY(find_slot(l, ref, &slot));
         if (!slot)
-            ref = eddy__made(ref.instance->made[ref.output.node],
-                             ref.output.index);
+            ref = eddy__lower_made(ref.instance->made[ref.output.node],
+                                   ref.output.index);
         else if (steps++ < l->n_slots)
             ref = *slot;
         else
@@ -180,7 +180,7 @@ static eddy_status apply_guard(eddy__lowering *l, eddy__guarded item)
     if (node->n_controls > 0)
         return EDDY_OK;
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (!eddy__is_invariant(l, node->inputs[i].node))
+        if (!eddy__lower_is_invariant(l, node->inputs[i].node))
             return EDDY_OK;
     EDDY_TRY(find_guard(l, item.home, &guard));
     if (guard == EDDY_NO_NODE)

@@ -122,10 +122,11 @@ static eddy_status add_producer(eddy__lowering *l, const eddy__call *call,
 
     EDDY_TRY(eddy__lower_resolve(l, call->values[i], &from));
     node = from.node;
-    if (eddy__is_invariant(l, node) ||
+    if (eddy__lower_is_invariant(l, node) ||
         eddy__node_role(eddy__graph_node(l->out, node)) == EDDY__ROLE_SWITCH)
-        EDDY_TRY(eddy__lower_make_unary(
-            l, &make, call->out[i], eddy__made(from.node, from.index), &node));
+        EDDY_TRY(eddy__lower_make_unary(l, &make, call->out[i],
+                                        eddy__lower_made(from.node, from.index),
+                                        &node));
     return add_end(l, node);
 }
 
@@ -179,7 +180,7 @@ static eddy_status end_taken_branch(eddy__lowering *l, eddy__call *call)
     EDDY_TRY(eddy__lower_make(l, &make, &call->done));
     for (uint32_t k = 0; k < call->n_parts; k++) {
         EDDY_TRY(eddy__lower_input(l, call->done, k,
-                                   eddy__made(call->pivots[k], 0)));
+                                   eddy__lower_made(call->pivots[k], 0)));
         EDDY_TRY(find_ends(l, call->parts[k]));
         for (size_t i = 0; i < l->n_ends; i++)
             EDDY_TRY(
@@ -278,7 +279,7 @@ static eddy_status hold_values(eddy__lowering *l, eddy__call *call)
             continue;
         EDDY_TRY(eddy__lower_make_unary(l, &make, call->out[i], value, &node));
         EDDY_TRY(eddy_graph_add_control(l->out, node, call->done, l->err));
-        call->values[i] = eddy__made(node, 0);
+        call->values[i] = eddy__lower_made(node, 0);
     }
     return EDDY_OK;
 }

@@ -46,7 +46,7 @@ static eddy_status make_trips(const eddy__lower_loop *w, eddy__ref *out_ref)
     for (uint32_t i = START; i < N_RANGE; i++)
         EDDY_TRY(
             eddy__lower_input(w->l, node, i, eddy__call_input(w->call, i)));
-    *out_ref = eddy__made(node, 0);
+    *out_ref = eddy__lower_made(node, 0);
     return eddy__lower_gate(w->l, w->call, node);
 }
 
@@ -106,9 +106,10 @@ static eddy_status make_binary(const eddy__lower_loop *w, const char *op,
     };
 
     EDDY_TRY(eddy__lower_make(w->l, &make, out_node));
-    EDDY_TRY(
-        eddy__lower_input(w->l, *out_node, 0, eddy__made(x.node, x.index)));
-    return eddy__lower_input(w->l, *out_node, 1, eddy__made(y.node, y.index));
+    EDDY_TRY(eddy__lower_input(w->l, *out_node, 0,
+                               eddy__lower_made(x.node, x.index)));
+    return eddy__lower_input(w->l, *out_node, 1,
+                             eddy__lower_made(y.node, y.index));
 }
 
 static eddy_status make_loop_cond(const loop *w)
@@ -118,7 +119,7 @@ static eddy_status make_loop_cond(const loop *w)
     EDDY_TRY(make_binary(&w->made, "Less", EDDY_INT64,
                          (eddy_output){w->made.merges[TRIP], 0},
                          (eddy_output){w->trips, 0}, &less));
-    return eddy__lower_loop_cond(&w->made, NULL, eddy__made(less, 0));
+    return eddy__lower_loop_cond(&w->made, NULL, eddy__lower_made(less, 0));
 }
 
 /* What variable `i` is in the next trip. */
@@ -128,13 +129,13 @@ static eddy_status find_next(const loop *w, size_t i, eddy__ref *out_ref)
     eddy_node sum;
 
     if (i >= FIRST_VALUE) {
-        *out_ref = eddy__result(w->made.body, i - FIRST_VALUE);
+        *out_ref = eddy__lower_result(w->made.body, i - FIRST_VALUE);
         return EDDY_OK;
     }
     EDDY_TRY(make_binary(&w->made, "AddV2", dtype_of(w, i),
                          (eddy_output){w->made.switches[i], 1},
                          (eddy_output){by, 0}, &sum));
-    *out_ref = eddy__made(sum, 0);
+    *out_ref = eddy__lower_made(sum, 0);
     return EDDY_OK;
 }
 
@@ -150,7 +151,7 @@ static eddy_status make_all(loop *w)
         EDDY_TRY(eddy__lower_loop_switch(made, i, dtype_of(w, i)));
     EDDY_TRY(eddy__lower_loop_pivot(made, TRIP, EDDY_INT64));
     for (size_t i = NUMBER; i < w->n; i++)
-        made->body->args[i - NUMBER] = eddy__made(made->switches[i], 1);
+        made->body->args[i - NUMBER] = eddy__lower_made(made->switches[i], 1);
     for (size_t i = 0; i < w->n; i++) {
         eddy__ref round;
 
@@ -159,7 +160,7 @@ static eddy_status make_all(loop *w)
     }
     for (size_t i = FIRST_VALUE; i < w->n; i++)
         made->call->values[i - FIRST_VALUE] =
-            eddy__made(made->call->exits[i], 0);
+            eddy__lower_made(made->call->exits[i], 0);
     return EDDY_OK;
 }
 

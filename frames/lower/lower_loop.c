@@ -52,7 +52,7 @@ eddy_status eddy__lower_loop_const(const eddy__lower_loop *w, const char *name,
     eddy_tensor_release(value);
     if (status == EDDY_OK)
         status = eddy__lower_gate(w->l, w->call, node);
-    *out_ref = eddy__made(node, 0);
+    *out_ref = eddy__lower_made(node, 0);
     return status;
 }
 
@@ -110,7 +110,7 @@ eddy_status eddy__lower_loop_merge(const eddy__lower_loop *w, size_t i,
     };
 
     EDDY_TRY(eddy__lower_make(w->l, &make, &w->merges[i]));
-    return eddy__lower_input(w->l, w->merges[i], 0, eddy__made(enter, 0));
+    return eddy__lower_input(w->l, w->merges[i], 0, eddy__lower_made(enter, 0));
 }
 
 eddy_status eddy__lower_loop_cond(const eddy__lower_loop *w,
@@ -143,9 +143,9 @@ eddy_status eddy__lower_loop_switch(const eddy__lower_loop *w, size_t i,
 
     EDDY_TRY(eddy__lower_make(w->l, &make, &w->switches[i]));
     EDDY_TRY(eddy__lower_input(w->l, w->switches[i], 0,
-                               eddy__made(w->merges[i], 0)));
+                               eddy__lower_made(w->merges[i], 0)));
     return eddy__lower_input(w->l, w->switches[i], 1,
-                             eddy__made(w->call->loop_cond, 0));
+                             eddy__lower_made(w->call->loop_cond, 0));
 }
 
 eddy_status eddy__lower_loop_ends(const eddy__lower_loop *w, size_t i,
@@ -159,12 +159,13 @@ eddy_status eddy__lower_loop_ends(const eddy__lower_loop *w, size_t i,
                              .name = "NextIteration",
                              .home = w->body};
 
-    EDDY_TRY(eddy__lower_make_unary(
-        w->l, &exit, dtype, eddy__made(w->switches[i], 0), &call->exits[k]));
+    EDDY_TRY(eddy__lower_make_unary(w->l, &exit, dtype,
+                                    eddy__lower_made(w->switches[i], 0),
+                                    &call->exits[k]));
     EDDY_TRY(
         eddy__lower_make_unary(w->l, &next, dtype, round, &call->nexts[k]));
     return eddy__lower_input(w->l, w->merges[i], 1,
-                             eddy__made(call->nexts[k], 0));
+                             eddy__lower_made(call->nexts[k], 0));
 }
 
 eddy_status eddy__lower_loop_pivot(const eddy__lower_loop *w, size_t i,
@@ -175,6 +176,6 @@ eddy_status eddy__lower_loop_pivot(const eddy__lower_loop *w, size_t i,
 
     w->body->guard = EDDY__GUARD_KNOWN;
     return eddy__lower_make_unary(w->l, &pivot, dtype,
-                                  eddy__made(w->switches[i], 1),
+                                  eddy__lower_made(w->switches[i], 1),
                                   &w->body->guard_node);
 }

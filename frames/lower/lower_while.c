@@ -91,7 +91,7 @@ static eddy_status make_enter(const loop *w, size_t i)
 static eddy_status make_loop_cond(const loop *w)
 {
     const eddy__routine *r = w->cond->routine;
-    eddy__ref predicate = eddy__result(w->cond, 0);
+    eddy__ref predicate = eddy__lower_result(w->cond, 0);
 
     EDDY_TRY(eddy__lower_predicate(w->made.l, w->made.call,
                                    (eddy_dtype)r->function->result_dtypes[0],
@@ -110,8 +110,8 @@ static eddy_status set_guards(const loop *w, size_t first)
 static eddy_status make_ends(const loop *w, size_t i)
 {
     const eddy__ref round = w->made.call->n_in > 0
-                                ? eddy__result(w->made.body, i)
-                                : eddy__made(w->made.switches[i], 1);
+                                ? eddy__lower_result(w->made.body, i)
+                                : eddy__lower_made(w->made.switches[i], 1);
 
     return eddy__lower_loop_ends(&w->made, i, w->dtypes[i], round);
 }
@@ -126,10 +126,11 @@ static void set_values(const loop *w)
         const bool is_carried = w->is_carried[i];
 
         w->cond->args[i] =
-            eddy__made(is_carried ? made->merges[i] : w->enters[i], 0);
-        made->body->args[i] = is_carried ? eddy__made(made->switches[i], 1)
-                                         : eddy__made(w->enters[i], 0);
-        call->values[i] = is_carried ? eddy__made(call->exits[k++], 0)
+            eddy__lower_made(is_carried ? made->merges[i] : w->enters[i], 0);
+        made->body->args[i] = is_carried
+                                  ? eddy__lower_made(made->switches[i], 1)
+                                  : eddy__lower_made(w->enters[i], 0);
+        call->values[i] = is_carried ? eddy__lower_made(call->exits[k++], 0)
                                      : eddy__call_input(call, i);
     }
 }

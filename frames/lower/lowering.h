@@ -234,13 +234,14 @@ eddy_status eddy__lower_control(eddy__lowering *l, eddy_node node,
 /* Fails if the limits are exceeded. */
 eddy_status eddy__lower_check_size(const eddy__lowering *l);
 
-static inline eddy__ref eddy__made(eddy_node node, uint32_t index)
+static inline eddy__ref eddy__lower_made(eddy_node node, uint32_t index)
 {
     return (eddy__ref){NULL, {node, index}};
 }
 
 /* Is the node a constant Enter that lowering has made? */
-static inline bool eddy__is_invariant(const eddy__lowering *l, eddy_node node)
+static inline bool eddy__lower_is_invariant(const eddy__lowering *l,
+                                            eddy_node node)
 {
     return node < l->invariants_capacity && l->is_invariant[node];
 }
@@ -270,7 +271,7 @@ static inline eddy__ref eddy__call_input(const eddy__call *call, uint32_t i)
 }
 
 /* Result `i` of an instance. */
-static inline eddy__ref eddy__result(eddy__instance *instance, size_t i)
+static inline eddy__ref eddy__lower_result(eddy__instance *instance, size_t i)
 {
     return (eddy__ref){instance, instance->routine->function->results[i]};
 }

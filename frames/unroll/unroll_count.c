@@ -61,7 +61,7 @@ static bool read_constant(const eddy__unrolling *u, eddy_output v, int64_t *out)
     if (eddy_tensor_count(value) != 1 ||
         !eddy__integer_range(eddy_tensor_dtype(value), &any))
         return false;
-    *out = eddy__read_integer(value);
+    *out = eddy__trips_read_integer(value);
     return true;
 }
 

@@ -67,7 +67,7 @@ eddy_status eddy__unroll_find_predicate(eddy__unrolling *u)
         for (size_t i = u->flow.first_in[v]; i < u->flow.first_in[v + 1]; i++) {
             const eddy_node from = u->flow.source[i];
 
-            if (!eddy__is_node(from) || u->bits[from] & EDDY__ASKED ||
+            if (!eddy__flow_is_node(from) || u->bits[from] & EDDY__ASKED ||
                 !is_inside(u, from))
                 continue;
             u->bits[from] |= EDDY__ASKED;

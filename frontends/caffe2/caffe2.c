@@ -65,7 +65,7 @@ static eddy_status fill_states(eddy__recurrent *n, size_t *n_args,
 
         out->initial = state->initial;
         out->has_rows = state->n_initial > 0;
-        out->n_taps = eddy__initial_rows(state);
+        out->n_taps = eddy__caffe2_initial_rows(state);
         out->taps = count_from(n, -(int64_t)out->n_taps, out->n_taps, err);
         if (!out->taps)
             return EDDY_RESOURCE_EXHAUSTED;
@@ -169,9 +169,10 @@ static eddy_status write_outputs(eddy_graph *graph, const eddy__recurrent *n,
 
         if (!eddy_emit_check(&w, eddy__recurrent_find(n, alias->src, &j, err)))
             return w.status;
-        outputs[i] = rows_from(&w, &n->t.outputs[j.external],
-                               eddy__initial_rows(&n->spec->states[j.external]),
-                               alias->offset);
+        outputs[i] =
+            rows_from(&w, &n->t.outputs[j.external],
+                      eddy__caffe2_initial_rows(&n->spec->states[j.external]),
+                      alias->offset);
         if (!has_gradient(n, i))
             outputs[i] = eddy_emit_unary(&w, "StopGradient", outputs[i]);
         outputs[i] = name_output(&w, outputs[i], alias->dst);

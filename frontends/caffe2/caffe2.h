@@ -38,7 +38,7 @@ typedef struct eddy__recurrent {
 #define EDDY__NO_LINK SIZE_MAX
 
 /* How many rows a state has before the first step. */
-static inline size_t eddy__initial_rows(const eddy_caffe2_state *state)
+static inline size_t eddy__caffe2_initial_rows(const eddy_caffe2_state *state)
 {
     if (!state->initial)
         return 0;

@@ -52,7 +52,8 @@ static eddy_status check_read(const eddy__recurrent *n,
 {
     const size_t rows = link->window > 0 ? link->window : 1;
     const size_t before =
-        j->is_state ? eddy__initial_rows(&n->spec->states[j->external]) : 0;
+        j->is_state ? eddy__caffe2_initial_rows(&n->spec->states[j->external])
+                    : 0;
     const size_t most = j->is_state ? before + 1 : EDDY__MAX_AHEAD + 1;
 
     if (link->offset < 0 || (size_t)link->offset >= most ||
@@ -77,7 +78,7 @@ static eddy_status check_write(eddy__recurrent *n, const eddy_caffe2_link *link,
                          "is the second that writes to the state", err);
     if (link->window > 1 || link->offset < 0 ||
         (size_t)link->offset !=
-            eddy__initial_rows(&n->spec->states[j->external]))
+            eddy__caffe2_initial_rows(&n->spec->states[j->external]))
         return fail_link(n, link, EDDY_E_INDEX,
                          "does not write the row behind those that there are",
                          err);
@@ -174,7 +175,7 @@ static eddy_status check_blobs(const eddy_graph *graph,
                              are_inputs ? "an input without a name"
                                         : "a parameter without a name",
                              err);
-        EDDY_TRY(eddy__want_values(graph, &blobs[i].value, 1, err));
+        EDDY_TRY(eddy__builder_want_values(graph, &blobs[i].value, 1, err));
     }
     return EDDY_OK;
 }
@@ -197,7 +198,7 @@ static eddy_status check_states(const eddy_graph *graph,
             return fail_spec(
                 n, "a state with a number of initial rows and none", err);
         if (state->initial)
-            EDDY_TRY(eddy__want_values(graph, state->initial, 1, err));
+            EDDY_TRY(eddy__builder_want_values(graph, state->initial, 1, err));
     }
     return EDDY_OK;
 }

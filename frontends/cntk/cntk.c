@@ -38,10 +38,10 @@ static void list_inputs(eddy__construction *k)
 {
     k->n_inputs = 0;
     for (size_t i = 0; i < k->loops.n_order; i++) {
-        const eddy__cell *cell = eddy__ordered(k, i);
+        const eddy__cell *cell = eddy__network_ordered(k, i);
 
         for (size_t j = 0; is_in_loop(k, i) && j < cell->n_inputs; j++) {
-            const eddy_cntk_value from = eddy__source(k, cell, j);
+            const eddy_cntk_value from = eddy__network_source(k, cell, j);
 
             if (loop_of(k, from) != k->loop &&
                 eddy__cell_at(k->network, from)->kind != EDDY__CELL_OUTSIDE)
@@ -54,8 +54,8 @@ static void list_inputs(eddy__construction *k)
 static bool is_kept(const eddy__construction *k, eddy_cntk_value value)
 {
     for (size_t i = 0; i < k->n_delays; i++)
-        if (eddy__source(k, eddy__cell_at(k->network, k->outputs[i]), 0) ==
-            value)
+        if (eddy__network_source(k, eddy__cell_at(k->network, k->outputs[i]),
+                                 0) == value)
             return true;
     return false;
 }
@@ -65,14 +65,16 @@ static void list_outputs(eddy__construction *k)
 {
     k->n_outputs = 0;
     for (size_t i = 0; i < k->loops.n_order; i++)
-        if (is_in_loop(k, i) && eddy__ordered(k, i)->kind == EDDY__CELL_DELAY)
-            k->outputs[k->n_outputs++] = eddy__ordered(k, i)->first;
+        if (is_in_loop(k, i) &&
+            eddy__network_ordered(k, i)->kind == EDDY__CELL_DELAY)
+            k->outputs[k->n_outputs++] = eddy__network_ordered(k, i)->first;
     k->n_delays = k->n_outputs;
     for (size_t i = 0; i < k->loops.n_order; i++)
         for (size_t v = 0;
-             is_in_loop(k, i) && v < eddy__ordered(k, i)->n_values; v++) {
+             is_in_loop(k, i) && v < eddy__network_ordered(k, i)->n_values;
+             v++) {
             const eddy_cntk_value value =
-                eddy__ordered(k, i)->first + (eddy_cntk_value)v;
+                eddy__network_ordered(k, i)->first + (eddy_cntk_value)v;
 
             if (k->is_read[value] && !is_kept(k, value))
                 note(k->outputs, k->n_delays, &k->n_outputs, value);
@@ -87,7 +89,7 @@ static eddy_status build_cell(eddy__construction *k, const eddy__cell *cell,
     eddy_graph *graph = k->w.graph;
 
     for (size_t i = 0; i < cell->n_inputs; i++)
-        inputs[i] = k->now[eddy__source(k, cell, i)];
+        inputs[i] = k->now[eddy__network_source(k, cell, i)];
     if (cell->op)
         return eddy_graph_add_op(graph, cell->op, NULL, inputs, cell->n_inputs,
                                  &k->now[cell->first], k->w.err);
@@ -95,8 +97,8 @@ static eddy_status build_cell(eddy__construction *k, const eddy__cell *cell,
         k->now[cell->first + i] = nowhere;
     EDDY_TRY(eddy__build_part(graph, &cell->part, inputs, cell->n_inputs,
                               &k->now[cell->first], k->w.err));
-    return eddy__want_values(graph, &k->now[cell->first], cell->n_values,
-                             k->w.err);
+    return eddy__builder_want_values(graph, &k->now[cell->first],
+                                     cell->n_values, k->w.err);
 }
 
 static eddy_status build_step(eddy_graph *graph, void *user,
@@ -115,20 +117,21 @@ static eddy_status build_step(eddy_graph *graph, void *user,
     for (size_t i = 0; i < k->n_delays; i++)
         k->now[k->outputs[i]] = now->args[k->n_inputs + i];
     for (size_t i = 0; i < k->loops.n_order; i++)
-        if (eddy__ordered(k, i)->n_inputs > most)
-            most = eddy__ordered(k, i)->n_inputs;
+        if (eddy__network_ordered(k, i)->n_inputs > most)
+            most = eddy__network_ordered(k, i)->n_inputs;
     inputs = eddy__arena_allocate(&k->arena, most, sizeof *inputs);
     if (!inputs)
         return eddy__fail_memory(err);
     for (size_t i = 0; i < k->loops.n_order; i++)
         if (is_in_loop(k, i) &&
-            eddy__ordered(k, i)->kind == EDDY__CELL_FUNCTION)
-            EDDY_TRY(build_cell(k, eddy__ordered(k, i), inputs));
+            eddy__network_ordered(k, i)->kind == EDDY__CELL_FUNCTION)
+            EDDY_TRY(build_cell(k, eddy__network_ordered(k, i), inputs));
     for (size_t i = 0; i < k->n_outputs; i++) {
         const eddy__cell *cell = eddy__cell_at(k->network, k->outputs[i]);
 
         out_outputs[i] =
-            k->now[i < k->n_delays ? eddy__source(k, cell, 0) : k->outputs[i]];
+            k->now[i < k->n_delays ? eddy__network_source(k, cell, 0)
+                                   : k->outputs[i]];
     }
     return EDDY_OK;
 }
@@ -141,7 +144,8 @@ static eddy_shape declared_item(const eddy__construction *k,
 {
     const eddy__cell *cell = eddy__cell_at(k->network, value);
 
-    while (cell->kind == EDDY__CELL_DECLARED && !eddy__is_full(&cell->item) &&
+    while (cell->kind == EDDY__CELL_DECLARED &&
+           !eddy__network_is_full(&cell->item) &&
            cell->inputs[0] != EDDY__NO_VALUE)
         cell = eddy__cell_at(k->network, cell->inputs[0]);
     return cell->kind == EDDY__CELL_DECLARED ? cell->item
@@ -157,14 +161,16 @@ static eddy_output write_initial(eddy__construction *k, const eddy__cell *cell,
     int32_t dims[EDDY_MAX_RANK];
 
     if (n > 1)
-        return eddy__write_rows(k, cell->from, n,
-                                eddy__is_full(&item) ? &item : &own, nowhere);
-    if (!eddy__is_full(&item) || eddy__shape_equal(&item, &own))
+        return eddy__network_write_rows(
+            k, cell->from, n, eddy__network_is_full(&item) ? &item : &own,
+            nowhere);
+    if (!eddy__network_is_full(&item) || eddy__shape_equal(&item, &own))
         return cell->from;
     for (int32_t i = 0; i < item.rank; i++)
         dims[i] = (int32_t)item.dims[i];
-    return eddy_emit_binary(&k->w, "BroadcastTo", cell->from,
-                            eddy__write_vector(k, dims, (size_t)item.rank));
+    return eddy_emit_binary(
+        &k->w, "BroadcastTo", cell->from,
+        eddy__network_write_vector(k, dims, (size_t)item.rank));
 }
 
 static bool make_taps(eddy__construction *k, eddy__taps *t)
@@ -206,7 +212,7 @@ static eddy_output in_order(eddy__construction *k, eddy_output stacked)
     if (k->loops.direction[k->loop] > 0)
         return stacked;
     return eddy_emit_binary(&k->w, "ReverseV2", stacked,
-                            eddy__write_vector(k, &axis, 1));
+                            eddy__network_write_vector(k, &axis, 1));
 }
 
 static eddy_status build_loop(eddy__construction *k)
@@ -230,8 +236,8 @@ static eddy_status build_loop(eddy__construction *k)
     EDDY_TRY(k->w.status);
     EDDY_TRY(eddy__taps_build(k->w.graph, &t, k->w.err));
     for (size_t i = 0; i < k->n_delays; i++) {
-        const eddy_cntk_value of =
-            eddy__source(k, eddy__cell_at(k->network, k->outputs[i]), 0);
+        const eddy_cntk_value of = eddy__network_source(
+            k, eddy__cell_at(k->network, k->outputs[i]), 0);
 
         k->final[of] = t.outputs[i].newest;
         if (k->is_read[of] && k->tensor[of].node == EDDY_NO_NODE)
@@ -250,10 +256,10 @@ static void mark_read(eddy__construction *k)
         if (!k->wanted[i].is_final)
             k->is_read[eddy__network_root(k->network, k->wanted[i].value)] = 1;
     for (size_t i = 0; i < k->loops.n_order; i++) {
-        const eddy__cell *cell = eddy__ordered(k, i);
+        const eddy__cell *cell = eddy__network_ordered(k, i);
 
         for (size_t j = 0; j < cell->n_inputs; j++) {
-            const eddy_cntk_value from = eddy__source(k, cell, j);
+            const eddy_cntk_value from = eddy__network_source(k, cell, j);
 
             if (loop_of(k, from) != k->loops.placing[k->loops.order[i]].loop)
                 k->is_read[from] = 1;
@@ -295,7 +301,7 @@ static eddy_output without_gaps(eddy__construction *k, eddy_cntk_value value)
     /* Loops write such rows by themselves. */
     if (k->lengths.node == EDDY_NO_NODE || loop_of(k, value) != EDDY__NO_LOOP)
         return x;
-    return eddy__write_masked(
+    return eddy__network_write_masked(
         k, x, 0,
         eddy_emit_cast(&k->w, eddy_emit_int32(&k->w, 0),
                        eddy_graph_output_dtype(k->w.graph, x)));
@@ -331,14 +337,15 @@ static eddy_status build(eddy__construction *k, eddy_output *results)
     mark_read(k);
     EDDY_TRY(eddy__take_sequences(k));
     for (size_t i = 0; i < k->loops.n_order; i++)
-        if (eddy__ordered(k, i)->kind == EDDY__CELL_OUTSIDE)
-            k->now[eddy__ordered(k, i)->first] = eddy__ordered(k, i)->from;
+        if (eddy__network_ordered(k, i)->kind == EDDY__CELL_OUTSIDE)
+            k->now[eddy__network_ordered(k, i)->first] =
+                eddy__network_ordered(k, i)->from;
     for (k->loop = 0; k->loop < k->loops.n_loops; k->loop++) {
-        eddy__write_shifts(k);
+        eddy__network_write_shifts(k);
         EDDY_TRY(k->w.status);
         EDDY_TRY(build_loop(k));
     }
-    eddy__write_shifts(k);
+    eddy__network_write_shifts(k);
     EDDY_TRY(k->w.status);
     return take_results(k, results);
 }

@@ -197,7 +197,7 @@ static eddy_status generate(eddy_graph *graph, void *user,
         u->results[i] = (eddy_output){EDDY_NO_NODE, 0};
     EDDY_TRY(eddy__build_part(graph, &generator, now->args, s->n_states,
                               u->results, err));
-    EDDY_TRY(eddy__want_values(graph, u->results, n_results, err));
+    EDDY_TRY(eddy__builder_want_values(graph, u->results, n_results, err));
     if (s->until)
         EDDY_TRY(
             eddy__build_part(graph, &until, u->results, 1, out_until, err));
@@ -220,11 +220,13 @@ static eddy_status unfold(unfolding *u)
     t->outputs = eddy__arena_allocate_zeroed(&u->arena, n, sizeof *t->outputs);
     if (!u->results || !t->outputs)
         return eddy__fail_memory(u->w.err);
-    EDDY_TRY(eddy__want_values(u->w.graph, s->initial, s->n_states, u->w.err));
+    EDDY_TRY(eddy__builder_want_values(u->w.graph, s->initial, s->n_states,
+                                       u->w.err));
     if (s->like)
-        EDDY_TRY(eddy__want_values(u->w.graph, s->like, 1, u->w.err));
+        EDDY_TRY(eddy__builder_want_values(u->w.graph, s->like, 1, u->w.err));
     else
-        EDDY_TRY(eddy__want_values(u->w.graph, s->max_length, 1, u->w.err));
+        EDDY_TRY(
+            eddy__builder_want_values(u->w.graph, s->max_length, 1, u->w.err));
     for (size_t i = 0; i < s->n_states; i++) {
         t->outputs[i].initial = &s->initial[i];
         t->outputs[i].taps = before;

@@ -17,8 +17,8 @@ static const eddy_output nowhere = {EDDY_NO_NODE, 0};
 
 /* ---- small things ---- */
 
-eddy_output eddy__write_vector(eddy__construction *k, const int32_t *elements,
-                               size_t n)
+eddy_output eddy__network_write_vector(eddy__construction *k,
+                                       const int32_t *elements, size_t n)
 {
     const eddy_shape shape = {.rank = 1, .dims = {(int64_t)n}};
     eddy_tensor *tensor;
@@ -49,7 +49,7 @@ static eddy_output write_concat(eddy__construction *k, eddy_output a,
     return eddy_emit_op(&k->w, "ConcatV2", inputs, N_OF(inputs), NULL, 0);
 }
 
-bool eddy__is_full(const eddy_shape *shape)
+bool eddy__network_is_full(const eddy_shape *shape)
 {
     for (int32_t i = 0; i < shape->rank; i++)
         if (shape->dims[i] < 0 || shape->dims[i] > INT32_MAX)
@@ -57,31 +57,32 @@ bool eddy__is_full(const eddy_shape *shape)
     return shape->rank >= 0;
 }
 
-eddy_output eddy__write_rows(eddy__construction *k, eddy_output value,
-                             int64_t n, const eddy_shape *item,
-                             eddy_output like)
+eddy_output eddy__network_write_rows(eddy__construction *k, eddy_output value,
+                                     int64_t n, const eddy_shape *item,
+                                     eddy_output like)
 {
     int32_t dims[EDDY_MAX_RANK + 1] = {(int32_t)n}, one = 1;
     eddy_output shape, from;
 
-    if (eddy__is_full(item) && item->rank < EDDY_MAX_RANK) {
+    if (eddy__network_is_full(item) && item->rank < EDDY_MAX_RANK) {
         for (int32_t i = 0; i < item->rank; i++)
             dims[i + 1] = (int32_t)item->dims[i];
-        shape = eddy__write_vector(k, dims, (size_t)item->rank + 1);
+        shape = eddy__network_write_vector(k, dims, (size_t)item->rank + 1);
     } else {
         const bool is_own = like.node == EDDY_NO_NODE;
 
         from = eddy_emit_unary(&k->w, "Shape", is_own ? value : like);
         if (!is_own) {
             const int32_t all = INT32_MAX;
-            const eddy_output slice[] = {from, eddy__write_vector(k, &one, 1),
-                                         eddy__write_vector(k, &all, 1),
-                                         eddy__write_vector(k, &one, 1)};
+            const eddy_output slice[] = {
+                from, eddy__network_write_vector(k, &one, 1),
+                eddy__network_write_vector(k, &all, 1),
+                eddy__network_write_vector(k, &one, 1)};
 
             from = eddy_emit_op(&k->w, "StridedSlice", slice, N_OF(slice), NULL,
                                 0);
         }
-        shape = write_concat(k, eddy__write_vector(k, dims, 1), from);
+        shape = write_concat(k, eddy__network_write_vector(k, dims, 1), from);
     }
     return eddy_emit_binary(&k->w, "BroadcastTo", value, shape);
 }
@@ -153,8 +154,8 @@ static void take_lengths(eddy__construction *k)
                 : eddy_emit_cast(&k->w, network->lengths, EDDY_INT32);
 }
 
-eddy_output eddy__write_masked(eddy__construction *k, eddy_output x,
-                               int32_t ahead, eddy_output otherwise)
+eddy_output eddy__network_write_masked(eddy__construction *k, eddy_output x,
+                                       int32_t ahead, eddy_output otherwise)
 {
     eddy_emitter *w = &k->w;
     const eddy_output range[] = {
@@ -186,7 +187,7 @@ eddy_status eddy__take_sequences(eddy__construction *k)
     take_lengths(k);
 
     for (size_t i = 0; i < k->loops.n_order; i++) {
-        const eddy__cell *cell = eddy__ordered(k, i);
+        const eddy__cell *cell = eddy__network_ordered(k, i);
 
         if (cell->kind != EDDY__CELL_SEQUENCE)
             continue;
@@ -209,9 +210,9 @@ static eddy_output write_part(eddy__construction *k, eddy_output rows,
                               int64_t begin, eddy_output end)
 {
     const int32_t first = (int32_t)begin, one = 1;
-    const eddy_output inputs[] = {rows, eddy__write_vector(k, &first, 1),
-                                  as_vector(k, end),
-                                  eddy__write_vector(k, &one, 1)};
+    const eddy_output inputs[] = {
+        rows, eddy__network_write_vector(k, &first, 1), as_vector(k, end),
+        eddy__network_write_vector(k, &one, 1)};
 
     return eddy_emit_op(&k->w, "StridedSlice", inputs, N_OF(inputs), NULL, 0);
 }
@@ -221,8 +222,9 @@ static eddy_output write_shift(eddy__construction *k, const eddy__cell *cell,
                                eddy_output x)
 {
     const int64_t n = cell->delay > 0 ? cell->delay : -cell->delay;
-    const eddy_shape item = eddy__item_shape_of(&k->w, x);
-    const eddy_output rows = eddy__write_rows(k, cell->from, n, &item, x);
+    const eddy_shape item = eddy__writer_item_shape_of(&k->w, x);
+    const eddy_output rows =
+        eddy__network_write_rows(k, cell->from, n, &item, x);
     eddy_output end;
 
     if (cell->delay > 0)
@@ -232,20 +234,20 @@ static eddy_output write_shift(eddy__construction *k, const eddy__cell *cell,
     x = write_part(k, write_concat(k, x, rows), n, end);
     return k->lengths.node == EDDY_NO_NODE
                ? x
-               : eddy__write_masked(k, x, (int32_t)n, cell->from);
+               : eddy__network_write_masked(k, x, (int32_t)n, cell->from);
 }
 
-void eddy__write_shifts(eddy__construction *k)
+void eddy__network_write_shifts(eddy__construction *k)
 {
     for (size_t i = 0; i < k->loops.n_order && k->w.status == EDDY_OK; i++) {
-        const eddy__cell *cell = eddy__ordered(k, i);
+        const eddy__cell *cell = eddy__network_ordered(k, i);
         eddy_output from;
 
         if (cell->kind != EDDY__CELL_DELAY ||
             k->loops.placing[k->loops.order[i]].is_recurrent ||
             k->tensor[cell->first].node != EDDY_NO_NODE)
             continue;
-        from = k->tensor[eddy__source(k, cell, 0)];
+        from = k->tensor[eddy__network_source(k, cell, 0)];
         if (from.node == EDDY_NO_NODE)
             continue;
         if (eddy_graph_output_dtype(k->w.graph, from) !=

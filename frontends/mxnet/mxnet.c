@@ -45,8 +45,9 @@ static eddy_status check_foreach(const eddy_graph *graph,
                           "a foreach over %zu inputs with %zu outputs and %zu "
                           "states: it needs an input, and an output or a state",
                           spec->n_inputs, spec->n_outputs, spec->n_states);
-    EDDY_TRY(eddy__want_values(graph, spec->inputs, spec->n_inputs, err));
-    return eddy__want_values(graph, spec->states, spec->n_states, err);
+    EDDY_TRY(
+        eddy__builder_want_values(graph, spec->inputs, spec->n_inputs, err));
+    return eddy__builder_want_values(graph, spec->states, spec->n_states, err);
 }
 
 /* What is known of the first dimension of an input, in `*length`, or -1. */
@@ -174,7 +175,7 @@ static eddy_status check_maximum(const eddy_graph *graph,
             from ? " and a tensor as well" : "");
     if (!from)
         return EDDY_OK;
-    EDDY_TRY(eddy__want_values(graph, from, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, from, 1, err));
     dtype = eddy_graph_output_dtype(graph, *from);
     if (eddy__dtype_in(dtype, EDDY__INTEGERS))
         return EDDY_OK;
@@ -209,7 +210,8 @@ static eddy_status check_while(const eddy_graph *graph,
                           "least one variable is wanted",
                           spec->n_variables, spec->n_outputs);
     EDDY_TRY(check_maximum(graph, spec, err));
-    return eddy__want_values(graph, spec->variables, spec->n_variables, err);
+    return eddy__builder_want_values(graph, spec->variables, spec->n_variables,
+                                     err);
 }
 
 /* Would a value of it not fit an int32? */
@@ -350,8 +352,9 @@ eddy_status eddy_mxnet_cond(eddy_graph *graph, const eddy_mxnet_cond_spec *spec,
                    "NULL for the inputs of the cond");
     EDDY_REFUSE_IF(spec->n_outputs > 0 && !out_outputs, err,
                    "nowhere to put the outputs of the cond");
-    EDDY_TRY(eddy__want_values(graph, &spec->predicate, 1, err));
-    EDDY_TRY(eddy__want_values(graph, spec->inputs, spec->n_inputs, err));
+    EDDY_TRY(eddy__builder_want_values(graph, &spec->predicate, 1, err));
+    EDDY_TRY(
+        eddy__builder_want_values(graph, spec->inputs, spec->n_inputs, err));
     EDDY_TRY(eddy__attempt_begin(&attempt, graph, err));
     return eddy__attempt_end(&attempt, add_cond(graph, spec, out_outputs, err));
 }

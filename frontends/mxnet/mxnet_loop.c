@@ -78,7 +78,7 @@ static eddy_status build_condition(eddy_graph *graph, void *user,
     if (l->condition) {
         EDDY_TRY(l->condition(graph, l->user, now + n_before(l), l->n_states,
                               &own, err));
-        EDDY_TRY(eddy__want_values(graph, &own, 1, err));
+        EDDY_TRY(eddy__builder_want_values(graph, &own, 1, err));
         own = eddy__mxnet_predicate(&w, own);
     }
     *out = own;
@@ -122,7 +122,7 @@ static eddy_status write_outputs(eddy_emitter *w, eddy__mxnet_loop *l,
                                  eddy_output *flows)
 {
     for (size_t i = 0; i < l->n_outputs && w->status == EDDY_OK; i++) {
-        EDDY_TRY(eddy__want_values(w->graph, &values[i], 1, w->err));
+        EDDY_TRY(eddy__builder_want_values(w->graph, &values[i], 1, w->err));
         l->rows[i] = eddy__shape_of(w, values[i]);
         EDDY_TRY(check_row(l, w->graph, i, values[i], w->err));
         eddy__sequence_settle(w, &l->outputs[i],
@@ -163,7 +163,7 @@ static eddy_status build_body(eddy_graph *graph, void *user,
         inputs[i] = eddy__sequence_read(&w, &l->items[i], now[0]);
     EDDY_TRY(w.status);
     memcpy(inputs + l->n_inputs, now + first, l->n_states * sizeof *now);
-    eddy__forget_outputs(results, l->n_outputs + l->n_states);
+    eddy__builder_forget_outputs(results, l->n_outputs + l->n_states);
     n_nodes = (eddy_node)graph->n_nodes;
     EDDY_TRY(l->body(graph, l->user, inputs, l->n_inputs + l->n_states, results,
                      err));
@@ -298,7 +298,7 @@ static eddy_status stack_or_try(eddy_emitter *w, eddy__mxnet_loop *l,
     stack_outputs(w, l, values, outputs);
     EDDY_TRY(w->status);
     EDDY_TRY(eddy_cond_else(w->graph, outputs, l->n_outputs, w->err));
-    eddy__forget_outputs(tried, l->n_outputs + l->n_states);
+    eddy__builder_forget_outputs(tried, l->n_outputs + l->n_states);
     EDDY_TRY(l->body(w->graph, l->user, l->states, l->n_states, tried, w->err));
     if (eddy_construct_depth(w->graph) != depth + 1)
         return eddy__fail_node(w->err, EDDY_FAILED_PRECONDITION,
@@ -306,7 +306,7 @@ static eddy_status stack_or_try(eddy_emitter *w, eddy__mxnet_loop *l,
                                "the body of '%.64s' has ended other constructs "
                                "than it has begun",
                                l->name);
-    EDDY_TRY(eddy__want_values(w->graph, tried, l->n_outputs, w->err));
+    EDDY_TRY(eddy__builder_want_values(w->graph, tried, l->n_outputs, w->err));
     for (size_t i = 0; i < l->n_outputs; i++)
         tried[i] = write_zeros(w, l->limit, tried[i]);
     EDDY_TRY(w->status);
@@ -344,8 +344,8 @@ eddy_status eddy__mxnet_write(eddy_emitter *w, eddy__mxnet_loop *l,
     eddy_status status;
 
     for (size_t i = 0; l->output_items && i < l->n_outputs; i++)
-        EDDY_TRY(eddy__want_valid_shape("output_items",
-                                        &l->output_items[i].shape, w->err));
+        EDDY_TRY(eddy__builder_want_valid_shape(
+            "output_items", &l->output_items[i].shape, w->err));
     status = build_loop(w, l, &arena, out_outputs, out_states, out_steps);
     eddy__arena_destroy(&arena);
     return status;

@@ -71,7 +71,7 @@ static eddy_status build_condition(eddy_graph *graph, const loop *l,
         return EDDY_OK;
     }
     *out_go = l->asked[1];
-    return eddy__want_predicate(
+    return eddy__builder_want_predicate(
         graph, spec->name && *spec->name ? spec->name : "while", *out_go, err);
 }
 
@@ -88,9 +88,10 @@ static eddy_status build_before(eddy_graph *graph, const loop *l,
     eddy_output *internals = now + PARAMETERS + spec->n_parameters;
 
     memcpy(l->inputs, now + COUNT, n_inputs * sizeof *now);
-    eddy__forget_outputs(l->given, n_results + l->n_asked);
+    eddy__builder_forget_outputs(l->given, n_results + l->n_asked);
     EDDY_TRY(build_part(graph, l, spec->before, n_inputs, l->given, err));
-    EDDY_TRY(eddy__want_values(graph, l->given, n_results + l->n_asked, err));
+    EDDY_TRY(eddy__builder_want_values(graph, l->given, n_results + l->n_asked,
+                                       err));
     l->asked[0] = now[COUNT];
     memcpy(l->asked + 1, l->given + n_results, l->n_asked * sizeof *now);
     EDDY_TRY(build_condition(graph, l, &now[GO], err));
@@ -133,8 +134,8 @@ static eddy_status build_after(eddy_graph *graph, const loop *l,
         memcpy(l->inputs, now + COUNT, n_inputs * sizeof *now);
         EDDY_TRY(build_part(graph, l, spec->after, n_inputs, next + PARAMETERS,
                             err));
-        EDDY_TRY(eddy__want_values(graph, next + PARAMETERS, spec->n_parameters,
-                                   err));
+        EDDY_TRY(eddy__builder_want_values(graph, next + PARAMETERS,
+                                           spec->n_parameters, err));
     }
     for (size_t i = 0; spec->accumulates && i < spec->n_parameters; i++)
         if (spec->accumulates[i])
@@ -257,7 +258,8 @@ static eddy_status check_while(const eddy_graph *graph,
                           "outputs is too large",
                           spec->n_parameters, spec->n_internals,
                           spec->n_outputs);
-    return eddy__want_values(graph, spec->initial, spec->n_parameters, err);
+    return eddy__builder_want_values(graph, spec->initial, spec->n_parameters,
+                                     err);
 }
 
 eddy_status eddy_nnc_while(eddy_graph *graph, const eddy_nnc_while_spec *spec,
@@ -360,7 +362,7 @@ static eddy_status check_case(const eddy_graph *graph,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                           "a case of %zu branches; 1 to %d are wanted",
                           spec->n_branches, EDDY__MAX_OUTPUTS - 1);
-    return eddy__want_values(graph, spec->inputs, spec->n_inputs, err);
+    return eddy__builder_want_values(graph, spec->inputs, spec->n_inputs, err);
 }
 
 eddy_status eddy_nnc_case_of(eddy_graph *graph, const eddy_nnc_case_spec *spec,

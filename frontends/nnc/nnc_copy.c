@@ -164,7 +164,7 @@ static eddy_status copy_inside(eddy__nnc_copier *c, eddy_node node,
     if (eddy__nnc_is_in_frame(c->r, node))
         EDDY_TRY(eddy__builder_place(b, site, &spec, &c->made[node], c->err));
     else
-        EDDY_TRY(eddy__adopt(b, site, &spec, &c->made[node], c->err));
+        EDDY_TRY(eddy__builder_adopt(b, site, &spec, &c->made[node], c->err));
     for (uint32_t i = 0; i < from->n_outputs; i++)
         c->seen[c->first_output[node] + i] = (eddy_output){c->made[node], i};
     return eddy__edit_device(c->to, c->made[node], from->device, c->err);

@@ -65,7 +65,7 @@ static void flood(walk *w, uint8_t mark)
                 push(w, flow->edge[i].to, mark);
         else
             for (size_t i = flow->first_in[v]; i < flow->first_in[v + 1]; i++)
-                if (eddy__is_node(flow->source[i]))
+                if (eddy__flow_is_node(flow->source[i]))
                     push(w, flow->source[i], mark);
     }
 }

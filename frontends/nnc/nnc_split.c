@@ -420,7 +420,8 @@ static eddy_status check_outputs(const eddy_graph *graph,
         EDDY_TRY(eddy__graph_check_output(graph, spec->initial[i], err));
     if (spec->counter)
         EDDY_TRY(eddy__graph_check_output(graph, *spec->counter, err));
-    EDDY_TRY(eddy__want_values(graph, spec->tensors, spec->n_tensors, err));
+    EDDY_TRY(
+        eddy__builder_want_values(graph, spec->tensors, spec->n_tensors, err));
     if (spec->condition)
         return EDDY_OK;
     if (spec->n_tensors != 1)
@@ -428,7 +429,7 @@ static eddy_status check_outputs(const eddy_graph *graph,
                           "%zu tensors for the condition; one bool is wanted, "
                           "or a function of the host",
                           spec->n_tensors);
-    return eddy__want_predicate(
+    return eddy__builder_want_predicate(
         graph, spec->name && *spec->name ? spec->name : "while",
         spec->tensors[0], err);
 }

@@ -72,12 +72,12 @@ static eddy_status check(const loop *l)
     if (s->n_carried + s->n_scan_outputs == 0)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                           "a loop without carried values and scan outputs");
-    EDDY_TRY(eddy__want_values(graph, s->initial, s->n_carried, err));
+    EDDY_TRY(eddy__builder_want_values(graph, s->initial, s->n_carried, err));
     if (s->condition)
-        EDDY_TRY(eddy__want_values(graph, s->condition, 1, err));
+        EDDY_TRY(eddy__builder_want_values(graph, s->condition, 1, err));
     if (!s->trip_count)
         return EDDY_OK;
-    EDDY_TRY(eddy__want_values(graph, s->trip_count, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, s->trip_count, 1, err));
     dtype = eddy_graph_output_dtype(graph, *s->trip_count);
     if (dtype == EDDY_INT64)
         return EDDY_OK;
@@ -158,7 +158,8 @@ static eddy_status build_body(loop *l)
     EDDY_TRY(w->status);
     EDDY_TRY(eddy__build_part(w->graph, &body, l->inputs, 2 + n, l->results,
                               w->err));
-    EDDY_TRY(eddy__want_values(w->graph, l->results, n_results, w->err));
+    EDDY_TRY(
+        eddy__builder_want_values(w->graph, l->results, n_results, w->err));
     l->results[0] = eddy__onnx_condition(w, l->results[0],
                                          "the condition that the body gives");
     eddy__onnx_check(w, l->results + 1, l->inputs + 2, n);
@@ -288,7 +289,7 @@ eddy_status eddy_onnx_if(eddy_graph *graph, const eddy_onnx_if_spec *spec,
     EDDY_REFUSE_IF(spec->size != sizeof *spec, err,
                    "the specification of the branches has the wrong size");
     EDDY_REFUSE_IF(!out_results, err, "nowhere to put the results");
-    EDDY_TRY(eddy__want_values(graph, &spec->condition, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, &spec->condition, 1, err));
     if (spec->n_results == 0)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                           "an If without results");

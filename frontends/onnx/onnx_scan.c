@@ -176,8 +176,8 @@ static eddy_status check(const scan *k)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_COUNT,
                           "a Scan of %zu inputs, %zu states and %zu outputs",
                           s->n_inputs, s->n_states, s->n_outputs);
-    EDDY_TRY(eddy__want_values(graph, s->initial, s->n_states, err));
-    EDDY_TRY(eddy__want_values(graph, s->inputs, s->n_inputs, err));
+    EDDY_TRY(eddy__builder_want_values(graph, s->initial, s->n_states, err));
+    EDDY_TRY(eddy__builder_want_values(graph, s->inputs, s->n_inputs, err));
     for (size_t i = 0; i < s->n_inputs; i++)
         if (eddy__shape_of(&k->w, s->inputs[i]).rank == 0)
             return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
@@ -289,7 +289,8 @@ static eddy_status build_body(scan *k)
     EDDY_TRY(w->status);
     EDDY_TRY(eddy__build_part(w->graph, &body, k->inputs, n + s->n_inputs,
                               k->results, w->err));
-    EDDY_TRY(eddy__want_values(w->graph, k->results, n_results, w->err));
+    EDDY_TRY(
+        eddy__builder_want_values(w->graph, k->results, n_results, w->err));
     eddy__onnx_check(w, k->results, k->inputs, n);
     return w->status;
 }

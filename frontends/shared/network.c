@@ -123,7 +123,7 @@ static eddy_status add_from(eddy_cntk *network, eddy__cell_kind kind,
     eddy__cell cell = {.kind = kind, .from = from, .n_values = 1};
 
     EDDY_TRY(want_network(network, "a value of the graph", out, err));
-    EDDY_TRY(eddy__want_values(network->graph, &from, 1, err));
+    EDDY_TRY(eddy__builder_want_values(network->graph, &from, 1, err));
     cell.name = eddy_graph_node_name(network->graph, from.node);
     return add_cell(network, &cell, NULL, out, err);
 }
@@ -156,7 +156,8 @@ eddy_status eddy_cntk_declare(eddy_cntk *network, const char *name,
     };
 
     EDDY_TRY(want_network(network, "eddy_cntk_declare", out_value, err));
-    EDDY_TRY(eddy__want_valid_shape("a declared value", &cell.item, err));
+    EDDY_TRY(
+        eddy__builder_want_valid_shape("a declared value", &cell.item, err));
     return add_cell(network, &cell, &unresolved, out_value, err);
 }
 
@@ -202,7 +203,7 @@ static eddy_status add_delay(eddy_cntk *network, int sign, eddy__cell cell,
                           "is wanted",
                           call, cell.name, network->name, (long long)cell.delay,
                           EDDY_CNTK_MAX_DELAY);
-    EDDY_TRY(eddy__want_values(network->graph, &cell.from, 1, err));
+    EDDY_TRY(eddy__builder_want_values(network->graph, &cell.from, 1, err));
     cell.delay *= sign;
     return add_cell(network, &cell, &value, out, err);
 }
@@ -243,7 +244,7 @@ eddy_status eddy_cntk_set_lengths(eddy_cntk *network, eddy_output lengths,
     eddy_shape shape;
 
     EDDY_REFUSE_IF(!network, err, "%s: no network", call);
-    EDDY_TRY(eddy__want_values(network->graph, &lengths, 1, err));
+    EDDY_TRY(eddy__builder_want_values(network->graph, &lengths, 1, err));
     dtype = eddy_graph_output_dtype(network->graph, lengths);
     shape = eddy_graph_output_shape(network->graph, lengths);
     if (dtype != EDDY_INT32 && dtype != EDDY_INT64)

@@ -31,15 +31,16 @@ typedef struct eddy__construction {
 } eddy__construction;
 
 /* What input `i` of a cell comes from in the end. */
-static inline eddy_cntk_value eddy__source(const eddy__construction *k,
-                                           const eddy__cell *cell, size_t i)
+static inline eddy_cntk_value eddy__network_source(const eddy__construction *k,
+                                                   const eddy__cell *cell,
+                                                   size_t i)
 {
     return eddy__network_root(k->network, cell->inputs[i]);
 }
 
 /* Cell `i` in the order of the plan. */
-static inline const eddy__cell *eddy__ordered(const eddy__construction *k,
-                                              size_t i)
+static inline const eddy__cell *
+eddy__network_ordered(const eddy__construction *k, size_t i)
 {
     return &k->network->cells[k->loops.order[i]];
 }
@@ -50,28 +51,28 @@ static inline const eddy__cell *eddy__ordered(const eddy__construction *k,
 eddy_status eddy__take_sequences(eddy__construction *k);
 
 /* All steps of the shifts of what is there by now. */
-void eddy__write_shifts(eddy__construction *k);
+void eddy__network_write_shifts(eddy__construction *k);
 
 /*
  * `x` in the steps from which `ahead` further ones are items of the sequence,
  * `otherwise`, a value at one step or a scalar, in the rest of the batch's.
  */
-eddy_output eddy__write_masked(eddy__construction *k, eddy_output x,
-                               int32_t ahead, eddy_output otherwise);
+eddy_output eddy__network_write_masked(eddy__construction *k, eddy_output x,
+                                       int32_t ahead, eddy_output otherwise);
 
 /* A vector of int32 constants. */
-eddy_output eddy__write_vector(eddy__construction *k, const int32_t *elements,
-                               size_t n);
+eddy_output eddy__network_write_vector(eddy__construction *k,
+                                       const int32_t *elements, size_t n);
 
 /* Are all dimensions known? */
-bool eddy__is_full(const eddy_shape *shape);
+bool eddy__network_is_full(const eddy_shape *shape);
 
 /*
  * `value` as `n` rows of the shape `item`; where that is not known, of the
  * shape that the rows of `like` have, or `value` itself if `like` is nowhere.
  */
-eddy_output eddy__write_rows(eddy__construction *k, eddy_output value,
-                             int64_t n, const eddy_shape *item,
-                             eddy_output like);
+eddy_output eddy__network_write_rows(eddy__construction *k, eddy_output value,
+                                     int64_t n, const eddy_shape *item,
+                                     eddy_output like);
 
 #endif

@@ -65,7 +65,7 @@ static eddy__sequence write_array(eddy_emitter *w, eddy_dtype dtype,
     return s;
 }
 
-eddy_shape eddy__item_shape_of(const eddy_emitter *w, eddy_output value)
+eddy_shape eddy__writer_item_shape_of(const eddy_emitter *w, eddy_output value)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
 
@@ -76,7 +76,7 @@ static eddy__sequence write_slices(eddy_emitter *w, eddy_output value,
                                    eddy_output n, bool clears)
 {
     const array_flags flags = {.clears = clears, .is_uniform = true};
-    const eddy_shape item = eddy__item_shape_of(w, value);
+    const eddy_shape item = eddy__writer_item_shape_of(w, value);
     const eddy_dtype dtype = w->status == EDDY_OK
                                  ? eddy_graph_output_dtype(w->graph, value)
                                  : EDDY_INVALID;

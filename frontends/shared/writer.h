@@ -84,6 +84,6 @@ eddy_output eddy__sequence_stack(eddy_emitter *w, const eddy__sequence *s,
 eddy_shape eddy__shape_of(const eddy_emitter *w, eddy_output output);
 
 /* The same of a slice of it along its first dimension. */
-eddy_shape eddy__item_shape_of(const eddy_emitter *w, eddy_output value);
+eddy_shape eddy__writer_item_shape_of(const eddy_emitter *w, eddy_output value);
 
 #endif

@@ -98,14 +98,15 @@ static eddy_status check_elems(const walk *k)
                           "%s: %zu elems and %zu results, at least one of each "
                           "is wanted",
                           k->name, k->n_elems, k->n_results);
-    EDDY_TRY(eddy__want_values(graph, k->elems, k->n_elems, k->w.err));
+    EDDY_TRY(eddy__builder_want_values(graph, k->elems, k->n_elems, k->w.err));
     first = eddy__shape_of(&k->w, k->elems[0]);
     for (size_t i = 0; i < k->n_elems; i++)
         EDDY_TRY(check_elem(k, i, &first));
     if (k->n_states == 0)
         return EDDY_OK;
     if (k->initializer)
-        return eddy__want_values(graph, k->initializer, k->n_states, k->w.err);
+        return eddy__builder_want_values(graph, k->initializer, k->n_states,
+                                         k->w.err);
     if (first.rank > 0 && first.dims[0] == 0)
         return eddy__fail_at(k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                              &graph->nodes[k->elems[0].node],
@@ -233,7 +234,8 @@ static eddy_status check_results(const walk *k)
 {
     const eddy_graph *graph = k->w.graph;
 
-    EDDY_TRY(eddy__want_values(graph, k->results, k->n_results, k->w.err));
+    EDDY_TRY(
+        eddy__builder_want_values(graph, k->results, k->n_results, k->w.err));
     for (size_t i = 0; i < k->n_results; i++) {
         const eddy_dtype found = eddy_graph_output_dtype(graph, k->results[i]);
         const eddy_dtype wanted = dtype_of(k, i);

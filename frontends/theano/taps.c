@@ -73,8 +73,8 @@ static void check_initial(eddy__taps *t, size_t i)
     const eddy_shape shape = eddy__shape_of(&t->w, *out->initial);
 
     out->dtype = eddy_graph_output_dtype(t->w.graph, *out->initial);
-    out->item =
-        out->has_rows ? eddy__item_shape_of(&t->w, *out->initial) : shape;
+    out->item = out->has_rows ? eddy__writer_item_shape_of(&t->w, *out->initial)
+                              : shape;
     if (!out->has_rows || shape.rank < 0)
         return;
     if (shape.rank == 0 ||

@@ -126,8 +126,8 @@ static void check_past(eddy__taps *t, size_t i, eddy_output value)
 static void check_outputs(eddy__taps *t, const eddy_output *values)
 {
     for (size_t i = 0; i < t->n_outputs && t->w.status == EDDY_OK; i++) {
-        if (!eddy_emit_check(
-                &t->w, eddy__want_values(t->w.graph, &values[i], 1, t->w.err)))
+        if (!eddy_emit_check(&t->w, eddy__builder_want_values(
+                                        t->w.graph, &values[i], 1, t->w.err)))
             return;
         if (t->outputs[i].initial)
             check_past(t, i, values[i]);
@@ -169,7 +169,8 @@ static void take_step(eddy__taps *t, const variables *v, eddy_output *outputs,
         check_captures(t, n_captures);
     check_outputs(t, outputs);
     if (w->status == EDDY_OK && t->has_until)
-        w->status = eddy__want_predicate(w->graph, t->name, *until, w->err);
+        w->status =
+            eddy__builder_want_predicate(w->graph, t->name, *until, w->err);
 }
 
 /* ---- the loop ---- */

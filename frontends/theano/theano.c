@@ -28,7 +28,7 @@ static eddy_status check_sequence(const eddy_graph *graph, const char *name,
                                   const eddy_theano_sequence *s, size_t i,
                                   eddy_error *err)
 {
-    EDDY_TRY(eddy__want_values(graph, &s->input, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, &s->input, 1, err));
     for (size_t j = 0; s->taps && j < s->n_taps; j++)
         if (s->taps[j] < -MAX_REACH || s->taps[j] > MAX_REACH)
             return fail_tap(name, "sequence", i, s->taps[j], err);
@@ -40,7 +40,7 @@ static eddy_status check_output(const eddy_graph *graph, const char *name,
                                 eddy_error *err)
 {
     if (o->initial)
-        EDDY_TRY(eddy__want_values(graph, o->initial, 1, err));
+        EDDY_TRY(eddy__builder_want_values(graph, o->initial, 1, err));
     else if (o->taps && o->n_taps > 0)
         return eddy__fail_node(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                                name, NULL,
@@ -102,11 +102,13 @@ static eddy_status check_spec(const eddy_graph *graph,
     for (size_t i = 0; i < spec->n_outputs; i++)
         EDDY_TRY(check_output(graph, name, &spec->outputs[i], i, err));
     for (size_t i = 0; i < spec->n_updates; i++)
-        EDDY_TRY(eddy__want_values(graph, &spec->updates[i].shared, 1, err));
-    EDDY_TRY(eddy__want_values(graph, spec->non_sequences,
-                               spec->n_non_sequences, err));
-    return spec->n_steps ? eddy__want_values(graph, spec->n_steps, 1, err)
-                         : EDDY_OK;
+        EDDY_TRY(
+            eddy__builder_want_values(graph, &spec->updates[i].shared, 1, err));
+    EDDY_TRY(eddy__builder_want_values(graph, spec->non_sequences,
+                                       spec->n_non_sequences, err));
+    return spec->n_steps
+               ? eddy__builder_want_values(graph, spec->n_steps, 1, err)
+               : EDDY_OK;
 }
 
 /* ---- the scan as a loop with taps ---- */

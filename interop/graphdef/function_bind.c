@@ -298,7 +298,7 @@ static eddy_status spread_text(binding *b, char *text, char ***out_texts,
     (*out_texts)[0] = text;
     if (of.n == EDDY__NOT_FOUND)
         return EDDY_OK;
-    if (colon && (!eddy__read_index((eddy_string){colon + 1, strlen(colon + 1)},
+    if (colon && (!eddy__load_index((eddy_string){colon + 1, strlen(colon + 1)},
                                     &index) ||
                   index >= of.n))
         return eddy__fail(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_OUTPUT_INDEX,

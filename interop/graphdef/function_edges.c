@@ -129,8 +129,8 @@ eddy_status eddy__resolve_in_function(eddy__loader *loader, eddy__body *body,
     bool is_arg = found.node < d->function.n_args;
 
     if (found.node == EDDY__NOT_FOUND)
-        return eddy__fail_unknown_input(loader, p.name);
-    if (p.index.length > 0 && !eddy__read_index(p.index, &index))
+        return eddy__load_fail_unknown_input(loader, p.name);
+    if (p.index.length > 0 && !eddy__load_index(p.index, &index))
         return eddy__load_fail(loader, EDDY_E_OUTPUT_INDEX,
                                "an input is '%.*s'; what is after the second "
                                "colon is no index",

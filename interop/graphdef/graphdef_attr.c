@@ -19,7 +19,7 @@ typedef struct eddy__made_tensor {
     eddy_tensor *tensor;
 } made_tensor;
 
-eddy__message eddy__entry_value(eddy__message entry)
+eddy__message eddy__load_entry_value(eddy__message entry)
 {
     eddy__wire_cursor wire = eddy__wire_fields(entry.bytes, entry.length);
     eddy__wire_field field;
@@ -66,7 +66,7 @@ static eddy_status read_types(const place *at, const int32_t *from, size_t n,
         if (from[i] == 0 && at->is_registered)
             return eddy__load_fail(at->loader, EDDY_E_DTYPE,
                                    "attribute '%s' is no dtype", at->name);
-        EDDY_TRY(eddy__read_dtype(at->loader, at->name, from[i], &types[i],
+        EDDY_TRY(eddy__load_dtype(at->loader, at->name, from[i], &types[i],
                                   &is_opaque));
         *out_is_opaque |= is_opaque;
     }
@@ -89,7 +89,7 @@ static eddy_status read_shapes(const place *at,
             *out_is_opaque = true;
         else
             EDDY_TRY(
-                eddy__read_shape(at->loader, at->name, from[i], &shapes[i]));
+                eddy__load_shape(at->loader, at->name, from[i], &shapes[i]));
     }
     attr->kind = EDDY_ATTR_SHAPE;
     attr->as.shapes = shapes;

@@ -79,7 +79,7 @@ static eddy_status read_arg(draft *d, const Eddy__Pb__OpDef__ArgDef *arg,
         return eddy__load_fail(d->loader, EDDY_E_FUNCTION,
                                "'%s' is no single tensor of a fixed dtype",
                                arg->name);
-    EDDY_TRY(eddy__read_dtype(d->loader, arg->name, arg->type, out_dtype,
+    EDDY_TRY(eddy__load_dtype(d->loader, arg->name, arg->type, out_dtype,
                               &is_opaque));
     if (is_opaque)
         return eddy__load_fail(d->loader, EDDY_E_DTYPE,
@@ -194,7 +194,7 @@ static eddy_status read_notes(draft *d, arg_notes *notes)
             return eddy__load_fail_unpack(d->loader);
         if (entry->key >= d->function.n_args)
             return fail_key(d, entry->key);
-        notes[entry->key].attrs = eddy__entry_value(part);
+        notes[entry->key].attrs = eddy__load_entry_value(part);
     }
     wire = eddy__wire_fields(d->message.bytes, d->message.length);
     while (next_part(&wire, FUNCTION_UNIQUE_ID, &part)) {
@@ -235,7 +235,7 @@ static eddy_status read_attr_map(draft *d, eddy__message message,
         if (!entry)
             return eddy__load_fail_unpack(d->loader);
         EDDY_TRY(eddy__read_attr(d->loader, NULL, entry->key, entry->value,
-                                 eddy__entry_value(part), &attrs[i]));
+                                 eddy__load_entry_value(part), &attrs[i]));
         i++;
     }
     *out_attrs = attrs;
@@ -275,7 +275,7 @@ static eddy_status add_args(draft *d, uint64_t *bytes)
 
         eddy__loader_reset(d->loader);
         EDDY_TRY(status);
-        EDDY_TRY(eddy__charge_growth(d->loader, d->function.body, bytes));
+        EDDY_TRY(eddy__load_charge_growth(d->loader, d->function.body, bytes));
     }
     return EDDY_OK;
 }
@@ -339,7 +339,7 @@ static eddy_status read_results(draft *d, eddy__body *body)
     for (size_t i = 0; i < f->n_control_results; i++) {
         d->control_results[i] = eddy_graph_find(f->body, controls[i]);
         if (d->control_results[i] == EDDY_NO_NODE)
-            return eddy__fail_unknown_input(
+            return eddy__load_fail_unknown_input(
                 d->loader, (eddy_string){controls[i], strlen(controls[i])});
     }
     eddy__loader_reset(d->loader);
@@ -451,7 +451,7 @@ static eddy_status add_function(draft *d, eddy_graph *graph)
     EDDY_TRY(build(d, signature));
     EDDY_TRY(eddy__graph_add_function(graph, &d->function, d->loader->err));
     d->function.body = NULL;
-    return eddy__charge_growth(d->loader, graph, &bytes);
+    return eddy__load_charge_growth(d->loader, graph, &bytes);
 }
 
 eddy_status eddy__read_function(eddy__loader *loader, eddy_graph *graph,
@@ -496,7 +496,7 @@ static eddy_status read_gradient(eddy__loader *loader, eddy_graph *graph,
                                          : eddy__fail_memory(loader->err);
 }
 
-eddy_status eddy__read_library(eddy__loader *loader, eddy_graph *graph,
+eddy_status eddy__load_library(eddy__loader *loader, eddy_graph *graph,
                                eddy__message library)
 {
     eddy__wire_cursor wire = eddy__wire_fields(library.bytes, library.length);

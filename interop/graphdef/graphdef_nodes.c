@@ -69,7 +69,7 @@ static eddy_status read_attrs(eddy__loader *loader, eddy__message message,
             continue;
         EDDY_TRY(eddy__read_attr(
             loader, op, node->attr[i]->key, node->attr[i]->value,
-            eddy__entry_value((eddy__message){field.data, field.length}),
+            eddy__load_entry_value((eddy__message){field.data, field.length}),
             &attrs[i]));
         i++;
     }
@@ -126,7 +126,7 @@ static eddy_status add_nodes(eddy__loader *loader, const eddy__body *body)
                           (eddy__message){field.data, field.length});
         eddy__loader_reset(loader);
         EDDY_TRY(status);
-        EDDY_TRY(eddy__charge_growth(loader, body->graph, &bytes));
+        EDDY_TRY(eddy__load_charge_growth(loader, body->graph, &bytes));
     }
     return EDDY_OK;
 }
@@ -140,7 +140,7 @@ static eddy_status connect_control(eddy__loader *loader, eddy__body *body,
         eddy__map_find(&body->graph->names, name.data, name.length);
 
     if (from == EDDY__NOT_FOUND)
-        return eddy__fail_unknown_input(loader, name);
+        return eddy__load_fail_unknown_input(loader, name);
     return eddy_graph_add_control(body->graph, node, from, loader->err);
 }
 
@@ -184,7 +184,7 @@ static eddy_status connect_nodes(eddy__loader *loader, eddy__body *body,
             continue;
         EDDY_TRY(connect_node(loader, body, first++,
                               (eddy__message){field.data, field.length}));
-        EDDY_TRY(eddy__charge_growth(loader, body->graph, &bytes));
+        EDDY_TRY(eddy__load_charge_growth(loader, body->graph, &bytes));
     }
     loader->node = NULL;
     loader->op = NULL;

@@ -29,7 +29,7 @@ static eddy_status resolve_in_graph(eddy__loader *loader, eddy__body *body,
         if (text.data[i - 1] == ':')
             length = i - 1;
     if (length < text.length &&
-        !eddy__read_index(
+        !eddy__load_index(
             (eddy_string){text.data + length + 1, text.length - length - 1},
             &output.index))
         return eddy__load_fail(loader, EDDY_E_OUTPUT_INDEX,
@@ -38,8 +38,8 @@ static eddy_status resolve_in_graph(eddy__loader *loader, eddy__body *body,
                                eddy__load_shown(text), text.data);
     output.node = eddy__map_find(&body->graph->names, text.data, length);
     if (output.node == EDDY__NOT_FOUND)
-        return eddy__fail_unknown_input(loader,
-                                        (eddy_string){text.data, length});
+        return eddy__load_fail_unknown_input(loader,
+                                             (eddy_string){text.data, length});
     *out_output = output;
     return EDDY_OK;
 }
@@ -78,7 +78,7 @@ static eddy_status read_graph(eddy__loader *loader, eddy_graph *graph,
         if (field.number == GRAPH_VERSIONS)
             EDDY_TRY(read_versions(loader, graph, part));
         else if (field.number == GRAPH_LIBRARY)
-            EDDY_TRY(eddy__read_library(loader, graph, part));
+            EDDY_TRY(eddy__load_library(loader, graph, part));
     }
     return EDDY_OK;
 }

@@ -43,7 +43,7 @@ typedef struct values {
     size_t stride;
 } values;
 
-eddy_status eddy__read_dtype(const eddy__loader *loader, const char *attr,
+eddy_status eddy__load_dtype(const eddy__loader *loader, const char *attr,
                              int32_t number, eddy_dtype *out_dtype,
                              bool *out_is_opaque)
 {
@@ -62,7 +62,7 @@ eddy_status eddy__read_dtype(const eddy__loader *loader, const char *attr,
     return EDDY_OK;
 }
 
-eddy_status eddy__read_shape(const eddy__loader *loader, const char *attr,
+eddy_status eddy__load_shape(const eddy__loader *loader, const char *attr,
                              const Eddy__Pb__TensorShapeProto *proto,
                              eddy_shape *out_shape)
 {
@@ -280,7 +280,7 @@ static eddy_status read_tensor_shape(const eddy__loader *loader,
                                      size_t size, eddy_shape *out_shape,
                                      int64_t *out_count)
 {
-    EDDY_TRY(eddy__read_shape(loader, attr, proto->tensor_shape, out_shape));
+    EDDY_TRY(eddy__load_shape(loader, attr, proto->tensor_shape, out_shape));
     if (!eddy__shape_is_known(out_shape))
         return eddy__load_fail(loader, EDDY_E_DIM,
                                "attribute '%s' is a tensor of shape %s", attr,
@@ -341,7 +341,7 @@ eddy_status eddy__read_tensor(eddy__loader *loader, const char *attr,
                                "attribute '%s' is a tensor without a dtype",
                                attr);
     EDDY_TRY(
-        eddy__read_dtype(loader, attr, proto->dtype, &dtype, out_is_opaque));
+        eddy__load_dtype(loader, attr, proto->dtype, &dtype, out_is_opaque));
     if (dtype == EDDY_RESOURCE || dtype == EDDY_VARIANT)
         *out_is_opaque = true;
     if (*out_is_opaque)

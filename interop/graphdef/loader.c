@@ -53,15 +53,15 @@ int eddy__load_shown(eddy_string text)
     return (int)(text.length < SHOWN ? text.length : SHOWN);
 }
 
-eddy_status eddy__fail_unknown_input(const eddy__loader *loader,
-                                     eddy_string name)
+eddy_status eddy__load_fail_unknown_input(const eddy__loader *loader,
+                                          eddy_string name)
 {
     return eddy__load_fail(loader, EDDY_E_UNKNOWN_INPUT,
                            "an input is '%.*s', and no node has that name",
                            eddy__load_shown(name), name.data);
 }
 
-bool eddy__read_index(eddy_string text, uint32_t *out_index)
+bool eddy__load_index(eddy_string text, uint32_t *out_index)
 {
     uint32_t index = 0;
 
@@ -89,8 +89,8 @@ uint64_t eddy__graph_bytes(const eddy_graph *graph)
            graph->functions_capacity * sizeof *graph->functions;
 }
 
-eddy_status eddy__charge_growth(eddy__loader *loader, const eddy_graph *graph,
-                                uint64_t *bytes)
+eddy_status eddy__load_charge_growth(eddy__loader *loader,
+                                     const eddy_graph *graph, uint64_t *bytes)
 {
     uint64_t now = eddy__graph_bytes(graph);
 

@@ -60,7 +60,7 @@ eddy_status eddy__unpack_attr(eddy__scratch *scratch, const eddy_attr *attr,
                               Eddy__Pb__AttrValue **out_value, eddy_error *err);
 
 /* The bytes of field 2 of a map's entry: its value. */
-eddy__message eddy__entry_value(eddy__message entry);
+eddy__message eddy__load_entry_value(eddy__message entry);
 
 /*
  * Tensors and shapes.  `*out_is_opaque` says that eddy has no such thing, which
@@ -69,10 +69,10 @@ eddy__message eddy__entry_value(eddy__message entry);
 eddy_status eddy__read_tensor(eddy__loader *loader, const char *attr,
                               const Eddy__Pb__TensorProto *proto,
                               eddy_tensor **out_tensor, bool *out_is_opaque);
-eddy_status eddy__read_shape(const eddy__loader *loader, const char *attr,
+eddy_status eddy__load_shape(const eddy__loader *loader, const char *attr,
                              const Eddy__Pb__TensorShapeProto *proto,
                              eddy_shape *out_shape);
-eddy_status eddy__read_dtype(const eddy__loader *loader, const char *attr,
+eddy_status eddy__load_dtype(const eddy__loader *loader, const char *attr,
                              int32_t number, eddy_dtype *out_dtype,
                              bool *out_is_opaque);
 
@@ -98,8 +98,8 @@ eddy_status eddy__load_nodes(eddy__loader *loader, eddy__body *body);
 uint64_t eddy__graph_bytes(const eddy_graph *graph);
 
 /* Charges what the graph has grown by since it held `*bytes`; updates that. */
-eddy_status eddy__charge_growth(eddy__loader *loader, const eddy_graph *graph,
-                                uint64_t *bytes);
+eddy_status eddy__load_charge_growth(eddy__loader *loader,
+                                     const eddy_graph *graph, uint64_t *bytes);
 
 /* How many tensors an item of the signature of the node's op stands for. */
 uint32_t eddy__count_tensors(const eddy__node *node, const eddy__arg *arg);
@@ -108,9 +108,9 @@ uint32_t eddy__count_tensors(const eddy__node *node, const eddy__arg *arg);
 int eddy__load_shown(eddy_string text);
 
 /* The number after a colon: digits, and few of them. */
-bool eddy__read_index(eddy_string text, uint32_t *out_index);
-eddy_status eddy__fail_unknown_input(const eddy__loader *loader,
-                                     eddy_string name);
+bool eddy__load_index(eddy_string text, uint32_t *out_index);
+eddy_status eddy__load_fail_unknown_input(const eddy__loader *loader,
+                                          eddy_string name);
 
 /* Drops the tensors and the memory of what was read last. */
 void eddy__loader_reset(eddy__loader *loader);
@@ -123,7 +123,7 @@ eddy_status eddy__read_function(eddy__loader *loader, eddy_graph *graph,
 extern const eddy__function_reader eddy__function_bytes;
 
 /* Reads a FunctionDefLibrary into the library of `graph`. */
-eddy_status eddy__read_library(eddy__loader *loader, eddy_graph *graph,
+eddy_status eddy__load_library(eddy__loader *loader, eddy_graph *graph,
                                eddy__message library);
 
 #endif

@@ -193,8 +193,8 @@ static eddy_status copy_blocks(eddy_kernel *k, const blocks *b, sides *s)
                          (size_t)out->count * size);
     if (out->count > 0 && eddy__in_count(k, 0) > 0) {
         s->from = eddy__in_elements(k, 0);
-        eddy__dense_strides(s->space, size, s->in_space);
-        eddy__dense_strides(s->batch, size, s->in_batch);
+        eddy__box_dense_strides(s->space, size, s->in_space);
+        eddy__box_dense_strides(s->batch, size, s->in_batch);
         for (int64_t j = 0; j < b->product; j++)
             copy_offset(eddy__asker(k, dtype), b, s, size, j);
     }

@@ -308,8 +308,8 @@ void eddy__box_copy(eddy_kernel *k, eddy__box *box, unsigned char *to,
         copy_whole(k, box, to, from);
 }
 
-void eddy__dense_strides(const eddy_shape *shape, size_t item,
-                         int64_t strides[EDDY_MAX_RANK])
+void eddy__box_dense_strides(const eddy_shape *shape, size_t item,
+                             int64_t strides[EDDY_MAX_RANK])
 {
     uint64_t stride = item;
 

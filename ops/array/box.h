@@ -43,7 +43,7 @@ void eddy__box_copy(eddy_kernel *k, eddy__box *box, unsigned char *to,
 
 /* Strides in bytes of a dense tensor of a known shape; those of empty tensors
  * are not meant to be used. */
-void eddy__dense_strides(const eddy_shape *shape, size_t item,
-                         int64_t strides[EDDY_MAX_RANK]);
+void eddy__box_dense_strides(const eddy_shape *shape, size_t item,
+                             int64_t strides[EDDY_MAX_RANK]);
 
 #endif

@@ -91,8 +91,8 @@ static eddy_status run(eddy_kernel *k, bool to_deep)
                            eddy__shape_print(of).text, s->block);
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
     if (eddy__in_count(k, 0) > 0) {
-        eddy__dense_strides(of, box.item, from.of);
-        eddy__dense_strides(&shape, box.item, to.of);
+        eddy__box_dense_strides(of, box.item, from.of);
+        eddy__box_dense_strides(&shape, box.item, to.of);
         if (to_deep)
             copy(s, &shape, &to, &from, true, &box);
         else
@@ -118,7 +118,7 @@ static bool read_state(const eddy_infer *infer, state *s)
     bool is_nchw;
 
     s->block = eddy__infer_int(infer, "block_size");
-    if (!eddy__read_format(infer, &is_nchw))
+    if (!eddy__window_read_format(infer, &is_nchw))
         return false;
     s->height = is_nchw ? 2 : 1;
     s->channels = is_nchw ? 1 : 3;

@@ -310,8 +310,8 @@ static eddy_status gather_value(eddy_kernel *k)
 
 static eddy_status run_gather_value(eddy_kernel *k)
 {
-    return eddy__run_on_value(k, (eddy_dtype)k->node->out_dtypes[0],
-                              gather_value);
+    return eddy__variable_run_on_value(k, (eddy_dtype)k->node->out_dtypes[0],
+                                       gather_value);
 }
 
 static eddy_status prepare_gather_v2(eddy_infer *infer)

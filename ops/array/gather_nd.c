@@ -51,8 +51,8 @@ static eddy_status run_gather_nd(eddy_kernel *k)
 
 static eddy_status run_gather_value(eddy_kernel *k)
 {
-    return eddy__run_on_value(k, (eddy_dtype)k->node->out_dtypes[0],
-                              run_gather_nd);
+    return eddy__variable_run_on_value(k, (eddy_dtype)k->node->out_dtypes[0],
+                                       run_gather_nd);
 }
 
 static eddy_status infer_gather_nd(eddy_infer *infer)
@@ -76,7 +76,7 @@ static eddy_status infer_gather_nd(eddy_infer *infer)
 static eddy_status prepare_scatter(eddy_infer *infer)
 {
     EDDY_TRY(eddy__nd_index_prepare(infer));
-    if (eddy__adder_of(eddy_infer_output_dtype(infer, 0)))
+    if (eddy__accumulate_adder_of(eddy_infer_output_dtype(infer, 0)))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
                            "there is no kernel for %s",
@@ -87,7 +87,7 @@ static eddy_status run_scatter_nd(eddy_kernel *k)
 {
     const unsigned char *from = eddy__in_elements(k, 1);
     eddy_dtype dtype = eddy__in_dtype(k, 1);
-    eddy__adder add = eddy__adder_of(dtype);
+    eddy__adder add = eddy__accumulate_adder_of(dtype);
     eddy_view argument = eddy__in_view(k, 2);
     size_t size = eddy_dtype_size(dtype);
     eddy_shape shape;

@@ -97,8 +97,8 @@ static eddy_status pad(eddy_kernel *k, const unsigned char *filler)
                  eddy__out(k, 0)->as.tensor->count);
     if (eddy__in_count(k, 0) == 0)
         return eddy__elements_done(k, 0);
-    eddy__dense_strides(of, size, from);
-    eddy__dense_strides(&m.shape, size, to);
+    eddy__box_dense_strides(of, size, from);
+    eddy__box_dense_strides(&m.shape, size, to);
     for (int32_t d = 0; d < of->rank; d++) {
         start += m.before[d] * to[d];
         eddy__box_add(&box, of->dims[d], from[d], to[d]);
@@ -177,8 +177,8 @@ static void copy_part(eddy_kernel *asker, const eddy_shape *of,
     int64_t from_at = 0, to_at = 0;
     eddy__box box = {.item = m->size};
 
-    eddy__dense_strides(of, m->size, from_stride);
-    eddy__dense_strides(&m->shape, m->size, to_stride);
+    eddy__box_dense_strides(of, m->size, from_stride);
+    eddy__box_dense_strides(&m->shape, m->size, to_stride);
     for (int32_t d = 0; d < of->rank; d++, part /= 3) {
         int64_t n = of->dims[d], step = from_stride[d], start = 0,
                 at = m->before[d];
@@ -291,7 +291,7 @@ static void fold_all(const eddy_shape *of, const margins *m, eddy__adder add,
     int64_t strides[EDDY_MAX_RANK], at[EDDY_MAX_RANK] = {0};
     int32_t d;
 
-    eddy__dense_strides(&m->shape, m->size, strides);
+    eddy__box_dense_strides(&m->shape, m->size, strides);
     do {
         unsigned char *row = to;
 
@@ -321,7 +321,8 @@ static eddy_status run_fold(eddy_kernel *k)
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
     eddy__zero_bytes(k, out, eddy__out(k, 0)->as.tensor->bytes);
-    fold_all(of, &m, eddy__adder_of(dtype), out, eddy__in_elements(k, 0));
+    fold_all(of, &m, eddy__accumulate_adder_of(dtype), out,
+             eddy__in_elements(k, 0));
     return EDDY_OK;
 }
 

@@ -81,8 +81,8 @@ static eddy_status transpose(eddy_kernel *k, bool may_share)
         shape.dims[d] = of->dims[perm[d]];
     if (may_share && keeps_order(of, perm))
         return eddy__output_reshaped(k, 0, 0, &shape);
-    eddy__dense_strides(of, size, from);
-    eddy__dense_strides(&shape, size, to);
+    eddy__box_dense_strides(of, size, from);
+    eddy__box_dense_strides(&shape, size, to);
     for (int32_t d = 0; d < of->rank; d++)
         eddy__box_add(&box, shape.dims[d], from[perm[d]], to[d]);
     return copy_box(k, &shape, &box, 0);
@@ -201,7 +201,7 @@ static eddy_status run_reverse(eddy_kernel *k)
         eddy__output_forward(k, 0, 0);
         return EDDY_OK;
     }
-    eddy__dense_strides(of, size, strides);
+    eddy__box_dense_strides(of, size, strides);
     for (int32_t d = 0; d < of->rank; d++) {
         bool turned = (mask >> d & 1u) != 0;
 
@@ -259,7 +259,7 @@ static void copy_piece(eddy_kernel *asker, const eddy_shape *of, size_t size,
     eddy__box box = {.item = size};
     int64_t strides[EDDY_MAX_RANK];
 
-    eddy__dense_strides(of, size, strides);
+    eddy__box_dense_strides(of, size, strides);
     for (int32_t d = 0; d < of->rank; d++) {
         int64_t tail = shifts[d], head = of->dims[d] - tail;
 
@@ -335,8 +335,8 @@ static eddy_status run_tile(eddy_kernel *k)
         eddy__output_forward(k, 0, 0);
         return EDDY_OK;
     }
-    eddy__dense_strides(of, size, from);
-    eddy__dense_strides(&shape, size, to);
+    eddy__box_dense_strides(of, size, from);
+    eddy__box_dense_strides(&shape, size, to);
     for (int32_t d = 0; d < of->rank; d++) {
         if (of->dims[d] == 0)
             continue;
@@ -393,8 +393,8 @@ static eddy_status run_broadcast(eddy_kernel *k)
         eddy__output_forward(k, 0, 0);
         return EDDY_OK;
     }
-    eddy__dense_strides(of, size, from);
-    eddy__dense_strides(&shape, size, to);
+    eddy__box_dense_strides(of, size, from);
+    eddy__box_dense_strides(&shape, size, to);
     for (int32_t d = 0; d < shape.rank; d++) {
         int32_t own = d - (shape.rank - of->rank);
 

@@ -59,7 +59,7 @@ static eddy_status run_shapes(eddy_kernel *k)
 
 static eddy_status run_variable_shape(eddy_kernel *k)
 {
-    return eddy__run_on_value(k, EDDY_INVALID, run_shapes);
+    return eddy__variable_run_on_value(k, EDDY_INVALID, run_shapes);
 }
 
 static eddy_status run_size_32(eddy_kernel *k)

@@ -33,8 +33,8 @@ static eddy_status copy_region(eddy_kernel *k, const eddy__region *r)
         eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
     memcpy(dense.dims, r->size, sizeof dense.dims);
-    eddy__dense_strides(of, size, from);
-    eddy__dense_strides(&dense, size, to);
+    eddy__box_dense_strides(of, size, from);
+    eddy__box_dense_strides(&dense, size, to);
     for (int32_t d = 0; d < of->rank; d++) {
         start += r->begin[d] * from[d];
         if (r->size[d] > 1)
@@ -182,8 +182,8 @@ static eddy_status put_region(eddy_kernel *k, const eddy__region *r,
     if (taken < count)
         eddy__zero_bytes(eddy__asker(k, dtype), out, (size_t)count * size);
     memcpy(dense.dims, r->size, sizeof dense.dims);
-    eddy__dense_strides(of, size, to);
-    eddy__dense_strides(&dense, size, from);
+    eddy__box_dense_strides(of, size, to);
+    eddy__box_dense_strides(&dense, size, from);
     for (int32_t d = 0; taken > 0 && d < of->rank; d++) {
         start += r->begin[d] * to[d];
         if (r->size[d] > 1)

@@ -71,7 +71,7 @@ static eddy_status work_all(eddy_kernel *k, start begin, work do_pair,
  */
 static eddy_status check_item_dtype(eddy_kernel *k, eddy_dtype dtype)
 {
-    if (eddy__can_add(dtype) || dtype == EDDY_VARIANT)
+    if (eddy__addn_can_add(dtype) || dtype == EDDY_VARIANT)
         return EDDY_OK;
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                        "items of %s have no sum", eddy_dtype_name(dtype));
@@ -144,7 +144,7 @@ static eddy_status add_values(eddy_kernel *k, eddy__value *to,
                            "items of shape %s and of shape %s have no sum",
                            eddy__shape_print(a).text,
                            eddy__shape_print(b).text);
-    return eddy__add_to(k, to, from);
+    return eddy__addn_add_to(k, to, from);
 }
 
 /* The list in `to` becomes the kernel's own, to be added to later. */

@@ -127,7 +127,7 @@ static eddy_status push(eddy_kernel *k, stack *s, const eddy__value *in)
     if (s->top->is_bare) {
         const size_t size = eddy__segment_item_size(s, true);
 
-        eddy__bare_store(s->top->data + s->top->n * size, size, in);
+        eddy__tape_bare_store(s->top->data + s->top->n * size, size, in);
     } else {
         value = eddy__value_copy(in);
         eddy__value_keep(&value);
@@ -148,7 +148,7 @@ static eddy_status run_push(eddy_kernel *k)
 
     EDDY_TRY(find_stack(k, (eddy_dtype)in->dtype, &s));
     if (in->kind == EDDY__SCALAR && s->tape.next != s->tape.end) {
-        eddy__bare_store(s->tape.next, size, in);
+        eddy__tape_bare_store(s->tape.next, size, in);
         s->tape.next += size;
     } else {
         retract(s);
@@ -197,7 +197,7 @@ static eddy_status run_pop(eddy_kernel *k)
         return pop(k, s);
     s->tape.next -= size;
     eddy__out_scalar(eddy__out(k, 0), dtype,
-                     eddy__bare_load(s->tape.next, size));
+                     eddy__tape_bare_load(s->tape.next, size));
     return EDDY_OK;
 }
 

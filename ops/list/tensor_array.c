@@ -74,7 +74,7 @@ static void place_items(eddy__array *a, void *block, size_t size, bool is_bare,
                         int32_t capacity)
 {
     const size_t each =
-        is_bare ? eddy__bare_size((eddy_dtype)a->dtype) : sizeof *a->items;
+        is_bare ? eddy__tape_bare_size((eddy_dtype)a->dtype) : sizeof *a->items;
 
     a->block = block;
     a->block_size = size;
@@ -91,7 +91,7 @@ static bool move_items(eddy__array *a, eddy__heap *heap, bool is_bare,
 {
     const eddy__array old = *a;
     const size_t n = (size_t)a->n_items;
-    const size_t bare = eddy__bare_size((eddy_dtype)a->dtype);
+    const size_t bare = eddy__tape_bare_size((eddy_dtype)a->dtype);
     void *block;
     size_t size;
 
@@ -230,7 +230,7 @@ static eddy_status check_sum(eddy_kernel *k, const eddy__array *a,
                            a->name, index, eddy__shape_print(has).text,
                            eddy__shape_print(shape).text);
     if (eddy__array_item(a, index, &item) &&
-        !eddy__can_add((eddy_dtype)a->dtype))
+        !eddy__addn_can_add((eddy_dtype)a->dtype))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                            "TensorArray %s: could not add to index %" PRId64
                            ": values of dtype %s have no sum",
@@ -277,7 +277,7 @@ static eddy_status open_item(eddy_kernel *k, eddy__array *a, int64_t index,
 static eddy_status fill_item(eddy_kernel *k, eddy__array *a, int64_t index,
                              eddy__value *value)
 {
-    const size_t size = eddy__bare_size((eddy_dtype)a->dtype);
+    const size_t size = eddy__tape_bare_size((eddy_dtype)a->dtype);
     eddy__value item;
     const bool has_value = eddy__array_item(a, index, &item);
 
@@ -286,11 +286,12 @@ static eddy_status fill_item(eddy_kernel *k, eddy__array *a, int64_t index,
     } else {
         eddy__value *sum = a->is_bare ? &item : &a->items[index];
 
-        EDDY_TRY(eddy__add_to(k, sum, value));
+        EDDY_TRY(eddy__addn_add_to(k, sum, value));
         eddy__value_clear(k->heap, value);
     }
     if (a->is_bare)
-        eddy__bare_store(a->cells.items + (size_t)index * size, size, &item);
+        eddy__tape_bare_store(a->cells.items + (size_t)index * size, size,
+                              &item);
     else if (!has_value)
         a->items[index] = item;
     a->cells.states[index] |= WRITTEN | FILLED;
@@ -569,7 +570,7 @@ static eddy_status run_gradient_with_shape(eddy_kernel *k)
 
 /* ---- kernels on single items ---- */
 
-eddy_status eddy__pass_flow(eddy_kernel *k, uint32_t i)
+eddy_status eddy__tensor_array_pass_flow(eddy_kernel *k, uint32_t i)
 {
     const eddy__value *flow = eddy__in(k, i);
 
@@ -587,7 +588,7 @@ static eddy_status run_write(eddy_kernel *k)
     eddy__array *a;
     int32_t index = 0;
 
-    EDDY_TRY(eddy__pass_flow(k, 3));
+    EDDY_TRY(eddy__tensor_array_pass_flow(k, 3));
     EDDY_TRY(eddy__in_int32(k, 1, "the index", &index));
     EDDY_TRY(eddy__in_array(k, &a));
     EDDY_TRY(eddy__array_want_dtype(k, a, eddy__in_dtype(k, 2), "write"));

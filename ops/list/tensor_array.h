@@ -112,7 +112,7 @@ static inline const eddy_shape *eddy__array_shape(const eddy__array *array,
 static inline bool eddy__array_item(const eddy__array *array, int64_t index,
                                     eddy__value *out_item)
 {
-    const size_t size = eddy__bare_size((eddy_dtype)array->dtype);
+    const size_t size = eddy__tape_bare_size((eddy_dtype)array->dtype);
 
     if (!array->is_bare) {
         *out_item = array->items[index];
@@ -120,7 +120,7 @@ static inline bool eddy__array_item(const eddy__array *array, int64_t index,
     }
     *out_item = (eddy__value){.kind = EDDY__SCALAR, .dtype = array->dtype};
     out_item->as.bits =
-        eddy__bare_load(array->cells.items + (size_t)index * size, size);
+        eddy__tape_bare_load(array->cells.items + (size_t)index * size, size);
     return (array->cells.states[index] & EDDY__ITEM_FILLED) != 0;
 }
 
@@ -142,6 +142,6 @@ void eddy__array_publish(eddy__array *array);
 eddy_shape eddy__array_element_shape(const eddy_infer *infer);
 
 /* Makes output 0 the flow of input `i`. */
-eddy_status eddy__pass_flow(eddy_kernel *k, uint32_t i);
+eddy_status eddy__tensor_array_pass_flow(eddy_kernel *k, uint32_t i);
 
 #endif

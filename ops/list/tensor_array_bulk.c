@@ -258,7 +258,7 @@ static eddy_status run_scatter(eddy_kernel *k)
     eddy_shape shape;
     int64_t step;
 
-    EDDY_TRY(eddy__pass_flow(k, 3));
+    EDDY_TRY(eddy__tensor_array_pass_flow(k, 3));
     EDDY_TRY(begin_write(k, 2, &a, &from));
     EDDY_TRY(eddy__in_vector(k, 1, "the indices", &indices));
     if (indices.count != from->shape.dims[0])
@@ -310,7 +310,7 @@ static eddy_status run_split(eddy_kernel *k)
     eddy_shape shape;
     int64_t step, at = 0;
 
-    EDDY_TRY(eddy__pass_flow(k, 3));
+    EDDY_TRY(eddy__tensor_array_pass_flow(k, 3));
     EDDY_TRY(begin_write(k, 1, &a, &from));
     EDDY_TRY(eddy__in_vector(k, 2, "the lengths", &lengths));
     EDDY_TRY(check_lengths(k, a, &lengths, from));

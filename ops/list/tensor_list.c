@@ -58,8 +58,9 @@ eddy_status eddy__in_item_shape(eddy_kernel *k, uint32_t i,
                        eddy__view_index(&view, 0));
 }
 
-eddy_status eddy__merge_item_shape(eddy_kernel *k, const eddy_shape *shape,
-                                   eddy_shape *merged)
+eddy_status eddy__tensor_list_merge_shape(eddy_kernel *k,
+                                          const eddy_shape *shape,
+                                          eddy_shape *merged)
 {
     if (eddy__shape_equal(merged, shape) ||
         eddy__shape_merge(merged, shape, merged))
@@ -197,8 +198,8 @@ static eddy_status zero_shape(eddy_kernel *k, uint32_t i,
         const eddy__value *item = eddy__list_get(list, j);
 
         if (item->kind != EDDY__NONE)
-            EDDY_TRY(
-                eddy__merge_item_shape(k, eddy__item_shape(item), out_shape));
+            EDDY_TRY(eddy__tensor_list_merge_shape(k, eddy__item_shape(item),
+                                                   out_shape));
     }
     if (eddy__shape_is_known(out_shape))
         return EDDY_OK;
@@ -218,7 +219,7 @@ static eddy_status check_item(eddy_kernel *k, uint32_t i,
     EDDY_TRY(eddy__in_item_shape(k, i, &shape));
     if (eddy__shape_compatible(&shape, eddy__item_shape(item)))
         return EDDY_OK;
-    return eddy__merge_item_shape(k, eddy__item_shape(item), &shape);
+    return eddy__tensor_list_merge_shape(k, eddy__item_shape(item), &shape);
 }
 
 /* The value for an item that is not set, of a shape as zero_shape says. */

@@ -30,8 +30,9 @@ eddy_status eddy__in_list_shape(eddy_kernel *k, uint32_t i,
 
 /* Merges `shape` into `*merged`, or fails: they are those of items that must
  * have one. */
-eddy_status eddy__merge_item_shape(eddy_kernel *k, const eddy_shape *shape,
-                                   eddy_shape *merged);
+eddy_status eddy__tensor_list_merge_shape(eddy_kernel *k,
+                                          const eddy_shape *shape,
+                                          eddy_shape *merged);
 
 /* For shape functions: what of that argument is known. */
 eddy_shape eddy__infer_item_shape(const eddy_infer *infer, uint32_t i);

@@ -256,7 +256,8 @@ static eddy_status merge_items(eddy_kernel *k, const picked *p,
         const eddy__value *item = item_of(p, i);
 
         if (item)
-            EDDY_TRY(eddy__merge_item_shape(k, eddy__item_shape(item), shape));
+            EDDY_TRY(eddy__tensor_list_merge_shape(k, eddy__item_shape(item),
+                                                   shape));
     }
     if (eddy__shape_is_known(shape))
         return EDDY_OK;

@@ -57,7 +57,7 @@ static eddy_status check_item(eddy_kernel *k, concat *c, int64_t i,
                            "more can be concatenated",
                            i);
     rest = eddy__shape_rest(shape);
-    EDDY_TRY(eddy__merge_item_shape(k, &rest, &c->rest));
+    EDDY_TRY(eddy__tensor_list_merge_shape(k, &rest, &c->rest));
     if (c->first == -1 || c->first == shape->dims[0])
         return EDDY_OK;
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,

@@ -39,7 +39,7 @@ static void add_c128(unsigned char *to, const unsigned char *from, int64_t n)
     add_f64(to, from, 2 * n);
 }
 
-eddy__adder eddy__adder_of(eddy_dtype dtype)
+eddy__adder eddy__accumulate_adder_of(eddy_dtype dtype)
 {
     static const eddy__adder adders[EDDY_DTYPE_COUNT] = {
         [EDDY_FLOAT16] = add_f16,     [EDDY_FLOAT32] = add_f32,

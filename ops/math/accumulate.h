@@ -10,6 +10,6 @@ typedef void (*eddy__adder)(unsigned char *to, const unsigned char *from,
                             int64_t n);
 
 /* NULL for a dtype whose elements can't be added. */
-eddy__adder eddy__adder_of(eddy_dtype dtype);
+eddy__adder eddy__accumulate_adder_of(eddy_dtype dtype);
 
 #endif

@@ -78,12 +78,13 @@ static const add_loop loops[EDDY_DTYPE_COUNT] = {
 
 /* ---- two values ---- */
 
-bool eddy__can_add(eddy_dtype dtype)
+bool eddy__addn_can_add(eddy_dtype dtype)
 {
     return loops[dtype] != NULL;
 }
 
-eddy_status eddy__add_to(eddy_kernel *k, eddy__value *sum, const eddy__value *x)
+eddy_status eddy__addn_add_to(eddy_kernel *k, eddy__value *sum,
+                              const eddy__value *x)
 {
     const add_loop add = loops[sum->dtype];
     const void *in[] = {eddy__value_elements(sum), eddy__value_elements(x)};

@@ -78,7 +78,7 @@ eddy__binary_loop eddy__combiner_of(eddy__combination what, eddy_dtype dtype)
     return loops[what][dtype];
 }
 
-bool eddy__has_zero(eddy_dtype dtype, const void *elements, int64_t n)
+bool eddy__combine_has_zero(eddy_dtype dtype, const void *elements, int64_t n)
 {
     const eddy_view view = {.dtype = dtype, .count = n, .data = elements};
 

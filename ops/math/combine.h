@@ -25,6 +25,6 @@ typedef enum eddy__combination {
 eddy__binary_loop eddy__combiner_of(eddy__combination what, eddy_dtype dtype);
 
 /* Is one of `n` integers 0? */
-bool eddy__has_zero(eddy_dtype dtype, const void *elements, int64_t n);
+bool eddy__combine_has_zero(eddy_dtype dtype, const void *elements, int64_t n);
 
 #endif

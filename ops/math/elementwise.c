@@ -269,8 +269,8 @@ eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary)
                   : run_broadcast(k, binary, &o, &rows);
 }
 
-eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
-                           bool as_flat)
+eddy_status eddy__elementwise_run_pair(eddy_kernel *k,
+                                       const eddy__binary *binary, bool as_flat)
 {
     operands o;
     eddy__rows rows;

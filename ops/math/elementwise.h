@@ -200,8 +200,9 @@ eddy_status eddy__binary_run(eddy_kernel *k, const eddy__binary *binary);
  * The same for inputs that are not broadcast.  `as_flat`: as many elements will
  * do, and the output has the shape of input 0; else the shapes must agree.
  */
-eddy_status eddy__pair_run(eddy_kernel *k, const eddy__binary *binary,
-                           bool as_flat);
+eddy_status eddy__elementwise_run_pair(eddy_kernel *k,
+                                       const eddy__binary *binary,
+                                       bool as_flat);
 
 /* The two elements are called X and Y. */
 #define EDDY__PAIR_ELEMENT(name, D, OUT, X, Y, LOCALS, e)                      \

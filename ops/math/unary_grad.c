@@ -28,7 +28,7 @@
                 element_##name##_##D(eddy__get_##D(a), eddy__get_##D(b)));     \
             return EDDY_OK;                                                    \
         }                                                                      \
-        return eddy__pair_run(k, &loops_##name##_##D, AS_FLAT);                \
+        return eddy__elementwise_run_pair(k, &loops_##name##_##D, AS_FLAT);    \
     }
 
 #define KERNEL(D, name, LOCALS, e)                                             \

@@ -52,9 +52,9 @@ static void add_float(eddy__text *out, double x, bool is_single)
     char text[EDDY__NUMBER_TEXT];
 
     if (is_single)
-        eddy__print_float(text, (float)x);
+        eddy__summary_print_float(text, (float)x);
     else
-        eddy__print_double(text, x);
+        eddy__summary_print_double(text, x);
     eddy__text_add(out, text, strlen(text));
 }
 

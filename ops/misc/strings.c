@@ -290,7 +290,8 @@ static eddy_status run_length(eddy_kernel *k)
     for (int64_t i = 0; i < n; i++)
         ((int32_t *)out)[i] =
             (int32_t)(*counts_characters
-                          ? eddy__utf8_count(strings[i].data, strings[i].length)
+                          ? eddy__text_utf8_count(strings[i].data,
+                                                  strings[i].length)
                           : (int64_t)strings[i].length);
     return EDDY_OK;
 }

@@ -45,7 +45,7 @@ static void fix_point(char *text)
             *text = '.';
 }
 
-void eddy__print_float(char text[EDDY__NUMBER_TEXT], float v)
+void eddy__summary_print_float(char text[EDDY__NUMBER_TEXT], float v)
 {
     snprintf(text, EDDY__NUMBER_TEXT, "%.6g", (double)v);
     if (v == v && strtof(text, NULL) != v)
@@ -53,7 +53,7 @@ void eddy__print_float(char text[EDDY__NUMBER_TEXT], float v)
     fix_point(text);
 }
 
-void eddy__print_double(char text[EDDY__NUMBER_TEXT], double v)
+void eddy__summary_print_double(char text[EDDY__NUMBER_TEXT], double v)
 {
     snprintf(text, EDDY__NUMBER_TEXT, "%.15g", v);
     if (v == v && strtod(text, NULL) != v)
@@ -65,7 +65,7 @@ static void add_float(eddy__line *line, float v)
 {
     char text[EDDY__NUMBER_TEXT];
 
-    eddy__print_float(text, v);
+    eddy__summary_print_float(text, v);
     eddy__line_add(line, "%s", text);
 }
 
@@ -73,7 +73,7 @@ static void add_double(eddy__line *line, double v)
 {
     char text[EDDY__NUMBER_TEXT];
 
-    eddy__print_double(text, v);
+    eddy__summary_print_double(text, v);
     eddy__line_add(line, "%s", text);
 }
 

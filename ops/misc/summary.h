@@ -19,8 +19,8 @@ void eddy__line_add(eddy__line *line, const char *format, ...)
 
 /* A number as TensorFlow writes it: with the fewest of 6 or 9 (15 or 17) digits
  * that are read back as the same. */
-void eddy__print_float(char text[EDDY__NUMBER_TEXT], float v);
-void eddy__print_double(char text[EDDY__NUMBER_TEXT], double v);
+void eddy__summary_print_float(char text[EDDY__NUMBER_TEXT], float v);
+void eddy__summary_print_double(char text[EDDY__NUMBER_TEXT], double v);
 
 /* Adds bytes, of which those that do not print are escaped. */
 void eddy__line_add_text(eddy__line *line, const char *text, size_t length);

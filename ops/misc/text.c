@@ -159,7 +159,7 @@ const char *eddy__prepare_text(eddy_infer *infer, const char *name,
     return text;
 }
 
-int64_t eddy__utf8_count(const char *data, size_t n)
+int64_t eddy__text_utf8_count(const char *data, size_t n)
 {
     int64_t count = 0;
 

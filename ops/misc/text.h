@@ -53,6 +53,6 @@ const char *eddy__prepare_text(eddy_infer *infer, const char *name,
                                size_t *out_length);
 
 /* How many characters UTF-8 has in `n` bytes: those that start one. */
-int64_t eddy__utf8_count(const char *data, size_t n);
+int64_t eddy__text_utf8_count(const char *data, size_t n);
 
 #endif

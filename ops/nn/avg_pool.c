@@ -64,7 +64,7 @@ static eddy_status run_gradient(eddy_kernel *k)
     EDDY_TRY(eddy__pool_of(k, &images, 0, &p));
     EDDY_TRY(eddy__pool_flat(k, &p));
     windows = eddy__pool_shape(&p);
-    EDDY_TRY(eddy__want_shape(k, 1, "grad", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, 1, "grad", &windows));
     EDDY_TRY(eddy__output(k, 0, dtype, &images, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;

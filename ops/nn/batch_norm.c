@@ -289,8 +289,8 @@ static eddy_status run_gradient(eddy_kernel *k)
     batch b = {.outer = 0};
 
     EDDY_TRY(describe(k, eddy__in_shape(k, GRADIENT_X), &b));
-    EDDY_TRY(eddy__want_shape(k, GRADIENT, "y_backprop",
-                              eddy__in_shape(k, GRADIENT_X)));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "y_backprop",
+                                     eddy__in_shape(k, GRADIENT_X)));
     EDDY_TRY(channel_values(k, &b, GRADIENT_SCALE, "scale", &scale));
     EDDY_TRY(channel_values(k, &b, GRADIENT_MEAN, "reserve_space_1", &mean));
     EDDY_TRY(
@@ -347,10 +347,10 @@ static bool read_format(const eddy_infer *infer, bool *out_is_first)
     *out_is_first = false;
     if (!eddy_infer_attr(infer, "data_format", &format))
         return true;
-    *out_is_first = eddy__text_is(format.as.strings, "NCHW") ||
-                    eddy__text_is(format.as.strings, "NCDHW");
-    return *out_is_first || eddy__text_is(format.as.strings, "NHWC") ||
-           eddy__text_is(format.as.strings, "NDHWC");
+    *out_is_first = eddy__window_text_is(format.as.strings, "NCHW") ||
+                    eddy__window_text_is(format.as.strings, "NCDHW");
+    return *out_is_first || eddy__window_text_is(format.as.strings, "NHWC") ||
+           eddy__window_text_is(format.as.strings, "NDHWC");
 }
 
 static eddy_status prepare_norm(eddy_infer *infer)

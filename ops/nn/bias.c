@@ -60,7 +60,7 @@ static eddy_status prepare_format(eddy_infer *infer)
 
     if (!s)
         return EDDY_RESOURCE_EXHAUSTED;
-    if (eddy__read_format(infer, &s->is_nchw))
+    if (eddy__window_read_format(infer, &s->is_nchw))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
                            "data_format must be NHWC or NCHW");
@@ -113,7 +113,7 @@ static eddy_status infer_add(eddy_infer *infer)
     int64_t *dim;
     bool is_nchw;
 
-    if (!eddy__read_format(infer, &is_nchw) || shape.rank < 0)
+    if (!eddy__window_read_format(infer, &is_nchw) || shape.rank < 0)
         return EDDY_OK;
     if (shape.rank < 2)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
@@ -161,7 +161,7 @@ static eddy_status infer_gradient(eddy_infer *infer)
     if (shape->rank == 0 || shape->rank == 1)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
                                NO_CHANNELS, eddy__shape_print(shape).text);
-    if (shape->rank > 0 && eddy__read_format(infer, &is_nchw))
+    if (shape->rank > 0 && eddy__window_read_format(infer, &is_nchw))
         vector.dims[0] = shape->dims[channel_axis(shape, is_nchw)];
     eddy_infer_set_output(infer, 0, &vector);
     return EDDY_OK;

@@ -204,7 +204,7 @@ static eddy_status convolve_block(eddy_kernel *k, const conv_work *w, int64_t i,
     const int64_t group = i / w->n_blocks;
     const eddy__patches from = patches_of(c, group);
     const eddy__patches to =
-        eddy__pixels(&c->out, group * c->group_out, c->group_out);
+        eddy__patch_pixels(&c->out, group * c->group_out, c->group_out);
     const int64_t total = c->in.n * eddy__patches_an_image(&from);
     const int64_t first = i % w->n_blocks * s->rows;
     eddy__product p = {.kernel = k,
@@ -302,7 +302,7 @@ static eddy_status check_gradient(eddy_kernel *k, const conv *c)
     const eddy_shape want = eddy__images_shape(
         c->out.n, c->out.sides, c->out.channels, c->windows.is_nchw);
 
-    return eddy__want_shape(k, GRADIENT, "out_backprop", &want);
+    return eddy__window_want_shape(k, GRADIENT, "out_backprop", &want);
 }
 
 /* What one image gets from one group of its output's channels. */
@@ -312,7 +312,7 @@ static eddy_status spread_group(eddy_kernel *k, const conv *c, int64_t image,
 {
     const unsigned char *from = eddy__in_elements(k, GRADIENT);
     const eddy__patches pixels =
-        eddy__pixels(&c->out, group * c->group_out, c->group_out);
+        eddy__patch_pixels(&c->out, group * c->group_out, c->group_out);
     eddy__patches patches = patches_of(c, group);
     const int64_t total = eddy__patches_an_image(&patches);
     eddy__product p = {.kernel = k,
@@ -462,7 +462,7 @@ static eddy_status collect_group(eddy_kernel *k, const conv *c, int64_t group,
     const unsigned char *from = eddy__in_elements(k, GRADIENT);
     const eddy__patches patches = patches_of(c, group);
     const eddy__patches pixels =
-        eddy__pixels(&c->out, group * c->group_out, c->group_out);
+        eddy__patch_pixels(&c->out, group * c->group_out, c->group_out);
     const int64_t total = c->in.n * eddy__patches_an_image(&patches);
     eddy__product p = {.kernel = k,
                        .m = c->patch,

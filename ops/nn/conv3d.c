@@ -377,7 +377,7 @@ static eddy_status check_gradient(eddy_kernel *k, const conv *c)
 {
     const eddy_shape want = shape_of_output(c);
 
-    return eddy__want_shape(k, GRADIENT, "out_backprop", &want);
+    return eddy__window_want_shape(k, GRADIENT, "out_backprop", &want);
 }
 
 /* Adds what volume `i` gets to `to`, of computed elements. */

@@ -219,7 +219,7 @@ static eddy_status run_input_gradient(eddy_kernel *k)
     EDDY_TRY(eddy__shape_from_view(k, &view, 0, &images));
     EDDY_TRY(describe(k, &images, eddy__in_shape(k, FILTER), &d));
     shape = out_shape(&d);
-    EDDY_TRY(eddy__want_shape(k, GRADIENT, "out_backprop", &shape));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "out_backprop", &shape));
     d.filter = eddy__in_elements(k, FILTER);
     d.gradient = eddy__in_elements(k, GRADIENT);
     return sum_up(k, &d, input_taps[d.dtype], &images);
@@ -235,7 +235,7 @@ static eddy_status run_filter_gradient(eddy_kernel *k)
     EDDY_TRY(eddy__shape_from_view(k, &view, 0, &filter));
     EDDY_TRY(describe(k, eddy__in_shape(k, INPUT), &filter, &d));
     shape = out_shape(&d);
-    EDDY_TRY(eddy__want_shape(k, GRADIENT, "out_backprop", &shape));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "out_backprop", &shape));
     d.input = eddy__in_elements(k, INPUT);
     d.gradient = eddy__in_elements(k, GRADIENT);
     return sum_up(k, &d, filter_taps[d.dtype], &filter);

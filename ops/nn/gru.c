@@ -45,8 +45,8 @@ static eddy_status describe(eddy_kernel *k, cell *c)
     EDDY_TRY(eddy__want_matrix(k, H_PREV, "h_prev", c->batch, n));
     EDDY_TRY(eddy__want_matrix(k, W_RU, "w_ru", c->inputs + n, 2 * n));
     EDDY_TRY(eddy__want_matrix(k, W_C, "w_c", c->inputs + n, n));
-    EDDY_TRY(eddy__want_vector(k, B_RU, "b_ru", 2 * n));
-    return eddy__want_vector(k, B_C, "b_c", n);
+    EDDY_TRY(eddy__recurrent_want_vector(k, B_RU, "b_ru", 2 * n));
+    return eddy__recurrent_want_vector(k, B_C, "b_c", n);
 }
 
 static void release(cell *c)
@@ -90,8 +90,8 @@ static void multiply(const cell *c, const float *h, const eddy__matrix *w,
     const eddy__matrix state = {h, c->batch, c->units};
     const eddy__matrix xh = {c->joined, c->batch, c->inputs + c->units};
 
-    eddy__join_rows(sizeof *h, &x, &state, c->joined);
-    eddy__gates(c->kernel, EDDY_FLOAT32, &xh, w, EDDY__PLAIN, out);
+    eddy__recurrent_join_rows(sizeof *h, &x, &state, c->joined);
+    eddy__recurrent_gates(c->kernel, EDDY_FLOAT32, &xh, w, EDDY__PLAIN, out);
 }
 
 static void open_gates(const cell *c, float *r, float *u)
@@ -152,7 +152,8 @@ static void turn(const cell *c, const float *gates, int64_t n, const float *w,
     const eddy__matrix a = {gates, c->batch, n};
     const eddy__matrix b = {w, c->inputs + c->units, n};
 
-    eddy__gates(c->kernel, EDDY_FLOAT32, &a, &b, EDDY__SECOND_TURNED, out);
+    eddy__recurrent_gates(c->kernel, EDDY_FLOAT32, &a, &b, EDDY__SECOND_TURNED,
+                          out);
 }
 
 /* Of `joined`, which is by way of the reset gate, and `more`, by the gates. */

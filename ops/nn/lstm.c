@@ -88,7 +88,8 @@ static eddy_status check_peepholes(eddy_kernel *k, const cell *c)
     static const char *const names[] = {"wci", "wcf", "wco"};
 
     for (uint32_t i = 0; c->how->peephole && i < 3; i++)
-        EDDY_TRY(eddy__want_vector(k, at(c->how, WCI + i), names[i], c->units));
+        EDDY_TRY(eddy__recurrent_want_vector(k, at(c->how, WCI + i), names[i],
+                                             c->units));
     return EDDY_OK;
 }
 
@@ -127,7 +128,7 @@ static eddy_status describe(eddy_kernel *k, cell *c)
                            c->units);
     EDDY_TRY(eddy__want_matrix(k, at(o, W), "w", c->inputs + c->units,
                                4 * c->units));
-    EDDY_TRY(eddy__want_vector(k, at(o, B), "b", 4 * c->units));
+    EDDY_TRY(eddy__recurrent_want_vector(k, at(o, B), "b", 4 * c->units));
     return check_peepholes(k, c);
 }
 
@@ -197,8 +198,8 @@ static void step(const cell *c, const void *x, const void *cs_prev,
     const eddy__matrix xh = {c->xh, c->batch, wide};
     const eddy__matrix w = {c->w, wide, 4 * c->units};
 
-    eddy__join_rows(c->size, &now, &before, c->xh);
-    eddy__gates(c->kernel, c->dtype, &xh, &w, EDDY__PLAIN, c->gates);
+    eddy__recurrent_join_rows(c->size, &now, &before, c->xh);
+    eddy__recurrent_gates(c->kernel, c->dtype, &xh, &w, EDDY__PLAIN, c->gates);
     loops_of(c)->forward(c, cs_prev, out);
 }
 
@@ -370,8 +371,8 @@ static void step_gates(const cell *c, const void *x, const void *h_prev,
     const eddy__matrix before = {h_prev, c->batch, c->units};
     const eddy__matrix xh = {c->xh, c->batch, wide};
 
-    eddy__gates(c->kernel, c->dtype, &dgates, &w, EDDY__SECOND_TURNED,
-                c->xh_grad);
+    eddy__recurrent_gates(c->kernel, c->dtype, &dgates, &w, EDDY__SECOND_TURNED,
+                          c->xh_grad);
     for (int64_t i = 0; i < c->batch; i++) {
         const void *row = part(c->xh_grad, i * wide, c->size);
 
@@ -382,9 +383,9 @@ static void step_gates(const cell *c, const void *x, const void *h_prev,
             memcpy(place(to->h_prev, i * c->units, c->size),
                    part(row, c->inputs, c->size), (size_t)c->units * c->size);
     }
-    eddy__join_rows(c->size, &now, &before, c->xh);
-    eddy__gates(c->kernel, c->dtype, &xh, &dgates, EDDY__FIRST_TURNED,
-                c->w_step);
+    eddy__recurrent_join_rows(c->size, &now, &before, c->xh);
+    eddy__recurrent_gates(c->kernel, c->dtype, &xh, &dgates, EDDY__FIRST_TURNED,
+                          c->w_step);
     loops_of(c)->add(to->w, c->w_step, wide * gates, to->w);
     loops_of(c)->total(c->gates, c->batch, gates, to->b);
 }

@@ -122,8 +122,8 @@ static eddy_status first_order(eddy_kernel *k, uint32_t size_input)
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), size_input, &p));
     EDDY_TRY(eddy__pool_flat(k, &p));
     windows = eddy__pool_shape(&p);
-    EDDY_TRY(eddy__want_shape(k, MAXIMA, "orig_output", &windows));
-    EDDY_TRY(eddy__want_shape(k, GRADIENT, "grad", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, MAXIMA, "orig_output", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "grad", &windows));
     EDDY_TRY(output_zeros(k, &out));
     if (eddy__in_count(k, GRADIENT) == 0)
         return EDDY_OK;
@@ -154,9 +154,9 @@ static eddy_status second_order(eddy_kernel *k, uint32_t size_input)
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), size_input, &p));
     EDDY_TRY(eddy__pool_flat(k, &p));
     windows = eddy__pool_shape(&p);
-    EDDY_TRY(eddy__want_shape(k, MAXIMA, "orig_output", &windows));
-    EDDY_TRY(
-        eddy__want_shape(k, GRADIENT, "grad", eddy__in_shape(k, ORIGINAL)));
+    EDDY_TRY(eddy__window_want_shape(k, MAXIMA, "orig_output", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "grad",
+                                     eddy__in_shape(k, ORIGINAL)));
     EDDY_TRY(eddy__output(k, 0, dtype, &windows, &out));
     if (eddy__out(k, 0)->as.tensor->count == 0)
         return EDDY_OK;
@@ -232,8 +232,8 @@ static eddy_status run_by_places(eddy_kernel *k)
     EDDY_TRY(eddy__pool_of(k, eddy__in_shape(k, ORIGINAL), 0, &p));
     EDDY_TRY(eddy__pool_flat(k, &p));
     windows = eddy__pool_shape(&p);
-    EDDY_TRY(eddy__want_shape(k, MAXIMA, "grad", &windows));
-    EDDY_TRY(eddy__want_shape(k, GRADIENT, "argmax", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, MAXIMA, "grad", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "argmax", &windows));
     EDDY_TRY(output_zeros(k, &out));
     per_image = at.count > p.in.n ? at.count / p.in.n : 1;
     for (int64_t i = 0; i < at.count; i++) {

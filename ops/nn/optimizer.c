@@ -94,10 +94,11 @@ static eddy_status change(eddy_kernel *k, const eddy__optimizer *o,
     eddy__optimizer_step s = {.is = *opts};
 
     for (uint32_t i = 0; i < o->n_variables; i++)
-        EDDY_TRY(eddy__update_open(
-            k, variables[i], dtype,
-            eddy__is_reference_op(k) ? EDDY_FAILED_PRECONDITION : EDDY_INTERNAL,
-            &u[i]));
+        EDDY_TRY(eddy__update_open(k, variables[i], dtype,
+                                   eddy__variable_is_reference_op(k)
+                                       ? EDDY_FAILED_PRECONDITION
+                                       : EDDY_INTERNAL,
+                                   &u[i]));
     EDDY_TRY(check_scalars(k, o, &s));
     EDDY_TRY(check_shapes(k, o, u));
     s.gradient = eddy__in_elements(k, o->gradient);
@@ -128,7 +129,7 @@ eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o)
         eddy__update_abandon(k, &updates[i]);
         eddy__value_clear(k->heap, &updates[i].old);
     }
-    if (status == EDDY_OK && eddy__is_reference_op(k))
+    if (status == EDDY_OK && eddy__variable_is_reference_op(k))
         eddy__output_forward(k, 0, 0);
     return status;
 }

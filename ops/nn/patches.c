@@ -21,8 +21,8 @@ bool eddy__patches_are_images(const eddy__patches *p)
     return p->in.step_channel == 1 && p->channels == p->in.channels;
 }
 
-eddy__patches eddy__pixels(const eddy__images *images, int64_t first_channel,
-                           int64_t channels)
+eddy__patches eddy__patch_pixels(const eddy__images *images,
+                                 int64_t first_channel, int64_t channels)
 {
     eddy__patches p = {
         .in = *images, .first_channel = first_channel, .channels = channels};

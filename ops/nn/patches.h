@@ -35,8 +35,8 @@ static inline int64_t eddy__patches_an_image(const eddy__patches *p)
 bool eddy__patches_are_images(const eddy__patches *p);
 
 /* The elements of images themselves, as patches of size 1. */
-eddy__patches eddy__pixels(const eddy__images *images, int64_t first_channel,
-                           int64_t channels);
+eddy__patches eddy__patch_pixels(const eddy__images *images,
+                                 int64_t first_channel, int64_t channels);
 
 /* The loops for a dtype. */
 typedef struct eddy__patch_loops {

@@ -186,7 +186,7 @@ static eddy_status check_maxima(eddy_kernel *k, pool *p)
                            eddy_dtype_name(eddy__in_dtype(k, GRADIENT)),
                            eddy_dtype_name(eddy__in_dtype(k, ORIGINAL)));
     windows = shape_of_windows(p);
-    return eddy__want_shape(k, MAXIMA, "orig_output", &windows);
+    return eddy__window_want_shape(k, MAXIMA, "orig_output", &windows);
 }
 
 static eddy_status run_max_back(eddy_kernel *k)
@@ -200,7 +200,7 @@ static eddy_status run_max_back(eddy_kernel *k)
 
     EDDY_TRY(check_maxima(k, &p));
     windows = shape_of_windows(&p);
-    EDDY_TRY(eddy__want_shape(k, GRADIENT, "grad", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "grad", &windows));
     EDDY_TRY(
         eddy__output_elements(k, 0, dtype, eddy__in_shape(k, ORIGINAL), &out));
     if (is_empty(k))
@@ -223,8 +223,8 @@ static eddy_status run_max_again(eddy_kernel *k)
 
     EDDY_TRY(check_maxima(k, &p));
     windows = shape_of_windows(&p);
-    EDDY_TRY(
-        eddy__want_shape(k, GRADIENT, "grad", eddy__in_shape(k, ORIGINAL)));
+    EDDY_TRY(eddy__window_want_shape(k, GRADIENT, "grad",
+                                     eddy__in_shape(k, ORIGINAL)));
     EDDY_TRY(eddy__output(k, 0, dtype, &windows, &out));
     if (is_empty(k))
         return EDDY_OK;
@@ -245,7 +245,7 @@ static eddy_status run_average_back(eddy_kernel *k)
     EDDY_TRY(eddy__shape_from_view(k, &view, 0, &volumes));
     EDDY_TRY(describe(k, &volumes, &p));
     windows = shape_of_windows(&p);
-    EDDY_TRY(eddy__want_shape(k, 1, "grad", &windows));
+    EDDY_TRY(eddy__window_want_shape(k, 1, "grad", &windows));
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &volumes, &out));
     if (is_empty(k))
         return EDDY_OK;

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-void eddy__join_rows(size_t size, const eddy__matrix *a, const eddy__matrix *b,
-                     void *out)
+void eddy__recurrent_join_rows(size_t size, const eddy__matrix *a,
+                               const eddy__matrix *b, void *out)
 {
     const size_t bytes_a = (size_t)a->columns * size;
     const size_t bytes_b = (size_t)b->columns * size;
@@ -26,8 +26,9 @@ void eddy__join_rows(size_t size, const eddy__matrix *a, const eddy__matrix *b,
     }
 }
 
-void eddy__gates(eddy_kernel *k, eddy_dtype dtype, const eddy__matrix *a,
-                 const eddy__matrix *b, eddy__how how, void *out)
+void eddy__recurrent_gates(eddy_kernel *k, eddy_dtype dtype,
+                           const eddy__matrix *a, const eddy__matrix *b,
+                           eddy__how how, void *out)
 {
     const bool turned_a = how == EDDY__FIRST_TURNED;
     const bool turned_b = how == EDDY__SECOND_TURNED;
@@ -65,8 +66,8 @@ eddy_status eddy__want_matrix(eddy_kernel *k, uint32_t i, const char *what,
                        what, rows, columns, eddy__shape_print(shape).text);
 }
 
-eddy_status eddy__want_vector(eddy_kernel *k, uint32_t i, const char *what,
-                              int64_t n)
+eddy_status eddy__recurrent_want_vector(eddy_kernel *k, uint32_t i,
+                                        const char *what, int64_t n)
 {
     const eddy_shape *shape = eddy__in_shape(k, i);
 

@@ -18,8 +18,8 @@ typedef struct eddy__matrix {
 } eddy__matrix;
 
 /* The rows of two matrices of as many rows side by side. */
-void eddy__join_rows(size_t size, const eddy__matrix *a, const eddy__matrix *b,
-                     void *out);
+void eddy__recurrent_join_rows(size_t size, const eddy__matrix *a,
+                               const eddy__matrix *b, void *out);
 
 /* out = a b, or a b^T, or a^T b; `adds` adds to what stands there. */
 typedef enum eddy__how {
@@ -28,13 +28,14 @@ typedef enum eddy__how {
     EDDY__FIRST_TURNED
 } eddy__how;
 
-void eddy__gates(eddy_kernel *k, eddy_dtype dtype, const eddy__matrix *a,
-                 const eddy__matrix *b, eddy__how how, void *out);
+void eddy__recurrent_gates(eddy_kernel *k, eddy_dtype dtype,
+                           const eddy__matrix *a, const eddy__matrix *b,
+                           eddy__how how, void *out);
 
 /* Input `i`, called `what`, must be a matrix of that shape, or a vector. */
 eddy_status eddy__want_matrix(eddy_kernel *k, uint32_t i, const char *what,
                               int64_t rows, int64_t columns);
-eddy_status eddy__want_vector(eddy_kernel *k, uint32_t i, const char *what,
-                              int64_t n);
+eddy_status eddy__recurrent_want_vector(eddy_kernel *k, uint32_t i,
+                                        const char *what, int64_t n);
 
 #endif

@@ -53,17 +53,17 @@ static eddy_status read_texts(eddy_infer *infer, eddy__cubes *out)
 
     *out = (eddy__cubes){.padding = EDDY__PADDING_VALID};
     if (eddy_infer_attr(infer, "data_format", &attr)) {
-        out->is_ncdhw = eddy__text_is(attr.as.strings, "NCDHW");
-        if (!out->is_ncdhw && !eddy__text_is(attr.as.strings, "NDHWC"))
+        out->is_ncdhw = eddy__window_text_is(attr.as.strings, "NCDHW");
+        if (!out->is_ncdhw && !eddy__window_text_is(attr.as.strings, "NDHWC"))
             return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT,
                                    EDDY_E_ATTR_VALUE,
                                    "data_format must be NDHWC or NCDHW");
     }
     if (!eddy_infer_attr(infer, "padding", &attr) ||
-        eddy__text_is(attr.as.strings, "VALID"))
+        eddy__window_text_is(attr.as.strings, "VALID"))
         return EDDY_OK;
     out->padding = EDDY__PADDING_SAME;
-    if (eddy__text_is(attr.as.strings, "SAME"))
+    if (eddy__window_text_is(attr.as.strings, "SAME"))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
                            "padding must be SAME or VALID");

@@ -22,21 +22,21 @@ static int32_t place_of(int32_t what, bool is_nchw)
     return is_nchw ? nchw[what] : what;
 }
 
-bool eddy__text_is(const eddy_string *text, const char *what)
+bool eddy__window_text_is(const eddy_string *text, const char *what)
 {
     return text->length == strlen(what) &&
            memcmp(text->data, what, text->length) == 0;
 }
 
-bool eddy__read_format(const eddy_infer *infer, bool *out_is_nchw)
+bool eddy__window_read_format(const eddy_infer *infer, bool *out_is_nchw)
 {
     eddy_attr format;
 
     *out_is_nchw = false;
     if (!eddy_infer_attr(infer, "data_format", &format))
         return true;
-    *out_is_nchw = eddy__text_is(format.as.strings, "NCHW");
-    return *out_is_nchw || eddy__text_is(format.as.strings, "NHWC");
+    *out_is_nchw = eddy__window_text_is(format.as.strings, "NCHW");
+    return *out_is_nchw || eddy__window_text_is(format.as.strings, "NHWC");
 }
 
 /* Four numbers, in the order of the enumeration. */
@@ -114,11 +114,11 @@ static eddy_status read_padding(eddy_infer *infer, eddy__windows *w)
     eddy_attr attr;
 
     if (eddy_infer_attr(infer, "padding", &attr)) {
-        if (eddy__text_is(attr.as.strings, "SAME"))
+        if (eddy__window_text_is(attr.as.strings, "SAME"))
             w->padding = EDDY__PADDING_SAME;
-        else if (eddy__text_is(attr.as.strings, "VALID"))
+        else if (eddy__window_text_is(attr.as.strings, "VALID"))
             w->padding = EDDY__PADDING_VALID;
-        else if (eddy__text_is(attr.as.strings, "EXPLICIT"))
+        else if (eddy__window_text_is(attr.as.strings, "EXPLICIT"))
             w->padding = EDDY__PADDING_EXPLICIT;
         else
             return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT,
@@ -170,7 +170,7 @@ eddy_status eddy__windows_read(eddy_infer *infer, eddy__windows *out)
     eddy_attr attr;
 
     *out = (eddy__windows){.padding = EDDY__PADDING_VALID};
-    if (!eddy__read_format(infer, &out->is_nchw))
+    if (!eddy__window_read_format(infer, &out->is_nchw))
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
                                "data_format must be NHWC or NCHW");
     EDDY_TRY(read_quad(infer, "ksize", out->is_nchw, &size));
@@ -334,8 +334,8 @@ eddy_status eddy__infer_side(eddy_infer *infer, const eddy__windows *w,
     return EDDY_OK;
 }
 
-eddy_status eddy__want_shape(eddy_kernel *k, uint32_t i, const char *name,
-                             const eddy_shape *want)
+eddy_status eddy__window_want_shape(eddy_kernel *k, uint32_t i,
+                                    const char *name, const eddy_shape *want)
 {
     if (eddy__shape_equal(eddy__in_shape(k, i), want))
         return EDDY_OK;

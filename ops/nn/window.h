@@ -46,10 +46,10 @@ eddy_status eddy__windows_input(eddy_kernel *k, uint32_t size_input,
                                 eddy__windows *windows);
 
 /* The attribute `data_format` of an op; false if it is none of the two. */
-bool eddy__read_format(const eddy_infer *infer, bool *out_is_nchw);
+bool eddy__window_read_format(const eddy_infer *infer, bool *out_is_nchw);
 
 /* Is that what the attribute says? */
-bool eddy__text_is(const eddy_string *text, const char *what);
+bool eddy__window_text_is(const eddy_string *text, const char *what);
 
 /* A batch of images, its strides in elements. */
 typedef struct eddy__images {
@@ -87,8 +87,8 @@ eddy_status eddy__infer_side(eddy_infer *infer, const eddy__windows *w,
                              int64_t *out);
 
 /* Fails unless input `i`, which messages call `name`, has that shape. */
-eddy_status eddy__want_shape(eddy_kernel *k, uint32_t i, const char *name,
-                             const eddy_shape *want);
+eddy_status eddy__window_want_shape(eddy_kernel *k, uint32_t i,
+                                    const char *name, const eddy_shape *want);
 
 /* The first place of window `i`, which may lie before the image. */
 static inline int64_t eddy__side_start(const eddy__side *s, int64_t i)

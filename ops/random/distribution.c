@@ -21,8 +21,9 @@
 /* Two normal numbers (Box and Muller) from two words. */
 static inline void normal_floats(uint32_t a, uint32_t b, float out[2])
 {
-    const float u = eddy__uniform_float(a);
-    const float angle = (float)(TWO_PI * (double)eddy__uniform_float(b));
+    const float u = eddy__distribution_uniform_float(a);
+    const float angle =
+        (float)(TWO_PI * (double)eddy__distribution_uniform_float(b));
     const float radius =
         sqrtf(-2.0f * logf(u < LEAST_UNIFORMF ? LEAST_UNIFORMF : u));
 
@@ -32,8 +33,9 @@ static inline void normal_floats(uint32_t a, uint32_t b, float out[2])
 
 static inline void normal_doubles(const uint32_t words[4], double out[2])
 {
-    const double u = eddy__uniform_double(words[0], words[1]);
-    const double angle = TWO_PI * eddy__uniform_double(words[2], words[3]);
+    const double u = eddy__distribution_uniform_double(words[0], words[1]);
+    const double angle =
+        TWO_PI * eddy__distribution_uniform_double(words[2], words[3]);
     const double radius =
         sqrt(-2.0 * log(u < LEAST_UNIFORM ? LEAST_UNIFORM : u));
 
@@ -67,7 +69,7 @@ static inline void uniform_float(const uint32_t *words,
 {
     (void)interval;
     for (int i = 0; i < 4; i++)
-        out[i] = eddy__uniform_float(words[i]);
+        out[i] = eddy__distribution_uniform_float(words[i]);
 }
 
 static inline void uniform_double(const uint32_t *words,
@@ -75,7 +77,8 @@ static inline void uniform_double(const uint32_t *words,
 {
     (void)interval;
     for (size_t i = 0; i < 2; i++)
-        out[i] = eddy__uniform_double(words[2 * i], words[2 * i + 1]);
+        out[i] =
+            eddy__distribution_uniform_double(words[2 * i], words[2 * i + 1]);
 }
 
 static inline void normal_float(const uint32_t *words,
@@ -237,7 +240,8 @@ DEFINE_TRUNCATED(truncated_bfloat, uint16_t, float, draw_floats, 4,
 DEFINE_TRUNCATED(truncated_float, float, float, draw_floats, 4, )
 DEFINE_TRUNCATED(truncated_double, double, double, draw_doubles, 2, )
 
-eddy__fill eddy__fill_of(eddy__distribution distribution, eddy_dtype dtype)
+eddy__fill eddy__distribution_fill_of(eddy__distribution distribution,
+                                      eddy_dtype dtype)
 {
     static const eddy__fill fills[EDDY__DISTRIBUTIONS][EDDY_DTYPE_COUNT] = {
         [EDDY__UNIFORM] = {[EDDY_FLOAT16] = fill_uniform_half,

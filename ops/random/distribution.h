@@ -34,15 +34,17 @@ typedef void (*eddy__fill)(eddy_kernel *k, const eddy__philox *start,
                            int64_t n);
 
 /* NULL if the distribution has no numbers of that dtype. */
-eddy__fill eddy__fill_of(eddy__distribution distribution, eddy_dtype dtype);
+eddy__fill eddy__distribution_fill_of(eddy__distribution distribution,
+                                      eddy_dtype dtype);
 
 /* In [0, 1), from 23 and from 52 bits. */
-static inline float eddy__uniform_float(uint32_t word)
+static inline float eddy__distribution_uniform_float(uint32_t word)
 {
     return (float)(word & 0x7fffffu) * 0x1p-23f;
 }
 
-static inline double eddy__uniform_double(uint32_t high, uint32_t low)
+static inline double eddy__distribution_uniform_double(uint32_t high,
+                                                       uint32_t low)
 {
     return (double)((uint64_t)(high & 0xfffffu) << 32 | low) * 0x1p-52;
 }

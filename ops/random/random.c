@@ -278,7 +278,7 @@ static eddy_status prepare_draw(eddy_infer *infer,
     if (!d)
         return EDDY_RESOURCE_EXHAUSTED;
     d->seeds = seeds;
-    d->fill = eddy__fill_of(distribution, dtype);
+    d->fill = eddy__distribution_fill_of(distribution, dtype);
     return EDDY_OK;
 }
 

@@ -153,7 +153,8 @@ static void choose(eddy_kernel *k, const choice *c, eddy__philox start,
             const uint32_t high = eddy__philox_word(&words);
             const uint32_t low = eddy__philox_word(&words);
             const int64_t found = find_class(
-                sums, c->n_classes, eddy__uniform_double(high, low) * total);
+                sums, c->n_classes,
+                eddy__distribution_uniform_double(high, low) * total);
 
             if (k->node->out_dtypes[0] == EDDY_INT32)
                 ((int32_t *)out)[i * c->n_samples + j] = (int32_t)found;

@@ -294,7 +294,7 @@ static void copy_places(const reversal *r, int64_t at, int64_t start,
 
     if (n == 0)
         return;
-    eddy__dense_strides(r->of, r->size, strides);
+    eddy__box_dense_strides(r->of, r->size, strides);
     offset = at * strides[r->batch] + start * strides[r->seq];
     for (int32_t d = 0; d < r->of->rank; d++) {
         int64_t step = d == r->seq && reversed ? -strides[d] : strides[d];

@@ -180,7 +180,8 @@ static eddy_status run_alias(eddy_kernel *k)
     is_initialized = variable->value.kind != EDDY__NONE;
     eddy__mutex_unlock(&variable->mu);
     if (!is_initialized)
-        return eddy__fail_uninitialized(k, variable, EDDY_FAILED_PRECONDITION);
+        return eddy__variable_fail_uninitialized(k, variable,
+                                                 EDDY_FAILED_PRECONDITION);
     eddy__output_forward(k, 0, 0);
     return EDDY_OK;
 }
@@ -346,7 +347,7 @@ static eddy_status check_assign(eddy_kernel *k, const eddy__variable *variable,
     const eddy__value *value = eddy__in(k, 1);
     const eddy_dtype dtype = (eddy_dtype)value->dtype;
     const eddy_shape shape = eddy__value_shape(value);
-    const bool is_reference = eddy__is_reference_op(k);
+    const bool is_reference = eddy__variable_is_reference_op(k);
     const bool has_value = variable->value.kind != EDDY__NONE;
     const eddy_shape any = eddy__shape_unknown();
     eddy_shape own = has_value ? eddy__value_shape(&variable->value) : any;
@@ -355,10 +356,10 @@ static eddy_status check_assign(eddy_kernel *k, const eddy__variable *variable,
     switch (eddy__variable_check(variable, dtype,
                                  is_reference ? &any : &a->shape)) {
     case EDDY__OTHER_DTYPE:
-        return eddy__fail_dtype(k, variable,
-                                has_value ? (eddy_dtype)variable->value.dtype
-                                          : variable->dtype,
-                                dtype);
+        return eddy__variable_fail_dtype(
+            k, variable,
+            has_value ? (eddy_dtype)variable->value.dtype : variable->dtype,
+            dtype);
     case EDDY__OTHER_SHAPE:
         return fail_shape(k, variable, &shape, &variable->shape);
     case EDDY__FITS:
@@ -399,7 +400,7 @@ static eddy_status run_assign(eddy_kernel *k)
         old = eddy__variable_exchange(variable, take_input(k, 1));
     eddy__mutex_unlock(&variable->mu);
     eddy__value_clear(k->heap, &old);
-    if (status == EDDY_OK && eddy__is_reference_op(k))
+    if (status == EDDY_OK && eddy__variable_is_reference_op(k))
         eddy__output_forward(k, 0, 0);
     return status;
 }
@@ -485,10 +486,10 @@ static eddy_status count_up(eddy_kernel *k, eddy__variable *variable,
     int64_t now;
 
     if (value->kind == EDDY__NONE)
-        return eddy__fail_uninitialized(k, variable, c->missing);
+        return eddy__variable_fail_uninitialized(k, variable, c->missing);
     if (value->dtype != c->dtype)
-        return eddy__fail_dtype(k, variable, (eddy_dtype)value->dtype,
-                                c->dtype);
+        return eddy__variable_fail_dtype(k, variable, (eddy_dtype)value->dtype,
+                                         c->dtype);
     if (value->kind != EDDY__SCALAR)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "the variable '%s' has shape %s; a scalar is wanted",

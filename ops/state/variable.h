@@ -22,12 +22,13 @@ eddy_status eddy__in_variable(eddy_kernel *k, uint32_t i,
  * FAILED_PRECONDITION where a value or a reference is read, NOT_FOUND where a
  * handle is.
  */
-eddy_status eddy__fail_uninitialized(eddy_kernel *k,
-                                     const eddy__variable *variable,
-                                     eddy_status code);
+eddy_status eddy__variable_fail_uninitialized(eddy_kernel *k,
+                                              const eddy__variable *variable,
+                                              eddy_status code);
 
-eddy_status eddy__fail_dtype(eddy_kernel *k, const eddy__variable *variable,
-                             eddy_dtype found, eddy_dtype wanted);
+eddy_status eddy__variable_fail_dtype(eddy_kernel *k,
+                                      const eddy__variable *variable,
+                                      eddy_dtype found, eddy_dtype wanted);
 
 /* Makes output `i` what the variable holds, which must be of its dtype. */
 eddy_status eddy__output_variable(eddy_kernel *k, uint32_t i,
@@ -38,8 +39,8 @@ eddy_status eddy__output_variable(eddy_kernel *k, uint32_t i,
  * Runs the kernel `run`, of one output, on the value of the variable in place
  * of input 0.  `dtype` is what the value must be, EDDY_INVALID anything.
  */
-eddy_status eddy__run_on_value(eddy_kernel *k, eddy_dtype dtype,
-                               eddy_kernel_fn run);
+eddy_status eddy__variable_run_on_value(eddy_kernel *k, eddy_dtype dtype,
+                                        eddy_kernel_fn run);
 
 /* ---- updates ---- */
 
@@ -81,7 +82,7 @@ eddy_status eddy__update_variable(eddy_kernel *k, eddy_dtype dtype,
                                   eddy__change_fn change, const void *arg);
 
 /* Does the node take a reference, and hand it on, rather than a handle? */
-static inline bool eddy__is_reference_op(const eddy_kernel *k)
+static inline bool eddy__variable_is_reference_op(const eddy_kernel *k)
 {
     return k->node->n_out > 0;
 }

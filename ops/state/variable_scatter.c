@@ -66,8 +66,8 @@ static eddy_status check_indices(eddy_kernel *k, const rows_of *r)
 static eddy_status check_divisors(eddy_kernel *k, const eddy__update *u)
 {
     if (!eddy__dtype_in(u->dtype, EDDY__INTEGERS) ||
-        !eddy__has_zero(u->dtype, eddy__in_elements(k, 2),
-                        eddy__in_count(k, 2)))
+        !eddy__combine_has_zero(u->dtype, eddy__in_elements(k, 2),
+                                eddy__in_count(k, 2)))
         return EDDY_OK;
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DIVISION_BY_ZERO,
                        "integer division by zero: some update is 0");

@@ -45,8 +45,8 @@ static void put(const eddy__region *r, const eddy_shape *of,
     int64_t from_strides[EDDY_MAX_RANK], to_strides[EDDY_MAX_RANK], start = 0;
     eddy__box box = {.item = item};
 
-    eddy__dense_strides(of, item, to_strides);
-    eddy__dense_strides(value, item, from_strides);
+    eddy__box_dense_strides(of, item, to_strides);
+    eddy__box_dense_strides(value, item, from_strides);
     for (int32_t d = 0; d < of->rank; d++) {
         start += r->begin[d] * to_strides[d];
         if (r->size[d] > 1)

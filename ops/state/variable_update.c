@@ -21,9 +21,9 @@ eddy_status eddy__in_variable(eddy_kernel *k, uint32_t i,
     return status;
 }
 
-eddy_status eddy__fail_uninitialized(eddy_kernel *k,
-                                     const eddy__variable *variable,
-                                     eddy_status code)
+eddy_status eddy__variable_fail_uninitialized(eddy_kernel *k,
+                                              const eddy__variable *variable,
+                                              eddy_status code)
 {
     return eddy__kfail(k, code, EDDY_E_UNINITIALIZED,
                        "the variable '%s' is uninitialized or was destroyed; "
@@ -31,8 +31,9 @@ eddy_status eddy__fail_uninitialized(eddy_kernel *k,
                        variable->name);
 }
 
-eddy_status eddy__fail_dtype(eddy_kernel *k, const eddy__variable *variable,
-                             eddy_dtype found, eddy_dtype wanted)
+eddy_status eddy__variable_fail_dtype(eddy_kernel *k,
+                                      const eddy__variable *variable,
+                                      eddy_dtype found, eddy_dtype wanted)
 {
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                        "the variable '%s' is %s; %s is wanted", variable->name,
@@ -48,10 +49,10 @@ static eddy_status read_value(eddy_kernel *k, eddy__variable *variable,
     const eddy_dtype found = (eddy_dtype)value.dtype;
 
     if (value.kind == EDDY__NONE)
-        return eddy__fail_uninitialized(k, variable, missing);
+        return eddy__variable_fail_uninitialized(k, variable, missing);
     if (dtype != EDDY_INVALID && found != dtype) {
         eddy__value_clear(k->heap, &value);
-        return eddy__fail_dtype(k, variable, found, dtype);
+        return eddy__variable_fail_dtype(k, variable, found, dtype);
     }
     *out_value = value;
     return EDDY_OK;
@@ -78,8 +79,8 @@ eddy_status eddy__output_variable(eddy_kernel *k, uint32_t i,
     return EDDY_OK;
 }
 
-eddy_status eddy__run_on_value(eddy_kernel *k, eddy_dtype dtype,
-                               eddy_kernel_fn run)
+eddy_status eddy__variable_run_on_value(eddy_kernel *k, eddy_dtype dtype,
+                                        eddy_kernel_fn run)
 {
     static const uint32_t places[MOST_INPUTS + 1] = {0, 1, 2, 3, 4};
     eddy__value values[MOST_INPUTS + 1];
@@ -117,9 +118,10 @@ eddy_status eddy__update_open(eddy_kernel *k, eddy__variable *variable,
 
     memset(update, 0, sizeof *update);
     if (value->kind == EDDY__NONE)
-        return eddy__fail_uninitialized(k, variable, missing);
+        return eddy__variable_fail_uninitialized(k, variable, missing);
     if (value->dtype != dtype)
-        return eddy__fail_dtype(k, variable, (eddy_dtype)value->dtype, dtype);
+        return eddy__variable_fail_dtype(k, variable, (eddy_dtype)value->dtype,
+                                         dtype);
     update->variable = variable;
     update->dtype = dtype;
     update->shape = &scalar;
@@ -205,7 +207,7 @@ void eddy__update_abandon(eddy_kernel *k, eddy__update *update)
 eddy_status eddy__update_variable(eddy_kernel *k, eddy_dtype dtype,
                                   eddy__change_fn change, const void *arg)
 {
-    const bool is_reference = eddy__is_reference_op(k);
+    const bool is_reference = eddy__variable_is_reference_op(k);
     eddy__variable *variable;
     eddy__update update;
     eddy_status status;

@@ -323,8 +323,8 @@ eddy_status eddy__mxnet_now_run(eddy__mxnet_now *l, eddy_tensor **out_outputs,
     eddy_status status;
 
     for (size_t i = 0; l->output_items && i < l->n_outputs; i++)
-        EDDY_TRY(eddy__want_valid_shape("output_items",
-                                        &l->output_items[i].shape, l->err));
+        EDDY_TRY(eddy__builder_want_valid_shape(
+            "output_items", &l->output_items[i].shape, l->err));
     l->args = eddy__allocate_zeroed(a, n_args, sizeof(eddy_tensor *));
     l->results = eddy__allocate_zeroed(a, n_results, sizeof(eddy_tensor *));
     l->rows = eddy__allocate_zeroed(a, l->n_outputs, sizeof *l->rows);

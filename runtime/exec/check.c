@@ -68,7 +68,7 @@ static const char *kind_name(const eddy__value *value)
     return "no known kind of value";
 }
 
-bool eddy__value_is_as_assumed(eddy_run *run, const eddy__step *step,
+bool eddy__check_is_as_assumed(eddy_run *run, const eddy__step *step,
                                uint32_t i, const eddy__value *value,
                                const eddy__place *at)
 {

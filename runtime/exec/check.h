@@ -18,7 +18,7 @@
  * INTERNAL with EDDY_E_ASSUMED, and the value must not be put into its slot.
  * Only for checked builds.  @thread the driver
  */
-bool eddy__value_is_as_assumed(eddy_run *run, const eddy__step *step,
+bool eddy__check_is_as_assumed(eddy_run *run, const eddy__step *step,
                                uint32_t i, const eddy__value *value,
                                const eddy__place *at);
 
@@ -28,7 +28,7 @@ static inline bool eddy__check_value(eddy_run *run, const eddy__step *step,
                                      const eddy__place *at)
 {
     return !EDDY__IS_CHECKED ||
-           eddy__value_is_as_assumed(run, step, i, value, at);
+           eddy__check_is_as_assumed(run, step, i, value, at);
 }
 
 #endif

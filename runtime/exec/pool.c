@@ -138,7 +138,7 @@ static void look_out(eddy__pool *pool)
     atomic_fetch_add_explicit(&pool->n_looking, 1, memory_order_relaxed);
     while (!has_work(pool) && eddy__now_ns() - begun < LOOK_NS)
         for (int i = 0; i < LOOKS && !has_work(pool); i++)
-            eddy__relax();
+            eddy__thread_relax();
     atomic_fetch_sub_explicit(&pool->n_looking, 1, memory_order_relaxed);
 }
 

@@ -160,7 +160,7 @@ void eddy__run_write_path(char *to, size_t size, const eddy__place *at);
 void eddy__run_raise_dead_fetch(eddy_run *run, uint32_t i);
 
 /* Drops this consumer's claim on a slot. */
-static inline void eddy__consume(eddy_run *run, eddy__value *slot)
+static inline void eddy__run_consume(eddy_run *run, eddy__value *slot)
 {
     if (!eddy__value_is_counted(slot))
         return;
@@ -171,7 +171,7 @@ static inline void eddy__consume(eddy_run *run, eddy__value *slot)
 }
 
 /* The value of a slot for this consumer, who owns it from now on. */
-static inline eddy__value eddy__take(eddy__value *slot)
+static inline eddy__value eddy__run_take(eddy__value *slot)
 {
     eddy__value value = *slot;
 

@@ -46,7 +46,7 @@ static void claim_inputs(eddy__task *task, eddy__value *values)
     for (uint32_t i = 0; i < n_in + n_out; i++)
         indices[i] = i;
     for (uint32_t i = 0; i < n_in; i++) {
-        task->values[i] = eddy__take(&values[step->in[i]]);
+        task->values[i] = eddy__run_take(&values[step->in[i]]);
         task->values[i].uses = 1;
     }
     memset(task->values + n_in, 0, n_out * sizeof *task->values);
@@ -299,7 +299,7 @@ static bool is_cancelled(const eddy_kernel *kernel)
 
     if (atomic_load_explicit(&run->stop, memory_order_relaxed))
         return true;
-    if (run->deadline_ns == 0 || eddy__recent_ns() < run->deadline_ns)
+    if (run->deadline_ns == 0 || eddy__clock_recent_ns() < run->deadline_ns)
         return false;
     atomic_compare_exchange_strong_explicit(
         &run->stop, &go, EDDY__STOP_DEADLINE, memory_order_relaxed,
@@ -368,7 +368,7 @@ static void log_line(const eddy_kernel *kernel, eddy_log_level level,
 {
     const eddy_run *run = kernel->run;
 
-    eddy__log(run->ctx, level, "%s", line);
+    eddy__context_log(run->ctx, level, "%s", line);
 }
 
 static eddy__resource_table *table_of(const eddy_kernel *kernel)

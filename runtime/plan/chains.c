@@ -73,10 +73,11 @@ static bool is_candidate(const joining *j, eddy_node v, eddy__chain_op *out_op)
 
     if (!eddy__selected(j->readers.build->selection, v) || !node->op ||
         node->n_controls > 0 || node->n_outputs != 1 || node->n_inputs == 0 ||
-        eddy__is_fed(&j->readers, v) || !eddy__chain_takes(node, out_op) ||
+        eddy__readers_is_fed(&j->readers, v) ||
+        !eddy__chain_takes(node, out_op) ||
         out_op->output != (eddy_dtype)node->output_dtypes[0])
         return false;
-    shape = eddy__seen_shape(&j->readers, result);
+    shape = eddy__readers_seen_shape(&j->readers, result);
     return shape->rank > 0 && eddy__shape_is_known(shape);
 }
 
@@ -259,10 +260,11 @@ static bool inputs_fit(const joining *j, const candidate *c, int64_t *columns)
 {
     const eddy__node *node = eddy__graph_node(j->graph, c->node);
     const eddy_output result = {c->node, 0};
-    const eddy_shape *shape = eddy__seen_shape(&j->readers, result);
+    const eddy_shape *shape = eddy__readers_seen_shape(&j->readers, result);
 
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const eddy_shape *in = eddy__seen_shape(&j->readers, node->inputs[i]);
+        const eddy_shape *in =
+            eddy__readers_seen_shape(&j->readers, node->inputs[i]);
         int64_t n;
         eddy__chain_fit fit;
 
@@ -291,8 +293,8 @@ static bool fits(const joining *j, const candidate *c, const chain *to,
 
     *columns = to->columns;
     return to->n < EDDY__CHAIN_MEMBERS &&
-           eddy__shape_equal(eddy__seen_shape(&j->readers, result),
-                             eddy__seen_shape(&j->readers, other)) &&
+           eddy__shape_equal(eddy__readers_seen_shape(&j->readers, result),
+                             eddy__readers_seen_shape(&j->readers, other)) &&
            inputs_fit(j, c, columns);
 }
 
@@ -469,7 +471,7 @@ static eddy_status make_node(eddy_graph *copy, eddy_node v, const program *p,
         .n_attrs = sizeof attrs / sizeof attrs[0],
     };
 
-    return eddy__replace_node(copy, v, &spec, err);
+    return eddy__readers_replace_node(copy, v, &spec, err);
 }
 
 static bool is_long(const chain *c, const joining *j)
@@ -512,7 +514,7 @@ static eddy_status make_chains(const joining *j, eddy__arena *scratch,
     for (uint32_t i = 0; i < j->n_chains; i++)
         if (is_long(&j->chains[i], j))
             EDDY_TRY(make_chain(j, &j->chains[i], copy, instead));
-    eddy__redirect(copy, instead, n);
+    eddy__readers_redirect(copy, instead, n);
     return EDDY_OK;
 }
 

@@ -48,7 +48,7 @@ static bool is_candidate(const search *s, eddy_node v)
     if (eddy__node_role(node) == EDDY__ROLE_CONST)
         return is_small_constant(node);
     return eddy__is_pure(node) && node->n_inputs > 0 &&
-           eddy__cannot_fail(&s->readers, v);
+           eddy__pure_cannot_fail(&s->readers, v);
 }
 
 static eddy_output stands_for(const search *s, eddy_output from)
@@ -94,7 +94,7 @@ static bool are_same(const search *s, const eddy__node *a, const eddy__node *b)
             return false;
     return (a->n_outputs == 0 ||
             memcmp(a->output_dtypes, b->output_dtypes, a->n_outputs) == 0) &&
-           eddy__same_attrs(a, b);
+           eddy__pure_same_attrs(a, b);
 }
 
 /* Finds the node in the table, or adds it. */
@@ -147,7 +147,7 @@ eddy_status eddy__join_common(const eddy__plan_build *build,
     *out_graph = NULL;
     EDDY_TRY(eddy__count_readers(build, scratch, &s.readers));
     EDDY_TRY(eddy__find_standing(build, scratch, &standing));
-    EDDY_TRY(eddy__order_values(build, scratch, &order, &n));
+    EDDY_TRY(eddy__readers_order_values(build, scratch, &order, &n));
     s.standing = standing;
     EDDY_TRY(begin(&s, scratch));
     for (uint32_t i = 0; i < n; i++)
@@ -156,6 +156,6 @@ eddy_status eddy__join_common(const eddy__plan_build *build,
     if (s.n_found == 0)
         return EDDY_OK;
     EDDY_TRY(eddy__graph_clone(s.graph, build->budget, out_graph, build->err));
-    eddy__redirect(*out_graph, s.instead, s.graph->n_nodes);
+    eddy__readers_redirect(*out_graph, s.instead, s.graph->n_nodes);
     return EDDY_OK;
 }

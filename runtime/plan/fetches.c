@@ -39,7 +39,7 @@ eddy_status eddy__check_fetches(const eddy__plan_build *b)
 
         if (eddy__feed_of(b->selection, output) != EDDY__NOT_FOUND)
             continue;
-        loop = eddy__loop_around(b->analysis, output.node);
+        loop = eddy__exits_loop_around(b->analysis, output.node);
         if (loop != 0)
             return refuse_fetch(b, i, b->analysis->frames[loop].name);
     }

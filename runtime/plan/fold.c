@@ -58,7 +58,7 @@ static eddy_tensor *constant_input(const folding *f, eddy_output from)
     const eddy__node *node = eddy__graph_node(f->graph, from.node);
     const eddy_attr *value;
 
-    if (eddy__is_fed(&f->readers, from.node))
+    if (eddy__readers_is_fed(&f->readers, from.node))
         return NULL;
     if (f->done_of[from.node] > 0)
         return f->done[f->done_of[from.node] - 1].value;
@@ -351,7 +351,7 @@ static eddy_status make_constant(eddy_graph *copy, const folded *made,
         .n_attrs = 2,
     };
 
-    return eddy__replace_node(copy, made->node, &spec, err);
+    return eddy__readers_replace_node(copy, made->node, &spec, err);
 }
 
 static eddy_status make_constants(const folding *f, eddy_graph **out_graph)
@@ -379,7 +379,7 @@ static eddy_status fold_all(folding *f, eddy__arena *scratch)
 
     EDDY_TRY(eddy__count_readers(build, scratch, &f->readers));
     EDDY_TRY(eddy__find_standing(build, scratch, &standing));
-    EDDY_TRY(eddy__order_values(build, scratch, &order, &n));
+    EDDY_TRY(eddy__readers_order_values(build, scratch, &order, &n));
     f->standing = standing;
     f->done = eddy__arena_allocate(scratch, n_nodes, sizeof *f->done);
     f->done_of =

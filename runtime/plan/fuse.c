@@ -24,8 +24,8 @@ static bool is_sum(const eddy__readers *r, eddy_node v)
 {
     const eddy__node *node = eddy__graph_node(r->build->selection->graph, v);
 
-    return eddy__selected(r->build->selection, v) && !eddy__is_fed(r, v) &&
-           node->n_inputs == 2 &&
+    return eddy__selected(r->build->selection, v) &&
+           !eddy__readers_is_fed(r, v) && node->n_inputs == 2 &&
            (has_op(node, "AddV2") || has_op(node, "Add") ||
             has_op(node, "AddN")) &&
            (node->output_dtypes[0] == EDDY_FLOAT32 ||
@@ -41,12 +41,13 @@ static bool is_product(const eddy__readers *r, eddy_node sum, uint32_t i)
 {
     const eddy_graph *graph = r->build->selection->graph;
     const eddy_output *inputs = eddy__graph_node(graph, sum)->inputs;
-    const eddy_shape *other = eddy__seen_shape(r, inputs[i == 0]);
+    const eddy_shape *other = eddy__readers_seen_shape(r, inputs[i == 0]);
 
     return has_op(eddy__graph_node(graph, inputs[i].node), "MatMul") &&
-           !eddy__is_fed(r, inputs[i].node) && r->n[inputs[i].node] == 1 &&
-           other->rank == 2 &&
-           eddy__shape_compatible(other, eddy__seen_shape(r, inputs[i]));
+           !eddy__readers_is_fed(r, inputs[i].node) &&
+           r->n[inputs[i].node] == 1 && other->rank == 2 &&
+           eddy__shape_compatible(other,
+                                  eddy__readers_seen_shape(r, inputs[i]));
 }
 
 /*
@@ -58,13 +59,14 @@ static bool is_short(const eddy__readers *r, eddy_node sum, uint32_t i)
     const eddy_graph *graph = r->build->selection->graph;
     const eddy_output *inputs = eddy__graph_node(graph, sum)->inputs;
     const eddy__node *product = eddy__graph_node(graph, inputs[i].node);
-    const eddy_shape *a = eddy__seen_shape(r, product->inputs[0]);
-    const eddy_shape *out = eddy__seen_shape(r, inputs[i]);
+    const eddy_shape *a = eddy__readers_seen_shape(r, product->inputs[0]);
+    const eddy_shape *out = eddy__readers_seen_shape(r, inputs[i]);
 
     return product->output_dtypes[0] == EDDY_FLOAT32 &&
            eddy__shape_is_known(a) && a->rank == 2 &&
            eddy__shape_is_known(out) &&
-           eddy__shape_equal(out, eddy__seen_shape(r, inputs[i == 0])) &&
+           eddy__shape_equal(out,
+                             eddy__readers_seen_shape(r, inputs[i == 0])) &&
            eddy__products_add_after(
                out->dims[0], out->dims[1],
                a->dims[!eddy__node_bool(product, "transpose_a")]);
@@ -126,7 +128,7 @@ static eddy_status fuse(eddy_graph *copy, eddy_node v, uint32_t product,
         .n_attrs = 3,
     };
 
-    return spec.controls ? eddy__replace_node(copy, v, &spec, err)
+    return spec.controls ? eddy__readers_replace_node(copy, v, &spec, err)
                          : eddy__fail_memory(err);
 }
 

@@ -45,7 +45,7 @@ static eddy_status find_idle(const eddy__plan_build *b, eddy__arena *scratch,
     if (!instead)
         return eddy__fail_memory(b->err);
     EDDY_TRY(eddy__find_standing(b, scratch, &standing));
-    EDDY_TRY(eddy__order_values(b, scratch, &order, &n));
+    EDDY_TRY(eddy__readers_order_values(b, scratch, &order, &n));
     for (eddy_node v = 0; v < graph->n_nodes; v++)
         instead[v].node = EDDY_NO_NODE;
     *out_n = 0;
@@ -76,6 +76,6 @@ eddy_status eddy__drop_identities(const eddy__plan_build *build,
     if (n == 0)
         return EDDY_OK;
     EDDY_TRY(eddy__graph_clone(graph, build->budget, out_graph, build->err));
-    eddy__redirect(*out_graph, instead, graph->n_nodes);
+    eddy__readers_redirect(*out_graph, instead, graph->n_nodes);
     return EDDY_OK;
 }

@@ -53,7 +53,7 @@ typedef struct moving {
 static bool is_constant(const moving *m, eddy_node v)
 {
     return eddy__node_role(eddy__graph_node(m->graph, v)) == EDDY__ROLE_CONST &&
-           !eddy__is_fed(&m->readers, v);
+           !eddy__readers_is_fed(&m->readers, v);
 }
 
 /* A constant Enter of the frame, which waits for its input alone. */
@@ -115,7 +115,7 @@ static bool is_small(const moving *m, eddy_output output)
 {
     int64_t count;
 
-    return eddy__shape_count(eddy__seen_shape(&m->readers, output), 1,
+    return eddy__shape_count(eddy__readers_seen_shape(&m->readers, output), 1,
                              &count) &&
            count <= MOST_ELEMENTS;
 }
@@ -142,7 +142,8 @@ static void consider(moving *m, eddy_node v)
     if (frame == 0 || frame >= m->analysis->n_frames || !eddy__is_pure(node) ||
         node->n_outputs != 1 || node->n_inputs > MOST_PORTS ||
         m->standing[v] & (EDDY__IS_NAMED | EDDY__IS_MERGED) ||
-        !reads_invariants(m, node, &made) || !eddy__cannot_fail(&m->readers, v))
+        !reads_invariants(m, node, &made) ||
+        !eddy__pure_cannot_fail(&m->readers, v))
         return;
     if (made.n_controls > 0 && !is_cheap(m, v))
         return;
@@ -275,8 +276,8 @@ static eddy_status make_entry(moving *m, const moved *of)
     eddy_output entry = {0};
 
     if (of->n_controls == 0)
-        return eddy__replace_node(m->copy, of->node, &spec,
-                                  m->readers.build->err);
+        return eddy__readers_replace_node(m->copy, of->node, &spec,
+                                          m->readers.build->err);
     spec.name = name_of(m, of->node, "Enter");
     EDDY_TRY(add(m, &spec, &entry.node));
     spec = (eddy_node_spec){
@@ -289,7 +290,8 @@ static eddy_status make_entry(moving *m, const moved *of)
         .attrs = attrs,
         .n_attrs = 1,
     };
-    return eddy__replace_node(m->copy, of->node, &spec, m->readers.build->err);
+    return eddy__readers_replace_node(m->copy, of->node, &spec,
+                                      m->readers.build->err);
 }
 
 static eddy_status move_all(moving *m, const uint8_t *is_used)
@@ -323,7 +325,7 @@ static eddy_status find_all(moving *m, eddy__arena *scratch,
 
     EDDY_TRY(eddy__count_readers(build, scratch, &m->readers));
     EDDY_TRY(eddy__find_standing(build, scratch, &standing));
-    EDDY_TRY(eddy__order_values(build, scratch, &order, &n));
+    EDDY_TRY(eddy__readers_order_values(build, scratch, &order, &n));
     m->standing = standing;
     m->moved = eddy__arena_allocate(scratch, n_nodes, sizeof *m->moved);
     m->number =

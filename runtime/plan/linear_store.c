@@ -44,7 +44,7 @@ static const row *find_row(const eddy__node *node)
 static const eddy__node *find_maker(const eddy__linear_build *w, uint32_t step)
 {
     for (uint32_t n = 0; n < MOST_STEPS; n++) {
-        const eddy__source from = eddy__layout_input(w->l, step, 0);
+        const eddy__network_source from = eddy__layout_input(w->l, step, 0);
         const eddy__node *node = eddy__layout_node(w->l, from.step);
         const bool is_way =
             node && (eddy__hands_on(eddy__node_role(node)) ||
@@ -100,8 +100,8 @@ uint32_t eddy__linear_store_op(const eddy__linear_build *w, uint32_t step,
                    strcmp(maker->op_name, "TensorArrayV3") != 0))
         return EDDY__LINEAR_DONE;
     if (dtype->as.types[0] != (eddy_dtype)value->dtype ||
-        eddy__bare_size((eddy_dtype)value->dtype) == 0)
+        eddy__tape_bare_size((eddy_dtype)value->dtype) == 0)
         return EDDY__LINEAR_DONE;
     *out_passed = r->passed;
-    return of_size(r->code, eddy__bare_size((eddy_dtype)value->dtype));
+    return of_size(r->code, eddy__tape_bare_size((eddy_dtype)value->dtype));
 }

@@ -86,8 +86,8 @@ static double step_ns(const eddy__linear_build *w, uint32_t id)
             counts[i] = n;
     }
     for (uint32_t i = 0; i < step->node->n_out; i++)
-        n_out += count_of(
-            eddy__layout_shape(l, (eddy__source){.step = id, .output = i}));
+        n_out += count_of(eddy__layout_shape(
+            l, (eddy__network_source){.step = id, .output = i}));
     if (is_product(step))
         return product_ns(counts, n_out);
     if (strncmp(step->node->op_name, "Conv", 4) == 0)

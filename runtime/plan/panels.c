@@ -55,10 +55,10 @@ static bool is_invariant(const packing *p, eddy_node v, eddy_output from)
 
     return eddy__node_role(node) == EDDY__ROLE_ENTER &&
            !node->op->has_references && node->n_controls == 0 &&
-           !eddy__is_fed(&p->readers, from.node) &&
+           !eddy__readers_is_fed(&p->readers, from.node) &&
            eddy__node_bool(node, "is_constant") &&
            p->analysis->output_frame[from.node] == p->analysis->node_frame[v] &&
-           !eddy__constant_at(&p->readers.build->shapes, from);
+           !eddy__infer_constant_at(&p->readers.build->shapes, from);
 }
 
 static bool wants_panels(const packing *p, eddy_node v, bool transposes[2])
@@ -67,11 +67,12 @@ static bool wants_panels(const packing *p, eddy_node v, bool transposes[2])
     const eddy_shape *a, *b;
 
     if (!eddy__selected(p->readers.build->selection, v) ||
-        p->analysis->node_frame[v] == 0 || eddy__is_fed(&p->readers, v) ||
-        !is_product(node, transposes) || !is_invariant(p, v, node->inputs[1]))
+        p->analysis->node_frame[v] == 0 ||
+        eddy__readers_is_fed(&p->readers, v) || !is_product(node, transposes) ||
+        !is_invariant(p, v, node->inputs[1]))
         return false;
-    a = eddy__seen_shape(&p->readers, node->inputs[0]);
-    b = eddy__seen_shape(&p->readers, node->inputs[1]);
+    a = eddy__readers_seen_shape(&p->readers, node->inputs[0]);
+    b = eddy__readers_seen_shape(&p->readers, node->inputs[1]);
     return a->rank == 2 && b->rank == 2 && eddy__shape_is_known(b) &&
            eddy__products_want_panels(a->dims[transposes[0]],
                                       b->dims[!transposes[1]],
@@ -128,7 +129,7 @@ static eddy_status take_panels(const packing *p, eddy_graph *copy, eddy_node v,
     inputs[1] = node->inputs[1];
     spec.controls = node->controls;
     spec.n_controls = node->n_controls;
-    return eddy__replace_node(copy, v, &spec, p->readers.build->err);
+    return eddy__readers_replace_node(copy, v, &spec, p->readers.build->err);
 }
 
 static eddy_status take_all(const packing *p, eddy_graph *copy)

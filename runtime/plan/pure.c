@@ -100,25 +100,25 @@ static bool has_no_zero(const eddy_tensor *t)
     return true;
 }
 
-bool eddy__cannot_fail(const eddy__readers *r, eddy_node v)
+bool eddy__pure_cannot_fail(const eddy__readers *r, eddy_node v)
 {
     const eddy__plan_build *build = r->build;
     const eddy__node *node = eddy__graph_node(build->selection->graph, v);
     uint32_t n_shaped;
 
-    if (divides(node) && !eddy__is_fed(r, node->inputs[1].node) &&
-        eddy__constant_at(&build->shapes, node->inputs[1]) &&
-        has_no_zero(eddy__constant_at(&build->shapes, node->inputs[1])))
+    if (divides(node) && !eddy__readers_is_fed(r, node->inputs[1].node) &&
+        eddy__infer_constant_at(&build->shapes, node->inputs[1]) &&
+        has_no_zero(eddy__infer_constant_at(&build->shapes, node->inputs[1])))
         n_shaped = 2;
     else if (!find_certain(node, &n_shaped))
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const eddy_output from = node->inputs[i];
 
-        if (!eddy__shape_is_known(eddy__seen_shape(r, from)))
+        if (!eddy__shape_is_known(eddy__readers_seen_shape(r, from)))
             return false;
-        if (i >= n_shaped && (eddy__is_fed(r, from.node) ||
-                              !eddy__constant_at(&build->shapes, from)))
+        if (i >= n_shaped && (eddy__readers_is_fed(r, from.node) ||
+                              !eddy__infer_constant_at(&build->shapes, from)))
             return false;
     }
     /* Panels are as many as there is memory for. */
@@ -199,7 +199,7 @@ static bool same_attr(const eddy_attr *a, const eddy_attr *b)
     return false;
 }
 
-bool eddy__same_attrs(const eddy__node *a, const eddy__node *b)
+bool eddy__pure_same_attrs(const eddy__node *a, const eddy__node *b)
 {
     uint32_t i = 0;
 

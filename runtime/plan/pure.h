@@ -16,9 +16,9 @@ bool eddy__is_pure(const eddy__node *node);
  * Of a pure node: is it certain that its kernel succeeds, but for memory?  All
  * of its shapes must be known.  False where nothing is known of its op.
  */
-bool eddy__cannot_fail(const eddy__readers *r, eddy_node v);
+bool eddy__pure_cannot_fail(const eddy__readers *r, eddy_node v);
 
 /* Have two nodes of one op the same attributes, as far as the op knows them? */
-bool eddy__same_attrs(const eddy__node *a, const eddy__node *b);
+bool eddy__pure_same_attrs(const eddy__node *a, const eddy__node *b);
 
 #endif

@@ -78,12 +78,13 @@ eddy_status eddy__list_readers(const eddy__plan_build *build,
     return EDDY_OK;
 }
 
-bool eddy__is_fed(const eddy__readers *r, eddy_node v)
+bool eddy__readers_is_fed(const eddy__readers *r, eddy_node v)
 {
     return r->build->selection->is_fed && r->build->selection->is_fed[v];
 }
 
-const eddy_shape *eddy__seen_shape(const eddy__readers *r, eddy_output output)
+const eddy_shape *eddy__readers_seen_shape(const eddy__readers *r,
+                                           eddy_output output)
 {
     const uint32_t feed = eddy__feed_of(r->build->selection, output);
 
@@ -91,8 +92,9 @@ const eddy_shape *eddy__seen_shape(const eddy__readers *r, eddy_output output)
                                    : &r->build->feed_shapes[feed];
 }
 
-eddy_status eddy__replace_node(eddy_graph *graph, eddy_node v,
-                               const eddy_node_spec *spec, eddy_error *err)
+eddy_status eddy__readers_replace_node(eddy_graph *graph, eddy_node v,
+                                       const eddy_node_spec *spec,
+                                       eddy_error *err)
 {
     const eddy__add_options options = {.strict = false};
 
@@ -194,9 +196,9 @@ static bool list_readers(ordering *o, eddy__arena *scratch)
     return o->reader != NULL;
 }
 
-eddy_status eddy__order_values(const eddy__plan_build *build,
-                               eddy__arena *scratch, eddy_node **out_order,
-                               uint32_t *out_n)
+eddy_status eddy__readers_order_values(const eddy__plan_build *build,
+                                       eddy__arena *scratch,
+                                       eddy_node **out_order, uint32_t *out_n)
 {
     const size_t n_nodes = build->selection->graph->n_nodes;
     eddy_node *order = eddy__arena_allocate(scratch, n_nodes, sizeof *order);
@@ -217,7 +219,8 @@ eddy_status eddy__order_values(const eddy__plan_build *build,
     return EDDY_OK;
 }
 
-void eddy__redirect(eddy_graph *graph, const eddy_output *instead, size_t n)
+void eddy__readers_redirect(eddy_graph *graph, const eddy_output *instead,
+                            size_t n)
 {
     for (eddy_node v = 0; v < graph->n_nodes; v++) {
         const eddy__node *node = eddy__graph_node(graph, v);

@@ -19,10 +19,11 @@ eddy_status eddy__count_readers(const eddy__plan_build *build,
                                 eddy__arena *scratch, eddy__readers *out);
 
 /* Is an output of the node fed? */
-bool eddy__is_fed(const eddy__readers *r, eddy_node v);
+bool eddy__readers_is_fed(const eddy__readers *r, eddy_node v);
 
 /* What is known of an output as its readers see it: it may be fed. */
-const eddy_shape *eddy__seen_shape(const eddy__readers *r, eddy_output output);
+const eddy_shape *eddy__readers_seen_shape(const eddy__readers *r,
+                                           eddy_output output);
 
 /* The selected readers of a node: reader[first[v]] to reader[first[v + 1]], one
  * for each edge, of a control too. */
@@ -49,22 +50,24 @@ eddy_status eddy__find_standing(const eddy__plan_build *build,
  * The nodes that are needed, each but a Merge behind all that it reads; control
  * inputs do not count.  In scratch memory.
  */
-eddy_status eddy__order_values(const eddy__plan_build *build,
-                               eddy__arena *scratch, eddy_node **out_order,
-                               uint32_t *out_n);
+eddy_status eddy__readers_order_values(const eddy__plan_build *build,
+                                       eddy__arena *scratch,
+                                       eddy_node **out_order, uint32_t *out_n);
 
 /*
  * Makes node `v` of a graph that only the plan has the one of `spec`, under the
  * name that it has; its outputs' numbers must mean the same.
  */
-eddy_status eddy__replace_node(eddy_graph *graph, eddy_node v,
-                               const eddy_node_spec *spec, eddy_error *err);
+eddy_status eddy__readers_replace_node(eddy_graph *graph, eddy_node v,
+                                       const eddy_node_spec *spec,
+                                       eddy_error *err);
 
 /*
  * What stands for the outputs of the first `n` nodes of a graph that only the
  * plan has: who read output i reads output `index` + i of `node`; EDDY_NO_NODE:
  * it stays.  What is pointed to stays.
  */
-void eddy__redirect(eddy_graph *graph, const eddy_output *instead, size_t n);
+void eddy__readers_redirect(eddy_graph *graph, const eddy_output *instead,
+                            size_t n);
 
 #endif

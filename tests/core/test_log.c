@@ -24,7 +24,7 @@ START_TEST(a_line_reaches_the_logger)
     const eddy_context ctx = {.logger = {.log = keep_line, .user = &called}};
 
     n_lines = 0;
-    eddy__log(&ctx, EDDY_LOG_INFO, "%s is %d", "x", 7);
+    eddy__context_log(&ctx, EDDY_LOG_INFO, "%s is %d", "x", 7);
     ck_assert(called);
     ck_assert_int_eq(n_lines, 1);
     ck_assert_int_eq(last_level, EDDY_LOG_INFO);
@@ -40,7 +40,7 @@ START_TEST(a_long_line_is_cut)
 
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    eddy__log(&ctx, EDDY_LOG_WARNING, "%s", text);
+    eddy__context_log(&ctx, EDDY_LOG_WARNING, "%s", text);
     ck_assert_int_eq(last_level, EDDY_LOG_WARNING);
     ck_assert_uint_eq(strlen(last), 1023);
 }
@@ -51,7 +51,7 @@ START_TEST(without_a_logger_lines_are_dropped)
     const eddy_context ctx = {.pool = NULL};
 
     n_lines = 0;
-    eddy__log(&ctx, EDDY_LOG_INFO, "nobody hears %d", 1);
+    eddy__context_log(&ctx, EDDY_LOG_INFO, "nobody hears %d", 1);
     ck_assert_int_eq(n_lines, 0);
 }
 END_TEST

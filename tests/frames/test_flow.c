@@ -76,8 +76,8 @@ START_TEST(in_edges_are_data_in_order_and_then_control)
     ck_assert_uint_eq(flow.source[first], node("s"));
     ck_assert_uint_eq(flow.source[first + 1], node("s"));
     ck_assert_uint_eq(flow.source[first + 2], node("q"));
-    ck_assert(eddy__is_data(&flow, a, first + 1));
-    ck_assert(!eddy__is_data(&flow, a, first + 2));
+    ck_assert(eddy__flow_is_data(&flow, a, first + 1));
+    ck_assert(!eddy__flow_is_data(&flow, a, first + 2));
     ck_assert_uint_eq(flow.n_selected, t.graph->n_nodes);
 }
 END_TEST
@@ -107,7 +107,7 @@ START_TEST(out_edges_are_the_in_edges)
     for (eddy_node v = 0; v < t.graph->n_nodes; v++)
         for (size_t i = flow.first_in[v]; i < flow.first_in[v + 1]; i++) {
             const eddy_node from = flow.source[i];
-            const uint32_t input = eddy__is_data(&flow, v, i)
+            const uint32_t input = eddy__flow_is_data(&flow, v, i)
                                        ? (uint32_t)(i - flow.first_in[v])
                                        : EDDY__CONTROL;
             size_t e = flow.first_out[from];
@@ -137,8 +137,8 @@ START_TEST(a_fed_output_cuts_its_edges_and_no_others)
     ck_assert_uint_eq(flow.source[flow.first_in[node("o")]], node("s"));
     ck_assert_uint_eq(n_out(&flow, "s", "a", 0), 0);
     ck_assert_uint_eq(n_out(&flow, "s", "o", 0), 1);
-    ck_assert(!eddy__is_node(EDDY__FED));
-    ck_assert(!eddy__is_node(EDDY_NO_NODE));
+    ck_assert(!eddy__flow_is_node(EDDY__FED));
+    ck_assert(!eddy__flow_is_node(EDDY_NO_NODE));
 }
 END_TEST
 
@@ -176,7 +176,8 @@ START_TEST(the_order_has_each_node_after_what_it_reads)
         for (size_t e = flow.first_out[v]; e < flow.first_out[v + 1]; e++) {
             const bool is_back = v == node("n") && flow.edge[e].to == node("m");
 
-            ck_assert(eddy__is_ordering(&flow, v, flow.edge[e]) != is_back);
+            ck_assert(eddy__flow_is_ordering(&flow, v, flow.edge[e]) !=
+                      is_back);
             if (!is_back)
                 ck_assert_uint_lt(place[v], place[flow.edge[e].to]);
         }

@@ -90,15 +90,15 @@ static eddy__verdict wanted(const arrivals *a, size_t n)
 static eddy__verdict arrive(const arrivals *a, eddy__liveness *l, token t)
 {
     if (!a->is_merge) {
-        if (!eddy__arrive(l, t != LIVE && t != CONTROL))
+        if (!eddy__liveness_arrive(l, t != LIVE && t != CONTROL))
             return EDDY__WAIT;
         return l->dead != 0 ? EDDY__FIRE_DEAD : EDDY__FIRE_LIVE;
     }
     if (t == LIVE)
-        return eddy__merge_arrive_live(l, 0);
+        return eddy__liveness_merge_live(l, 0);
     if (t == CONTROL || t == DEAD_CONTROL)
-        return eddy__merge_arrive_control(l, a->n_data);
-    return eddy__merge_arrive_dead(l, a->n_data, t == DEAD_ENTER);
+        return eddy__liveness_merge_control(l, a->n_data);
+    return eddy__liveness_merge_dead(l, a->n_data, t == DEAD_ENTER);
 }
 
 static const char *describe(const arrivals *a, char *text)
@@ -273,16 +273,16 @@ START_TEST(counters_are_wide_enough_for_a_million_inputs)
     uint32_t early = 0;
 
     for (uint32_t i = 1; i < 2 * n; i++)
-        early += eddy__arrive(&node, i == 1);
+        early += eddy__liveness_arrive(&node, i == 1);
     ck_assert_uint_eq(early, 0);
-    ck_assert(eddy__arrive(&node, false));
+    ck_assert(eddy__liveness_arrive(&node, false));
     ck_assert_uint_ne(node.dead, 0);
     for (uint32_t i = 0; i < n; i++)
-        early += eddy__merge_arrive_dead(&merge, n, false) != EDDY__WAIT;
+        early += eddy__liveness_merge_dead(&merge, n, false) != EDDY__WAIT;
     for (uint32_t i = 1; i < n; i++)
-        early += eddy__merge_arrive_control(&merge, n) != EDDY__WAIT;
+        early += eddy__liveness_merge_control(&merge, n) != EDDY__WAIT;
     ck_assert_uint_eq(early, 0);
-    ck_assert_int_eq(eddy__merge_arrive_control(&merge, n), EDDY__FIRE_DEAD);
+    ck_assert_int_eq(eddy__liveness_merge_control(&merge, n), EDDY__FIRE_DEAD);
 }
 END_TEST
 

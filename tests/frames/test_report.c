@@ -94,9 +94,9 @@ START_TEST(a_refusal_names_node_frame_and_sub_code)
 
     text_graph_build(&t, "x Source\ny Neg x\n");
     ck_assert_int_eq(
-        eddy__refuse(&err, EDDY_E_CYCLE,
-                     eddy__graph_node(t.graph, text_graph_node(&t, "y")),
-                     frames, 1, "it has %d heads", 3),
+        eddy__report_refuse(&err, EDDY_E_CYCLE,
+                            eddy__graph_node(t.graph, text_graph_node(&t, "y")),
+                            frames, 1, "it has %d heads", 3),
         EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(err.code, EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(err.detail, EDDY_E_CYCLE);
@@ -111,7 +111,7 @@ START_TEST(after_a_hundred_warnings_one_says_that_there_are_more)
 {
     text_graph_accept(&t, "x Source\n");
     for (int i = 0; i < 300; i++)
-        ck_assert_int_eq(eddy__warn(t.analysis, &t.err, "warning %d", i),
+        ck_assert_int_eq(eddy__report_warn(t.analysis, &t.err, "warning %d", i),
                          EDDY_OK);
     ck_assert_uint_eq(t.analysis->n_warnings, 101);
     ck_assert_str_eq(t.analysis->warnings[0], "warning 0");

@@ -81,8 +81,8 @@ START_TEST(a_trip_hands_on_what_goes_on)
     want(EDDY__WAY_FORWARD | EDDY__WAY_BRANCH, at("i", 0), "s", 1);
     /* What leaves the loop is of its last trip. */
     want(ALL, at("s", 0), "s", 0);
-    ck_assert(eddy__is_loop_merge(&flow, node("m")));
-    ck_assert(!eddy__is_branch_switch(&flow, node("s")));
+    ck_assert(eddy__trace_is_loop_merge(&flow, node("m")));
+    ck_assert(!eddy__trace_is_branch_switch(&flow, node("s")));
 }
 END_TEST
 
@@ -98,8 +98,8 @@ START_TEST(a_branch_hands_on_on_both_sides)
     want(EDDY__WAY_BRANCH, at("s", 0), "x", 0);
     want(EDDY__WAY_FORWARD | EDDY__WAY_TRIP, at("a", 0), "s", 1);
     want(ALL, at("m", 0), "m", 0);
-    ck_assert(!eddy__is_loop_merge(&flow, node("m")));
-    ck_assert(eddy__is_branch_switch(&flow, node("s")));
+    ck_assert(!eddy__trace_is_loop_merge(&flow, node("m")));
+    ck_assert(eddy__trace_is_branch_switch(&flow, node("s")));
 }
 END_TEST
 

@@ -124,7 +124,7 @@ START_TEST(an_element_is_read_by_its_dtype)
         eddy_tensor *tensor =
             program_tensor(&p, elements[i].dtype, &scalar, elements[i].element);
 
-        ck_assert(eddy__read_integer(tensor) == elements[i].value);
+        ck_assert(eddy__trips_read_integer(tensor) == elements[i].value);
         eddy_tensor_release(tensor);
     }
     program_deinit(&p);

@@ -124,7 +124,7 @@ START_TEST(strides_of_a_dense_tensor)
     const eddy_shape shape = {.rank = 3, .dims = {2, 3, 5}};
     int64_t strides[EDDY_MAX_RANK];
 
-    eddy__dense_strides(&shape, 4, strides);
+    eddy__box_dense_strides(&shape, 4, strides);
     ck_assert_int_eq(strides[0], 60);
     ck_assert_int_eq(strides[1], 20);
     ck_assert_int_eq(strides[2], 4);

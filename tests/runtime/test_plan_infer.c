@@ -515,8 +515,8 @@ START_TEST(a_constant_is_seen_through_what_hands_it_on)
     want("switched", "[5]");
     want("entered", "[5]");
     want("grown", "[?]");
-    ck_assert_ptr_nonnull(eddy__constant_at(&shapes, s));
-    ck_assert_ptr_null(eddy__constant_at(&shapes, p));
+    ck_assert_ptr_nonnull(eddy__infer_constant_at(&shapes, s));
+    ck_assert_ptr_null(eddy__infer_constant_at(&shapes, p));
 }
 END_TEST
 

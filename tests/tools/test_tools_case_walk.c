@@ -30,7 +30,7 @@ static void check(const char *path, const char *const *want, size_t n)
 {
     eddy__case_list list = {.n = 0};
     eddy_error err = {.code = EDDY_OK};
-    char *full = eddy__join_path(root, path);
+    char *full = eddy__case_join_path(root, path);
 
     ck_assert_int_eq(eddy__case_list_add(&list, full, &err), EDDY_OK);
     ck_assert_uint_eq(list.n, n);
@@ -99,7 +99,7 @@ START_TEST(what_is_no_directory_is_an_error)
 {
     eddy__case_list list = {.n = 0};
     eddy_error err = {.code = EDDY_OK};
-    char *path = eddy__join_path(root, "case.json");
+    char *path = eddy__case_join_path(root, "case.json");
 
     ck_assert_int_eq(eddy__case_list_add(&list, path, &err), EDDY_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(err.message, "case.json: "));

@@ -54,7 +54,7 @@ START_TEST(shapes_may_be_unknown_in_part)
         capture c;
 
         begin(&c);
-        eddy__put_shape(c.stream, &rows[i].shape);
+        eddy__format_shape(c.stream, &rows[i].shape);
         compare_text(&c, rows[i].text);
     }
 }
@@ -66,11 +66,11 @@ START_TEST(an_index_names_the_element)
     const eddy_shape scalar = {.rank = 0};
     char text[EDDY__INDEX_TEXT];
 
-    eddy__index_text(&shape, 23, text);
+    eddy__format_index(&shape, 23, text);
     ck_assert_str_eq(text, "[1,2,3]");
-    eddy__index_text(&shape, 4, text);
+    eddy__format_index(&shape, 4, text);
     ck_assert_str_eq(text, "[0,1,0]");
-    eddy__index_text(&scalar, 0, text);
+    eddy__format_index(&scalar, 0, text);
     ck_assert_str_eq(text, "[]");
 }
 END_TEST
@@ -94,7 +94,7 @@ START_TEST(values_without_elements_are_empty_lists)
         capture c;
 
         begin(&c);
-        eddy__put_values(c.stream, tensor);
+        eddy__format_values(c.stream, tensor);
         compare_text(&c, rows[i].text);
         eddy_tensor_release(tensor);
     }
@@ -123,7 +123,7 @@ START_TEST(strings_are_json_whatever_their_bytes)
         capture c;
 
         begin(&c);
-        eddy__put_string(c.stream, rows[i].string);
+        eddy__format_string(c.stream, rows[i].string);
         compare_text(&c, rows[i].text);
     }
 }
@@ -134,13 +134,13 @@ START_TEST(names_are_quoted_only_if_need_be)
     capture c;
 
     begin(&c);
-    eddy__put_name(c.stream, "while/Exit_1");
+    eddy__format_name(c.stream, "while/Exit_1");
     fputc(' ', c.stream);
-    eddy__put_name(c.stream, "a b");
+    eddy__format_name(c.stream, "a b");
     fputc(' ', c.stream);
-    eddy__put_name(c.stream, "\033[31m");
+    eddy__format_name(c.stream, "\033[31m");
     fputc(' ', c.stream);
-    eddy__put_name(c.stream, "");
+    eddy__format_name(c.stream, "");
     compare_text(&c, "while/Exit_1 \"a b\" \"\\u001b[31m\" \"\"");
 }
 END_TEST

@@ -15,9 +15,9 @@ static char *print(const eddy_tensor *tensor)
     FILE *stream = open_memstream(&text, &length);
 
     ck_assert_ptr_nonnull(stream);
-    eddy__put_shape(stream, eddy_tensor_shape(tensor));
+    eddy__format_shape(stream, eddy_tensor_shape(tensor));
     fputc(' ', stream);
-    eddy__put_values(stream, tensor);
+    eddy__format_values(stream, tensor);
     ck_assert_int_eq(fclose(stream), 0);
     return text;
 }

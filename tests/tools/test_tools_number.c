@@ -23,16 +23,17 @@ START_TEST(counts_are_decimal_digits_and_nothing_else)
     uint64_t count = 77;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!eddy__read_count(bad[i], UINT64_MAX, &count), "'%s'",
-                      bad[i]);
+        ck_assert_msg(!eddy__number_read_count(bad[i], UINT64_MAX, &count),
+                      "'%s'", bad[i]);
     ck_assert_uint_eq(count, 77);
-    ck_assert(eddy__read_count("0", UINT64_MAX, &count));
+    ck_assert(eddy__number_read_count("0", UINT64_MAX, &count));
     ck_assert_uint_eq(count, 0);
-    ck_assert(eddy__read_count("18446744073709551615", UINT64_MAX, &count));
+    ck_assert(
+        eddy__number_read_count("18446744073709551615", UINT64_MAX, &count));
     ck_assert(count == UINT64_MAX);
-    ck_assert(eddy__read_count("1024", 1024, &count));
+    ck_assert(eddy__number_read_count("1024", 1024, &count));
     ck_assert_uint_eq(count, 1024);
-    ck_assert(!eddy__read_count("1025", 1024, &count));
+    ck_assert(!eddy__number_read_count("1025", 1024, &count));
 }
 END_TEST
 
@@ -40,13 +41,13 @@ START_TEST(seconds_become_nanoseconds)
 {
     uint64_t ns = 0;
 
-    ck_assert(eddy__read_seconds("1.5", &ns));
+    ck_assert(eddy__number_read_seconds("1.5", &ns));
     ck_assert_uint_eq(ns, 1500000000);
-    ck_assert(eddy__read_seconds("2e-3", &ns));
+    ck_assert(eddy__number_read_seconds("2e-3", &ns));
     ck_assert_uint_eq(ns, 2000000);
-    ck_assert(eddy__read_seconds("0", &ns));
+    ck_assert(eddy__number_read_seconds("0", &ns));
     ck_assert_uint_eq(ns, 0);
-    ck_assert(eddy__read_seconds("10", &ns));
+    ck_assert(eddy__number_read_seconds("10", &ns));
     ck_assert(ns == UINT64_C(10000000000));
 }
 END_TEST
@@ -55,7 +56,7 @@ START_TEST(a_tiny_timeout_is_not_none)
 {
     uint64_t ns = 0;
 
-    ck_assert(eddy__read_seconds("1e-30", &ns));
+    ck_assert(eddy__number_read_seconds("1e-30", &ns));
     ck_assert_uint_eq(ns, 1);
 }
 END_TEST
@@ -69,7 +70,7 @@ START_TEST(seconds_that_are_no_time_are_refused)
     uint64_t ns = 77;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!eddy__read_seconds(bad[i], &ns), "'%s'", bad[i]);
+        ck_assert_msg(!eddy__number_read_seconds(bad[i], &ns), "'%s'", bad[i]);
     ck_assert_uint_eq(ns, 77);
 }
 END_TEST
@@ -78,20 +79,20 @@ START_TEST(reals_may_be_named)
 {
     double value = 0;
 
-    ck_assert(eddy__read_real("-1.25e2", &value));
+    ck_assert(eddy__number_read_real("-1.25e2", &value));
     ck_assert_double_eq(value, -125);
-    ck_assert(eddy__read_real("Infinity", &value));
+    ck_assert(eddy__number_read_real("Infinity", &value));
     ck_assert(isinf(value) && value > 0);
-    ck_assert(eddy__read_real("-inf", &value));
+    ck_assert(eddy__number_read_real("-inf", &value));
     ck_assert(isinf(value) && value < 0);
-    ck_assert(eddy__read_real("NaN", &value));
+    ck_assert(eddy__number_read_real("NaN", &value));
     ck_assert(isnan(value));
-    ck_assert(!eddy__read_real("1e999", &value));
-    ck_assert(!eddy__read_real("-1e999", &value));
-    ck_assert(!eddy__read_real("1x", &value));
-    ck_assert(!eddy__read_real("", &value));
-    ck_assert(!eddy__read_real("0x10", &value));
-    ck_assert(!eddy__read_real("nan(1)", &value));
+    ck_assert(!eddy__number_read_real("1e999", &value));
+    ck_assert(!eddy__number_read_real("-1e999", &value));
+    ck_assert(!eddy__number_read_real("1x", &value));
+    ck_assert(!eddy__number_read_real("", &value));
+    ck_assert(!eddy__number_read_real("0x10", &value));
+    ck_assert(!eddy__number_read_real("nan(1)", &value));
 }
 END_TEST
 
@@ -109,14 +110,15 @@ START_TEST(complex_numbers_have_one_part_or_two)
     double re = 0, im = 0;
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        ck_assert_msg(eddy__read_complex(good[i].text, &re, &im), "'%s'",
+        ck_assert_msg(eddy__number_read_complex(good[i].text, &re, &im), "'%s'",
                       good[i].text);
         ck_assert_double_eq(re, good[i].re);
         ck_assert_double_eq(im, good[i].im);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!eddy__read_complex(bad[i], &re, &im), "'%s'", bad[i]);
-    ck_assert(eddy__read_complex("NaN-Infinityj", &re, &im));
+        ck_assert_msg(!eddy__number_read_complex(bad[i], &re, &im), "'%s'",
+                      bad[i]);
+    ck_assert(eddy__number_read_complex("NaN-Infinityj", &re, &im));
     ck_assert(isnan(re) && isinf(im) && im < 0);
 }
 END_TEST

@@ -64,7 +64,7 @@ static eddy__verdict merge_second(eddy_run *run, const eddy__step *merge,
     if (is_decided(run, merge, first, edge->port) ||
         ((merge->flags & EDDY__STEP_COMPARED) != 0 &&
          eddy__value_same(&it->values[merge->in[first]], slot)))
-        eddy__consume(run, slot);
+        eddy__run_consume(run, slot);
     else
         eddy__run_raise(
             run, EDDY_INVALID_ARGUMENT, EDDY_E_MERGE_TWO_LIVE, merge,
@@ -84,19 +84,19 @@ static eddy__verdict merge_live(eddy_run *run, const eddy__step *merge,
                                 const eddy__edge *edge, eddy__iteration *it)
 {
     eddy__verdict verdict =
-        eddy__merge_arrive_live(&it->liveness[edge->local], edge->port);
+        eddy__liveness_merge_live(&it->liveness[edge->local], edge->port);
     eddy__value *slot = &it->values[merge->in[edge->port]];
 
     if (verdict == EDDY__TWO_LIVE)
         return merge_second(run, merge, edge, it);
     if (it->liveness[edge->local].dead == EDDY__MERGE_FIRED) {
-        eddy__consume(run, slot);
+        eddy__run_consume(run, slot);
         return EDDY__WAIT;
     }
     if (merge->flags & EDDY__STEP_COMPARED)
-        eddy__put(run, merge, 0, it, eddy__value_copy(slot));
+        eddy__token_put(run, merge, 0, it, eddy__value_copy(slot));
     else
-        eddy__pass(run, merge, 0, slot, it);
+        eddy__token_pass(run, merge, 0, slot, it);
     eddy__out_scalar(&it->values[merge->out[1]], EDDY_INT32, edge->port);
     return verdict;
 }
@@ -106,8 +106,8 @@ static void drop_late(eddy_run *run, const eddy__step *merge,
                       const eddy__edge *edge, eddy__iteration *it, bool dead)
 {
     if (!dead)
-        eddy__consume(run,
-                      &it->values[merge->in[edge->port & ~EDDY__LATE_PORT]]);
+        eddy__run_consume(
+            run, &it->values[merge->in[edge->port & ~EDDY__LATE_PORT]]);
 }
 
 static eddy__verdict arrive_special(eddy_run *run, const eddy__step *from,
@@ -118,22 +118,22 @@ static eddy__verdict arrive_special(eddy_run *run, const eddy__step *from,
     eddy__liveness *l = &it->liveness[edge->local];
 
     if (to->kind == EDDY__STEP_CONTROL_TRIGGER)
-        return eddy__arrive(l, false) ? EDDY__FIRE_LIVE : EDDY__WAIT;
+        return eddy__liveness_arrive(l, false) ? EDDY__FIRE_LIVE : EDDY__WAIT;
     if (edge->port == EDDY__CONTROL_PORT)
-        return eddy__merge_arrive_control(l, to->node->n_in);
+        return eddy__liveness_merge_control(l, to->node->n_in);
     if (edge->port & EDDY__LATE_PORT) {
         drop_late(run, to, edge, it, dead);
         return EDDY__WAIT;
     }
     if (!dead)
         return merge_live(run, to, edge, it);
-    return eddy__merge_arrive_dead(l, to->node->n_in,
-                                   from->kind == EDDY__STEP_ENTER);
+    return eddy__liveness_merge_dead(l, to->node->n_in,
+                                     from->kind == EDDY__STEP_ENTER);
 }
 
-uint32_t eddy__send_special(eddy_run *run, const eddy__step *step,
-                            eddy__iteration *it, bool dead, uint32_t taken,
-                            eddy__outlet *outlet)
+uint32_t eddy__token_send_special(eddy_run *run, const eddy__step *step,
+                                  eddy__iteration *it, bool dead,
+                                  uint32_t taken, eddy__outlet *outlet)
 {
     uint32_t n = 0;
 
@@ -146,8 +146,8 @@ uint32_t eddy__send_special(eddy_run *run, const eddy__step *step,
 
         if (verdict == EDDY__WAIT)
             continue;
-        eddy__make_ready(run, &run->steps[edge->step], it,
-                         verdict == EDDY__FIRE_DEAD, outlet);
+        eddy__token_make_ready(run, &run->steps[edge->step], it,
+                               verdict == EDDY__FIRE_DEAD, outlet);
         n++;
     }
     return n;
@@ -164,8 +164,8 @@ static void begin(eddy_run *run)
     if (!eddy__dynamic_of(run)->root)
         return;
     for (uint32_t i = 0; i < run->plan->n_roots; i++)
-        eddy__push(run, &run->steps[run->plan->roots[i]],
-                   eddy__dynamic_of(run)->root->oldest, false);
+        eddy__queue_push(run, &run->steps[run->plan->roots[i]],
+                         eddy__dynamic_of(run)->root->oldest, false);
     eddy__dynamic_of(run)->root->oldest->outstanding = run->plan->n_roots;
 }
 
@@ -223,7 +223,7 @@ static void resume_regions(eddy_run *run)
             continue;
         gate->is_paused = false;
         d->n_paused--;
-        eddy__push(run, &gate->region->step, gate->it, false);
+        eddy__queue_push(run, &gate->region->step, gate->it, false);
     }
 }
 
@@ -285,8 +285,8 @@ static void settle(eddy_run *run, eddy__task *task)
     is_dead = step->kind == EDDY__STEP_TRANSFER && task->kernel.is_dead;
     if (!is_dead && !settle_outputs(run, step, it))
         return;
-    eddy__send(run, step, it, is_dead);
-    eddy__leave(run, it, 0);
+    eddy__token_send(run, step, it, is_dead);
+    eddy__token_leave(run, it, 0);
 }
 
 /* ---- between executions ---- */

@@ -98,8 +98,10 @@ static void replay(eddy_run *run, eddy__frame *frame, eddy__iteration *it)
         if (frame->replay_state[i] == EDDY__NOT_YET)
             continue;
         if (frame->replay_state[i] == EDDY__CAME_LIVE)
-            eddy__put(run, step, 0, it, eddy__value_copy(&frame->replayed[i]));
-        eddy__send(run, step, it, frame->replay_state[i] == EDDY__CAME_DEAD);
+            eddy__token_put(run, step, 0, it,
+                            eddy__value_copy(&frame->replayed[i]));
+        eddy__token_send(run, step, it,
+                         frame->replay_state[i] == EDDY__CAME_DEAD);
     }
 }
 
@@ -111,8 +113,8 @@ static void unpark(eddy_run *run, eddy__frame *frame, eddy__iteration *it)
     for (uint32_t i = 0; i < n; i++) {
         eddy__parked *parked = &frame->parked[i];
 
-        eddy__put(run, parked->step, 0, it, parked->value);
-        eddy__send(run, parked->step, it, false);
+        eddy__token_put(run, parked->step, 0, it, parked->value);
+        eddy__token_send(run, parked->step, it, false);
     }
 }
 
@@ -138,7 +140,8 @@ static void begin_iteration(eddy_run *run, eddy__frame *frame,
     frame->newest = it;
     frame->n_outstanding++;
     for (uint32_t i = 0; i < frame->n_starters; i++)
-        eddy__push(run, frame->starters[i].step, it, frame->starters[i].dead);
+        eddy__queue_push(run, frame->starters[i].step, it,
+                         frame->starters[i].dead);
     it->outstanding += frame->n_starters;
     if (plan->n_replayed > 0)
         replay(run, frame, it);
@@ -400,7 +403,8 @@ static void end_frame(eddy_run *run, eddy__frame *frame)
 
     for (uint32_t i = 0; i < frame->plan->n_exits; i++)
         if (!frame->exited[i])
-            eddy__send(run, &run->steps[frame->plan->exits[i]], parent, true);
+            eddy__token_send(run, &run->steps[frame->plan->exits[i]], parent,
+                             true);
     parent->children[frame->plan->child] = NULL;
     parent->n_children--;
     eddy__frame_destroy(run, frame);

@@ -14,8 +14,8 @@
 /* Called when the ring is full, with `tail` on `head`; false: raised. */
 bool eddy__queue_grow(eddy_run *run);
 
-static inline void eddy__push(eddy_run *run, const eddy__step *step,
-                              eddy__iteration *it, bool dead)
+static inline void eddy__queue_push(eddy_run *run, const eddy__step *step,
+                                    eddy__iteration *it, bool dead)
 {
     eddy__queue *q = &eddy__dynamic_of(run)->queue;
     eddy__token *at = q->tail, *next = at + 1;
@@ -28,7 +28,7 @@ static inline void eddy__push(eddy_run *run, const eddy__step *step,
         eddy__queue_grow(run);
 }
 
-static inline eddy__token eddy__pop(eddy__queue *q)
+static inline eddy__token eddy__queue_pop(eddy__queue *q)
 {
     eddy__token *at = q->head, *next = at + 1;
 
@@ -37,7 +37,7 @@ static inline eddy__token eddy__pop(eddy__queue *q)
 }
 
 /* Puts a token before all others. */
-static inline void eddy__unpop(eddy_run *run, eddy__token token)
+static inline void eddy__queue_unpop(eddy_run *run, eddy__token token)
 {
     eddy__queue *q = &eddy__dynamic_of(run)->queue;
 
@@ -49,18 +49,19 @@ static inline void eddy__unpop(eddy_run *run, eddy__token token)
 
 /* ---- values ---- */
 
-/* eddy__take, and what it borrows from its frame becomes its own. */
-static inline eddy__value eddy__take_out(eddy__value *slot)
+/* eddy__run_take, and what it borrows from its frame becomes its own. */
+static inline eddy__value eddy__token_take_out(eddy__value *slot)
 {
-    eddy__value value = eddy__take(slot);
+    eddy__value value = eddy__run_take(slot);
 
     eddy__value_keep(&value);
     return value;
 }
 
 /* Puts an owned value into output `i` of `step`, which appears in `it`. */
-static inline void eddy__put(eddy_run *run, const eddy__step *step, uint32_t i,
-                             eddy__iteration *it, eddy__value value)
+static inline void eddy__token_put(eddy_run *run, const eddy__step *step,
+                                   uint32_t i, eddy__iteration *it,
+                                   eddy__value value)
 {
     eddy__value *slot = &it->values[step->out[i]];
 
@@ -75,14 +76,15 @@ static inline void eddy__put(eddy_run *run, const eddy__step *step, uint32_t i,
 }
 
 /* Moves what `step` reads from `slot` into its output `i`, in `it`. */
-static inline void eddy__pass(eddy_run *run, const eddy__step *step, uint32_t i,
-                              eddy__value *slot, eddy__iteration *it)
+static inline void eddy__token_pass(eddy_run *run, const eddy__step *step,
+                                    uint32_t i, eddy__value *slot,
+                                    eddy__iteration *it)
 {
     if (step->flags & EDDY__STEP_INLINE_OUT) {
         if (eddy__check_value(run, step, i, slot, &it->place))
             it->values[step->out[i]] = *slot;
     } else {
-        eddy__put(run, step, i, it, eddy__take(slot));
+        eddy__token_put(run, step, i, it, eddy__run_take(slot));
     }
 }
 
@@ -104,15 +106,15 @@ static inline eddy__outlet eddy__outlet_open(eddy_run *run)
     return (eddy__outlet){.is_direct = q->head == q->tail};
 }
 
-static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,
-                                    eddy__iteration *it, bool dead,
-                                    eddy__outlet *outlet)
+static inline void eddy__token_make_ready(eddy_run *run, const eddy__step *step,
+                                          eddy__iteration *it, bool dead,
+                                          eddy__outlet *outlet)
 {
     if (outlet->is_direct) {
         outlet->next = eddy__token_of(step, it, dead);
         outlet->is_direct = false;
     } else {
-        eddy__push(run, step, it, dead);
+        eddy__queue_push(run, step, it, dead);
     }
 }
 
@@ -123,20 +125,20 @@ static inline void eddy__make_ready(eddy_run *run, const eddy__step *step,
  */
 #define EDDY__ALL_OUTPUTS UINT32_MAX
 
-uint32_t eddy__send_special(eddy_run *run, const eddy__step *step,
-                            eddy__iteration *it, bool dead, uint32_t taken,
-                            eddy__outlet *outlet);
+uint32_t eddy__token_send_special(eddy_run *run, const eddy__step *step,
+                                  eddy__iteration *it, bool dead,
+                                  uint32_t taken, eddy__outlet *outlet);
 
 /* A token on a plain edge: true if its consumer is ready, and how. */
-static inline bool eddy__arrive_plain(eddy__iteration *it,
-                                      const eddy__edge *edge, bool *dead)
+static inline bool eddy__token_arrive_plain(eddy__iteration *it,
+                                            const eddy__edge *edge, bool *dead)
 {
     eddy__liveness *l;
 
     if (edge->port == EDDY__SOLE_PORT)
         return true;
     l = &it->liveness[edge->local];
-    if (!eddy__arrive(l, *dead))
+    if (!eddy__liveness_arrive(l, *dead))
         return false;
     *dead = l->dead != 0;
     return true;
@@ -146,9 +148,10 @@ static inline bool eddy__arrive_plain(eddy__iteration *it,
  * A token on every edge of `step`, in the iteration where its outputs appear.
  * Returns how many consumers it made ready.
  */
-static inline uint32_t eddy__send_all(eddy_run *run, const eddy__step *step,
-                                      eddy__iteration *it, bool dead,
-                                      eddy__outlet *outlet)
+static inline uint32_t eddy__token_send_all(eddy_run *run,
+                                            const eddy__step *step,
+                                            eddy__iteration *it, bool dead,
+                                            eddy__outlet *outlet)
 {
     const eddy__edge *edge = step->edges, *end = edge + step->n_plain;
     const eddy__step *steps = run->steps;
@@ -157,8 +160,9 @@ static inline uint32_t eddy__send_all(eddy_run *run, const eddy__step *step,
     for (; edge < end; edge++) {
         bool is_dead = dead;
 
-        if (eddy__arrive_plain(it, edge, &is_dead)) {
-            eddy__make_ready(run, &steps[edge->step], it, is_dead, outlet);
+        if (eddy__token_arrive_plain(it, edge, &is_dead)) {
+            eddy__token_make_ready(run, &steps[edge->step], it, is_dead,
+                                   outlet);
             n++;
         }
     }
@@ -166,23 +170,25 @@ static inline uint32_t eddy__send_all(eddy_run *run, const eddy__step *step,
         /* A copy, so that the outlet itself stays in registers. */
         eddy__outlet copy = *outlet;
 
-        n += eddy__send_special(run, step, it, dead, EDDY__ALL_OUTPUTS, &copy);
+        n += eddy__token_send_special(run, step, it, dead, EDDY__ALL_OUTPUTS,
+                                      &copy);
         *outlet = copy;
     }
     return n;
 }
 
 /* The same into any iteration, all through the queue, and counted there. */
-static inline void eddy__send(eddy_run *run, const eddy__step *step,
-                              eddy__iteration *it, bool dead)
+static inline void eddy__token_send(eddy_run *run, const eddy__step *step,
+                                    eddy__iteration *it, bool dead)
 {
     eddy__outlet queue = {.is_direct = false};
 
-    it->outstanding += eddy__send_all(run, step, it, dead, &queue);
+    it->outstanding += eddy__token_send_all(run, step, it, dead, &queue);
 }
 
 /* A node of `it` is done and has made `n` others of it ready. */
-static inline void eddy__leave(eddy_run *run, eddy__iteration *it, uint32_t n)
+static inline void eddy__token_leave(eddy_run *run, eddy__iteration *it,
+                                     uint32_t n)
 {
     it->outstanding += n - 1;
     if (it->outstanding == 0)

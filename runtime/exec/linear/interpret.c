@@ -50,7 +50,7 @@ void eddy__linear_drain(eddy_run *run, const eddy__linear_run *l, tank *t)
 
 static bool must_stop(eddy_run *run)
 {
-    if (run->deadline_ns > 0 && eddy__recent_ns() >= run->deadline_ns)
+    if (run->deadline_ns > 0 && eddy__clock_recent_ns() >= run->deadline_ns)
         atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
                               memory_order_relaxed);
     if (atomic_load_explicit(&run->stop, memory_order_relaxed) == EDDY__GO)
@@ -230,7 +230,7 @@ static bool run_kernel(eddy_run *run, eddy__linear_run *l,
     }
     if (!(step->flags & EDDY__STEP_INLINE_IN))
         for (uint32_t i = 0; i < call->n_in; i++)
-            eddy__consume(run, &l->registers[call->in[i]]);
+            eddy__run_consume(run, &l->registers[call->in[i]]);
     return settle_outputs(run, l, call);
 }
 
@@ -248,7 +248,7 @@ static inline void put(eddy_run *run, eddy__value *to, eddy__value value,
 static void lend(eddy_run *run, eddy__value *to, eddy__value *from,
                  eddy__value *held)
 {
-    const eddy__value value = eddy__take(from);
+    const eddy__value value = eddy__run_take(from);
 
     eddy__value_clear(&run->heap, held);
     *held = value;
@@ -262,16 +262,16 @@ static void choose(eddy_run *run, eddy__linear_run *l,
 
     if (((eddy__value *)(void *)(base + c->b))->as.u8)
         put(run, (eddy__value *)(void *)(base + c[1].b),
-            eddy__take((eddy__value *)(void *)(base + c->a)), c->to);
+            eddy__run_take((eddy__value *)(void *)(base + c->a)), c->to);
     else
         put(run, (eddy__value *)(void *)(base + c[1].a),
-            eddy__take((eddy__value *)(void *)(base + c->a)), c[1].to);
+            eddy__run_take((eddy__value *)(void *)(base + c->a)), c[1].to);
 }
 
 static void take_out(eddy_run *run, eddy__value *to, eddy__value *from,
                      uint32_t uses)
 {
-    eddy__value value = eddy__take(from);
+    eddy__value value = eddy__run_take(from);
 
     eddy__value_keep(&value);
     put(run, to, value, uses);
@@ -287,7 +287,7 @@ static bool perform(eddy_run *run, eddy__linear_run *l, tank *t,
 #define R(at) ((eddy__value *)(void *)(base + (at)))
     switch (c->op) {
     case EDDY__LINEAR_PASS:
-        put(run, R(c->to), eddy__take(R(c->a)), c->b);
+        put(run, R(c->to), eddy__run_take(R(c->a)), c->b);
         return true;
     case EDDY__LINEAR_CHOOSE:
         choose(run, l, c);
@@ -302,7 +302,7 @@ static bool perform(eddy_run *run, eddy__linear_run *l, tank *t,
         eddy__value_clear(&run->heap, R(c->a));
         return true;
     case EDDY__LINEAR_CONSUME:
-        eddy__consume(run, R(c->a));
+        eddy__run_consume(run, R(c->a));
         return true;
     case EDDY__LINEAR_SKIP:
         return skip(run, l, t, c->to, c->a);
@@ -436,7 +436,7 @@ on_MOVE:
     R(ip->to)->as.bits = R(ip->a)->as.bits;
     NEXT;
 on_PASS:
-    put(run, R(ip->to), eddy__take(R(ip->a)), ip->b);
+    put(run, R(ip->to), eddy__run_take(R(ip->a)), ip->b);
     NEXT;
 on_CHOOSE:
     choose(run, l, ip);
@@ -454,7 +454,7 @@ on_DROP:
     eddy__value_clear(&run->heap, R(ip->a));
     NEXT;
 on_CONSUME:
-    eddy__consume(run, R(ip->a));
+    eddy__run_consume(run, R(ip->a));
     NEXT;
 on_COUNT:
     l->counters[ip->to]++;

@@ -131,7 +131,7 @@ void eddy__linear_enter(eddy_run *run, eddy__linear_run *l, uint32_t i,
 
 eddy__value eddy__linear_take_exit(eddy__linear_run *l, uint32_t i)
 {
-    eddy__value value = eddy__take(&l->registers[l->region->exits[i].from]);
+    eddy__value value = eddy__run_take(&l->registers[l->region->exits[i].from]);
 
     eddy__value_keep(&value);
     return value;
