@@ -194,10 +194,11 @@ static eddy_status look_at_edge(eddy__partitioning *p, eddy_node from,
     if (frame == 0 || !eddy__partition_crosses(p, from, v))
         return EDDY_OK;
     EDDY_TRY(make_loops(p, frame, v));
-    /* An Enter runs in the frame around; in TensorFlow none is driven. */
-    return p->placed[from].frame != frame || eddy__partition_iterates(p, from)
-               ? EDDY_OK
-               : drive(p, from);
+    if (eddy__partition_iterates(p, from))
+        return EDDY_OK;
+    /* An Enter runs in the frame around, but is sent in each iteration. */
+    return p->placed[from].frame == frame ? drive(p, from)
+                                          : make_loops(p, frame, from);
 }
 
 eddy_status eddy__partition_control_loops(eddy__partitioning *p)

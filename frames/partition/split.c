@@ -109,6 +109,25 @@ static eddy_output add_token(const splitting *s, const cut *c)
         s->copy[c->from]);
 }
 
+/*
+ * What begins the iterations that an Enter's value is sent in, where no other
+ * node of the rank does, or EDDY_NO_NODE.  Anything else that is sent runs in
+ * them by itself.
+ */
+static eddy_node start_of_send(const splitting *s, eddy_node from)
+{
+    const eddy__partitioning *p = s->p;
+    const eddy__placed *placed = &p->placed[from];
+    eddy_node merge;
+
+    if (eddy__node_role(eddy__partition_node(p, from)) != EDDY__ROLE_ENTER ||
+        eddy__partition_iterates(p, from))
+        return EDDY_NO_NODE;
+    merge = p->control_merge[eddy__partition_at(p, placed->output_frame,
+                                                placed->rank)];
+    return merge == EDDY_NO_NODE ? merge : s->copy[merge];
+}
+
 static eddy_status add_send(splitting *s, const cut *c)
 {
     const uint32_t rank = s->p->placed[c->from].rank;
@@ -116,6 +135,7 @@ static eddy_status add_send(splitting *s, const cut *c)
     const eddy_output from = c->index == CONTROL
                                  ? add_token(s, c)
                                  : (eddy_output){s->copy[c->from], c->index};
+    const eddy_node start = start_of_send(s, c->from);
     eddy_string texts[3];
     eddy_attr attrs[6];
     const eddy_node_spec spec = {
@@ -123,6 +143,8 @@ static eddy_status add_send(splitting *s, const cut *c)
         .op = EDDY__SEND,
         .inputs = &from,
         .n_inputs = 1,
+        .controls = &start,
+        .n_controls = start == EDDY_NO_NODE ? 0 : 1,
         .attrs = attrs,
         .n_attrs = pair_attrs(c, "T", texts, attrs),
     };

@@ -2,8 +2,8 @@
 /*
  * Random programs (tests/aid/tree.h) over one to four ranks, their nodes placed
  * at random, their messages in an order that is drawn: all do what the
- * interpreter of the tree says, and no message is left.  None is cut to the
- * letter (is_literal): see docs/distributed.md.
+ * interpreter of the tree says, and no message is left.  One in four is cut to
+ * the letter (is_literal).
  */
 #include "eddy/ranks.h"
 #include "tests/aid/program.h"
@@ -116,7 +116,8 @@ static bool make_ranks(const tree *t, cut_tree *c)
                                         .fetches = c->fetches,
                                         .n_fetches = c->n_fetches,
                                         .targets = c->targets,
-                                        .n_targets = c->n_targets};
+                                        .n_targets = c->n_targets,
+                                        .is_literal = z % 4 == 0};
     const eddy_plan_options plan = {.size = sizeof plan,
                                     .parallel_iterations =
                                         (int64_t[]){0, 1, 2, 3}[z / 4 % 4]};

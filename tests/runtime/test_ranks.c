@@ -52,9 +52,10 @@ static size_t read_outputs(const program *p, const char *names,
     return n;
 }
 
-static eddy_status try_cut(program *p, cut_graph *c, uint32_t n_ranks,
-                           const eddy_place *places, size_t n_places,
-                           const char *feeds, const char *fetches)
+static eddy_status try_cut_how(program *p, cut_graph *c, uint32_t n_ranks,
+                               const eddy_place *places, size_t n_places,
+                               const char *feeds, const char *fetches,
+                               bool is_literal)
 {
     *c = (cut_graph){.partition = NULL};
     c->n_feeds = read_outputs(p, feeds, c->feeds);
@@ -68,8 +69,16 @@ static eddy_status try_cut(program *p, cut_graph *c, uint32_t n_ranks,
                                   .feeds = c->feeds,
                                   .n_feeds = c->n_feeds,
                                   .fetches = c->fetches,
-                                  .n_fetches = c->n_fetches},
+                                  .n_fetches = c->n_fetches,
+                                  .is_literal = is_literal},
         &c->partition, &p->err);
+}
+
+static eddy_status try_cut(program *p, cut_graph *c, uint32_t n_ranks,
+                           const eddy_place *places, size_t n_places,
+                           const char *feeds, const char *fetches)
+{
+    return try_cut_how(p, c, n_ranks, places, n_places, feeds, fetches, false);
 }
 
 static void cut(program *p, cut_graph *c, uint32_t n_ranks,
@@ -174,24 +183,12 @@ END_TEST
 
 START_TEST(test_literal_sends_invariants)
 {
-    cut_graph c = {.partition = NULL};
+    cut_graph c;
     program p;
 
     program_init(&p, 0);
     program_build(&p, LOOP);
-    c.n_fetches = read_outputs(&p, "x/x", c.fetches);
-    ck_assert_int_eq(
-        eddy_partition_create(
-            p.graph,
-            &(eddy_partition_options){.size = sizeof(eddy_partition_options),
-                                      .n_ranks = 2,
-                                      .places = on_1,
-                                      .n_places = 2,
-                                      .fetches = c.fetches,
-                                      .n_fetches = 1,
-                                      .is_literal = true},
-            &c.partition, &p.err),
-        EDDY_OK);
+    ck_assert_int_eq(try_cut_how(&p, &c, 2, on_1, 2, "", "x/x", true), EDDY_OK);
     /* The predicate, f, c's Enter stays with p; x itself in the root. */
     ck_assert_uint_eq(eddy_partition_count(c.partition, 1).n_recvs, 4);
     drop(&c);
@@ -372,6 +369,50 @@ START_TEST(test_rank_with_invariants_alone)
             drop(&c);
             program_deinit(&p);
         }
+}
+END_TEST
+
+/*
+ * To the letter an invariant is sent in each iteration, also by a rank that has
+ * nothing else of the loop: d/e is where d/i is wished, which then follows its
+ * reader.
+ */
+START_TEST(test_literal_rank_with_an_enter_alone)
+{
+    static const float want[] = {1, -0.5f, -0.5f};
+    static const char text[] =
+        LOOP "d/e Enter@w! c\nd/i Enter@v! d/e\n"
+             "y/e Enter@w x\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
+             "y/t Identity y/s:1\nq float32=1 ^y/t\n"
+             "a/e Enter@v y/t\na/m Merge a/e a/n\na/l Less a/m d/i\n"
+             "a/c LoopCond a/l\na/s Switch a/m a/c\na/b Add a/s:1 d/i\n"
+             "a/n NextIteration a/b\na/x Exit a/s\n"
+             "y/b Sub a/x q\ny/n NextIteration y/b\ny/x Exit y/s\n";
+    const eddy_place on_one[] = {{"d/i", 1}};
+
+    for (int32_t n = 0; n < 5; n += 2) {
+        eddy_tensor *out[2] = {NULL};
+        uint64_t left = 1;
+        cut_graph c;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, text);
+        ck_assert_int_eq(
+            try_cut_how(&p, &c, 2, on_one, 1, "n", "y/x i/x", true), EDDY_OK);
+        ck_assert_uint_eq(eddy_partition_count(c.partition, 1).n_control_loops,
+                          1);
+        make_ranks(&p, &c, 1, UINT64_C(20000000000));
+        ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                      p.err.message);
+        ck_assert(*(const float *)eddy_tensor_data(out[0]) == want[n / 2]);
+        (void)eddy_ranks_messages(c.ranks, &left);
+        ck_assert_uint_eq(left, 0);
+        eddy_tensor_release(out[0]);
+        eddy_tensor_release(out[1]);
+        drop(&c);
+        program_deinit(&p);
+    }
 }
 END_TEST
 
@@ -561,6 +602,7 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_predicate_of_counted_loop_is_not_sent);
     tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 32);
     tcase_add_test(tc, test_rank_with_invariants_alone);
+    tcase_add_test(tc, test_literal_rank_with_an_enter_alone);
     tcase_add_test(tc, test_branch_that_is_not_taken);
     tcase_add_test(tc, test_error_names_its_rank);
     tcase_add_test(tc, test_cancel_ends_all_ranks);
