@@ -11,10 +11,10 @@
 /* Rows of a panel that stay in the first cache while tiles read them. */
 #define BLOCK 256
 /* Rows of all panels that are made at a time, of a shorter sum of several. */
-#ifndef ROOM
-#define ROOM 256
-#endif
+#define ROOM 512
 #define MOST_TILE_ROWS 8
+/* From so many elements on the second cache may not hold a second factor. */
+#define MANY_ELEMENTS ((int64_t)1 << 19)
 /* So few rows of the first factor read the second one where it stands. */
 #define ROWS_IN_PLACE 3
 #define BLOCK_IN_PLACE 16
@@ -46,6 +46,8 @@ typedef struct tile {
     const float *b;
     int64_t row_b;
     float *copy; /* where to put a panel of `b` while it is read, or NULL */
+    const float *ahead; /* what is read later, to be fetched now, or NULL */
+    int64_t step_ahead; /* in that, along k */
     int64_t k;
     float *out;
     int64_t row_out;
@@ -296,7 +298,8 @@ typedef struct part {
     int64_t column, columns;   /* from the first column on */
     const float *b;            /* of that column */
     int64_t row_b, panel_step; /* in `b`: to the next row, the next panel */
-    float *room; /* for its panels, made by the first tile, or NULL */
+    float *room;      /* for its panels, made by the first tile, or NULL */
+    bool looks_ahead; /* fetches the panels behind these */
 } part;
 
 /* A panel that has columns that are not there: by way of a whole one. */
@@ -325,15 +328,19 @@ static void sum_narrow(const part *at, tile t, int64_t rows, int64_t columns)
 /* A tile's rows of all columns of the part. */
 static void sum_row_tile(const part *at, tile t, int64_t rows)
 {
+    const float *ahead = t.ahead;
+
     for (int64_t c = 0; c < at->columns; c += COLUMNS) {
         const int64_t left = at->columns - c;
         float *copy = t.copy ? at->room + c * at->k : NULL;
 
         t.b = at->b + c / COLUMNS * at->panel_step;
+        t.ahead = ahead ? ahead + c / COLUMNS * at->panel_step : NULL;
         if (left < COLUMNS) {
             t.b = at->room ? at->room + c * at->k : t.b;
             t.row_b = COLUMNS;
             t.copy = NULL;
+            t.ahead = NULL;
             sum_narrow(at, t, rows, left);
             return;
         }
@@ -342,6 +349,7 @@ static void sum_row_tile(const part *at, tile t, int64_t rows)
             at->way.sum(&t, rows);
             t.b += at->way.columns;
             t.out += at->way.columns;
+            t.ahead = ahead ? t.ahead + at->k * t.step_ahead : NULL;
         }
         t.copy = copy;
     }
@@ -350,11 +358,28 @@ static void sum_row_tile(const part *at, tile t, int64_t rows)
 /* The tile's rows of a transposed factor, which may be far apart along k. */
 static void gather_rows(tile *t, int64_t rows, float *out)
 {
-    for (int64_t i = 0; i < t->k; i++)
-        for (int64_t r = 0; r < rows; r++)
-            out[i * MOST_TILE_ROWS + r] = t->a[i * t->step_a + r];
+    if (rows == MOST_TILE_ROWS)
+        for (int64_t i = 0; i < t->k; i++)
+            memcpy(out + i * MOST_TILE_ROWS, t->a + i * t->step_a,
+                   sizeof(float[MOST_TILE_ROWS]));
+    else
+        for (int64_t i = 0; i < t->k; i++)
+            for (int64_t r = 0; r < rows; r++)
+                out[i * MOST_TILE_ROWS + r] = t->a[i * t->step_a + r];
     t->a = out;
     t->step_a = MOST_TILE_ROWS;
+}
+
+/*
+ * While the tiles of all rows read a panel they fetch the one behind it, each
+ * as much of it as the others; `nth` of `all` tiles of rows comes now.
+ */
+static void look_ahead(const part *at, tile *t, int64_t nth, int64_t all)
+{
+    const int64_t across = COLUMNS / at->way.columns;
+
+    t->step_ahead = (at->way.columns + all - 1) / all;
+    t->ahead = at->b + at->k * COLUMNS + nth * across * at->k * t->step_ahead;
 }
 
 static start start_of(const part *at)
@@ -377,7 +402,8 @@ static void sum_part(part at)
         .row_out = eddy__product_row_out(p),
         .start = start_of(&at),
     };
-    int64_t tiles = (p->m + at.way.rows - 1) / at.way.rows, rows;
+    const int64_t all = (p->m + at.way.rows - 1) / at.way.rows;
+    int64_t tiles = all, rows;
 
     for (int64_t row = 0; row < p->m; row += rows, tiles--) {
         tile t = first;
@@ -389,6 +415,8 @@ static void sum_part(part at)
         t.copy = row == 0 ? at.room : NULL;
         if (p->transpose_a && at.columns > COLUMNS)
             gather_rows(&t, rows, gathered);
+        if (at.looks_ahead)
+            look_ahead(&at, &t, all - tiles, all);
         sum_row_tile(&at, t, rows);
         if (row == 0 && at.room) {
             at.b = at.room;
@@ -452,6 +480,8 @@ static void multiply_by_panels(const eddy__product *p, part at)
     const int64_t block = p->k < BLOCK ? p->k : BLOCK;
     const int64_t side = ROOM / block * COLUMNS;
 
+    at.looks_ahead =
+        p->panels && p->m > at.way.rows && p->n * p->k >= MANY_ELEMENTS;
     for (; at.column < p->n; at.column += side) {
         at.columns = p->n - at.column < side ? p->n - at.column : side;
         for (at.row = 0; at.row < p->k; at.row += at.k) {

@@ -121,6 +121,13 @@ START_TEST(each_element_is_one_sum_in_order)
 }
 END_TEST
 
+/* Panels that are read while those behind them are fetched. */
+START_TEST(many_panels_are_sums_in_order_too)
+{
+    check((eddy__product){.m = 9, .n = 1030, .k = 515});
+}
+END_TEST
+
 START_TEST(the_shape_says_who_does_a_product)
 {
     static const struct {
@@ -200,6 +207,7 @@ TCase *tiles_tests(void)
     TCase *tc = tcase_create("tiles");
 
     tcase_add_loop_test(tc, each_element_is_one_sum_in_order, 0, 4);
+    tcase_add_test(tc, many_panels_are_sums_in_order_too);
     tcase_add_test(tc, the_shape_says_who_does_a_product);
     tcase_add_loop_test(tc, sums_are_added_to, 0, 4);
     tcase_add_test(tc, the_shape_alone_decides);
