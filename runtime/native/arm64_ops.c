@@ -10,6 +10,7 @@
 #include "runtime/native/arm64.h"
 
 #include "core/value/tape.h"
+#include "runtime/native/ops_table.h"
 
 #if EDDY_NATIVE && defined(__aarch64__)
 
@@ -782,9 +783,6 @@ static void emit_cast(maker *m, job *j)
 
 /* ---- comparisons ---- */
 
-/* `detail` of them. */
-enum { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
-
 /* Those of floats are false for NaN, but for the last. */
 static uint32_t compare(maker *m, const job *j)
 {
@@ -825,67 +823,19 @@ typedef struct row {
     uint8_t dtype; /* of the operands */
 } row;
 
-#define ROW(name, D, dtype, fn, detail)                                        \
-    [EDDY__LINEAR_##name##_##D] = {fn, detail, dtype},
-#define SIGNED(name, fn, detail)                                               \
-    ROW(name, I8, EDDY_INT8, fn, detail)                                       \
-    ROW(name, I16, EDDY_INT16, fn, detail)                                     \
-    ROW(name, I32, EDDY_INT32, fn, detail)                                     \
-    ROW(name, I64, EDDY_INT64, fn, detail)
-#define UNSIGNED(name, fn, detail)                                             \
-    ROW(name, U8, EDDY_UINT8, fn, detail)                                      \
-    ROW(name, U16, EDDY_UINT16, fn, detail)                                    \
-    ROW(name, U32, EDDY_UINT32, fn, detail)                                    \
-    ROW(name, U64, EDDY_UINT64, fn, detail)
-#define INTS(name, fn, detail)                                                 \
-    SIGNED(name, fn, detail) UNSIGNED(name, fn, detail)
-#define FLOATS(name, fn, detail)                                               \
-    ROW(name, F32, EDDY_FLOAT32, fn, detail)                                   \
-    ROW(name, F64, EDDY_FLOAT64, fn, detail)
-/* Alone, and fused with a branch. */
-#define BOTH_ROWS(name, D, dtype, detail)                                      \
-    ROW(name, D, dtype, emit_comparison, detail)                               \
-    ROW(UNLESS_##name, D, dtype, emit_comparison, detail)                      \
-    ROW(BACK_IF_##name, D, dtype, emit_comparison, detail)
-#define COMPARISON(name, detail)                                               \
-    BOTH_ROWS(name, I8, EDDY_INT8, detail)                                     \
-    BOTH_ROWS(name, I16, EDDY_INT16, detail)                                   \
-    BOTH_ROWS(name, I32, EDDY_INT32, detail)                                   \
-    BOTH_ROWS(name, I64, EDDY_INT64, detail)                                   \
-    BOTH_ROWS(name, U8, EDDY_UINT8, detail)                                    \
-    BOTH_ROWS(name, U16, EDDY_UINT16, detail)                                  \
-    BOTH_ROWS(name, U32, EDDY_UINT32, detail)                                  \
-    BOTH_ROWS(name, U64, EDDY_UINT64, detail)                                  \
-    BOTH_ROWS(name, F32, EDDY_FLOAT32, detail)                                 \
-    BOTH_ROWS(name, F64, EDDY_FLOAT64, detail)
-
-/* To each dtype from one. */
-#define CAST(D, dtype)                                                         \
-    ROW(to_F32, D, dtype, emit_cast, EDDY_FLOAT32)                             \
-    ROW(to_F64, D, dtype, emit_cast, EDDY_FLOAT64)                             \
-    ROW(to_I8, D, dtype, emit_cast, EDDY_INT8)                                 \
-    ROW(to_I16, D, dtype, emit_cast, EDDY_INT16)                               \
-    ROW(to_I32, D, dtype, emit_cast, EDDY_INT32)                               \
-    ROW(to_I64, D, dtype, emit_cast, EDDY_INT64)                               \
-    ROW(to_U8, D, dtype, emit_cast, EDDY_UINT8)                                \
-    ROW(to_U16, D, dtype, emit_cast, EDDY_UINT16)                              \
-    ROW(to_U32, D, dtype, emit_cast, EDDY_UINT32)                              \
-    ROW(to_U64, D, dtype, emit_cast, EDDY_UINT64)                              \
-    ROW(to_B, D, dtype, emit_cast, EDDY_BOOL)
-
 /* clang-format off */
 static const row rows[EDDY__LINEAR_N_OPS] = {
-    CAST(F32, EDDY_FLOAT32)
-    CAST(F64, EDDY_FLOAT64)
-    CAST(I8, EDDY_INT8)
-    CAST(I16, EDDY_INT16)
-    CAST(I32, EDDY_INT32)
-    CAST(I64, EDDY_INT64)
-    CAST(U8, EDDY_UINT8)
-    CAST(U16, EDDY_UINT16)
-    CAST(U32, EDDY_UINT32)
-    CAST(U64, EDDY_UINT64)
-    CAST(B, EDDY_BOOL)
+    CAST_INT(F32, EDDY_FLOAT32)
+    CAST_INT(F64, EDDY_FLOAT64)
+    CAST_INT(I8, EDDY_INT8)
+    CAST_INT(I16, EDDY_INT16)
+    CAST_INT(I32, EDDY_INT32)
+    CAST_INT(I64, EDDY_INT64)
+    CAST_INT(U8, EDDY_UINT8)
+    CAST_INT(U16, EDDY_UINT16)
+    CAST_INT(U32, EDDY_UINT32)
+    CAST_INT(U64, EDDY_UINT64)
+    CAST_INT(B, EDDY_BOOL)
     FLOATS(DivNoNan, emit_quotient_or_zero, BY_B)
     FLOATS(Xdivy, emit_quotient_or_zero, BY_A)
     FLOATS(MulNoNan, emit_product_or_zero, BY_B)
@@ -964,17 +914,6 @@ static const type *bits_of(uint32_t size)
     return size == 1 ? &U8 : size == 2 ? &U16 : size == 4 ? &U32 : &U64;
 }
 
-/* PUSH, POP, READ and WRITE come by the bits of their items, in fours. */
-static uint32_t item_size(uint32_t op)
-{
-    return 1u << ((op - EDDY__LINEAR_PUSH_8) / 4);
-}
-
-_Static_assert(EDDY__LINEAR_PUSH_16 == EDDY__LINEAR_PUSH_8 + 4 &&
-                   EDDY__LINEAR_PUSH_64 == EDDY__LINEAR_PUSH_8 + 12 &&
-                   EDDY__LINEAR_WRITE_64 == EDDY__LINEAR_PUSH_8 + 15,
-               "four operations of each size");
-
 /* A register, in a home or not, to or from memory, with all its bits. */
 static void copy_item(maker *m, uint32_t offset, bool is_push, place item,
                       uint32_t size)
@@ -1018,7 +957,7 @@ static size_t emit_tape(maker *m, const eddy__linear_code *c, bool is_push)
     const uint32_t tape = hold(m, &U64, place_of(m, c->a), T0);
     const bool is_held = m->region.tape == eddy__native_number_of(c->a);
     const uint32_t next = is_held ? (uint32_t)TAPE : (uint32_t)T1;
-    const uint32_t size = item_size(c->op);
+    const uint32_t size = 1u << eddy__native_item_log(c->op);
     size_t slow;
 
     if (!is_held)
@@ -1083,7 +1022,8 @@ static void emit_cell(maker *m, const eddy__linear_code *c, bool is_read,
     slow[1] = emit_state(m, cells, index, is_read);
     touch(m, EDDY__ARM64_LDR64, T2,
           memory_by(cells, offsetof(eddy__cells, items)));
-    copy_item(m, c->to, !is_read, item_of(T2, index), item_size(c->op));
+    copy_item(m, c->to, !is_read, item_of(T2, index),
+              1u << eddy__native_item_log(c->op));
 }
 
 void eddy__arm64_emit_store(eddy__arm64_maker *m, const eddy__linear_code *c,

@@ -121,11 +121,15 @@ uint32_t eddy__native_frame_with_fuel(const eddy__native_region *r)
                : EDDY__LINEAR_NONE;
 }
 
-static bool is_tape_op(uint32_t op)
+_Static_assert(EDDY__LINEAR_PUSH_16 == EDDY__LINEAR_PUSH_8 + 4 &&
+                   EDDY__LINEAR_PUSH_64 == EDDY__LINEAR_PUSH_8 + 12 &&
+                   EDDY__LINEAR_WRITE_64 == EDDY__LINEAR_PUSH_8 + 15,
+               "four operations of each size");
+
+bool eddy__native_is_tape_op(uint32_t op)
 {
     const char *operands = eddy__linear_operands(op);
 
-    /* Of no index: PUSH has no `to`, POP no b. */
     return eddy__native_is_store(op) &&
            (operands[0] == '-' || operands[2] == '-');
 }
@@ -133,7 +137,7 @@ static bool is_tape_op(uint32_t op)
 static bool has_tapes(const eddy__linear *linear)
 {
     for (uint32_t i = 0; i < linear->n_code; i++)
-        if (is_tape_op(linear->code[i].op))
+        if (eddy__native_is_tape_op(linear->code[i].op))
             return true;
     return false;
 }
@@ -151,7 +155,7 @@ static uint32_t tape_of(const eddy__native_region *r,
         const eddy__linear_code *c = &r->linear->code[i];
         const uint32_t number = eddy__native_number_of(c->a);
 
-        if (!is_tape_op(c->op))
+        if (!eddy__native_is_tape_op(c->op))
             continue;
         if ((found != EDDY__LINEAR_NONE && number != found) ||
             eddy__native_range_of(r, number)->is_written)

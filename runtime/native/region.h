@@ -122,6 +122,21 @@ static inline bool eddy__native_is_store(uint32_t op)
     return op >= EDDY__LINEAR_PUSH_8 && op <= EDDY__LINEAR_WRITE_64;
 }
 
+/* Of those, they come by the bits of their items, in fours. */
+static inline uint32_t eddy__native_item_log(uint32_t op)
+{
+    return (op - EDDY__LINEAR_PUSH_8) / 4;
+}
+
+/* PUSH or POP, which have no index: PUSH has no `to`, POP no b. */
+bool eddy__native_is_tape_op(uint32_t op);
+
+/* PUSH, of these two. */
+static inline bool eddy__native_is_push(uint32_t op)
+{
+    return eddy__linear_operands(op)[0] == '-';
+}
+
 /* Is it an operation of the tables, with a function in C; or a jump by one? */
 bool eddy__native_is_typed(uint32_t op);
 bool eddy__native_is_typed_jump(uint32_t op);

@@ -15,19 +15,14 @@
 #ifndef EDDY_NATIVE_X86_64_H
 #define EDDY_NATIVE_X86_64_H
 
-#include "runtime/native/allocate.h"
-#include "runtime/native/native.h"
+#include "runtime/native/region.h"
 #include "runtime/native/x86_64_encode.h"
 
 extern const eddy__native_provider eddy__native_x86_64;
 
 typedef struct eddy__x86_maker {
     eddy__x86 x;
-    const eddy__linear *linear;
-    eddy__native_layout layout;
-    eddy__native_homes homes;
-    bool has_tapes;
-    uint32_t tape; /* the register whose tape's place is in r15, or none */
+    eddy__native_region region;
 } eddy__x86_maker;
 
 /* When the flags that a comparison has set say yes. */
@@ -59,11 +54,8 @@ bool eddy__x86_has(uint32_t op);
 void eddy__x86_emit_op(eddy__x86_maker *m, const eddy__linear_code *c,
                        size_t *out_fault);
 
-/* Is it PUSH, POP, READ or WRITE, for which there is code as long as the tape
- * or the items allow it? */
-bool eddy__x86_has_store(uint32_t op);
-
-/* Code for one; gives where it jumps from if the kernel is to do it, or 0. */
+/* PUSH, POP, READ or WRITE; gives where it jumps from if the kernel is to do
+ * it, or 0. */
 void eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c,
                           size_t out_slow[2]);
 

@@ -10,6 +10,7 @@
 #include "runtime/native/x86_64.h"
 
 #include "core/value/tape.h"
+#include "runtime/native/ops_table.h"
 
 /* Registers for use within an instruction. */
 enum { XMM0, XMM1, XMM2, FIRST_XMM };
@@ -79,7 +80,7 @@ uint32_t eddy__x86_home(const eddy__x86_maker *m,
                         const eddy__native_range *range)
 {
     return range->class == EDDY__CLASS_FLOAT ? FIRST_XMM + range->home
-           : m->has_tapes                    ? int_homes_with_tapes[range->home]
+           : m->region.has_tapes             ? int_homes_with_tapes[range->home]
                                              : int_homes[range->home];
 }
 
@@ -90,16 +91,12 @@ static eddy__x86_place memory_of(uint32_t number)
         (int32_t)(number * sizeof(eddy__value) + offsetof(eddy__value, as)));
 }
 
-static uint32_t number_of(uint32_t offset)
-{
-    return offset / (uint32_t)sizeof(eddy__value);
-}
-
 static eddy__x86_place place_of(const maker *m, uint32_t offset)
 {
-    const eddy__native_range *r = &m->homes.ranges[number_of(offset)];
+    const eddy__native_range *r =
+        eddy__native_range_of(&m->region, eddy__native_number_of(offset));
 
-    return r->home == EDDY__NO_HOME ? memory_of(number_of(offset))
+    return r->home == EDDY__NO_HOME ? memory_of(eddy__native_number_of(offset))
                                     : eddy__x86_reg(eddy__x86_home(m, r));
 }
 
@@ -214,7 +211,7 @@ static void between(maker *m, eddy__x86_op op, uint32_t to, uint32_t from)
 
 void eddy__x86_load(eddy__x86_maker *m, uint32_t number)
 {
-    const eddy__native_range *r = &m->homes.ranges[number];
+    const eddy__native_range *r = eddy__native_range_of(&m->region, number);
     const type *t = type_of(r->dtype);
 
     if (t->is_float)
@@ -225,7 +222,7 @@ void eddy__x86_load(eddy__x86_maker *m, uint32_t number)
 
 void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
 {
-    const eddy__native_range *r = &m->homes.ranges[number];
+    const eddy__native_range *r = eddy__native_range_of(&m->region, number);
     const type *t = type_of(r->dtype);
 
     if (t->is_float)
@@ -1064,9 +1061,6 @@ static void emit_cast(maker *m, job *j)
 
 /* ---- comparisons ---- */
 
-/* `detail` of them. */
-enum { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
-
 static eddy__x86_answer compare_ints(maker *m, const job *j)
 {
     static const uint8_t with_sign[] = {EDDY__IF_LESS,    EDDY__IF_NOT_GREATER,
@@ -1131,55 +1125,6 @@ typedef struct row {
     uint8_t detail;
     uint8_t dtype; /* of the operands */
 } row;
-
-#define ROW(name, D, dtype, fn, detail)                                        \
-    [EDDY__LINEAR_##name##_##D] = {fn, detail, dtype},
-#define SIGNED(name, fn, detail)                                               \
-    ROW(name, I8, EDDY_INT8, fn, detail)                                       \
-    ROW(name, I16, EDDY_INT16, fn, detail)                                     \
-    ROW(name, I32, EDDY_INT32, fn, detail)                                     \
-    ROW(name, I64, EDDY_INT64, fn, detail)
-#define UNSIGNED(name, fn, detail)                                             \
-    ROW(name, U8, EDDY_UINT8, fn, detail)                                      \
-    ROW(name, U16, EDDY_UINT16, fn, detail)                                    \
-    ROW(name, U32, EDDY_UINT32, fn, detail)                                    \
-    ROW(name, U64, EDDY_UINT64, fn, detail)
-#define INTS(name, fn, detail)                                                 \
-    SIGNED(name, fn, detail) UNSIGNED(name, fn, detail)
-#define FLOATS(name, fn, detail)                                               \
-    ROW(name, F32, EDDY_FLOAT32, fn, detail)                                   \
-    ROW(name, F64, EDDY_FLOAT64, fn, detail)
-/* Alone, and fused with a branch. */
-#define BOTH_ROWS(name, D, dtype, detail)                                      \
-    ROW(name, D, dtype, emit_comparison, detail)                               \
-    ROW(UNLESS_##name, D, dtype, emit_comparison, detail)                      \
-    ROW(BACK_IF_##name, D, dtype, emit_comparison, detail)
-#define COMPARISON(name, detail)                                               \
-    BOTH_ROWS(name, I8, EDDY_INT8, detail)                                     \
-    BOTH_ROWS(name, I16, EDDY_INT16, detail)                                   \
-    BOTH_ROWS(name, I32, EDDY_INT32, detail)                                   \
-    BOTH_ROWS(name, I64, EDDY_INT64, detail)                                   \
-    BOTH_ROWS(name, U8, EDDY_UINT8, detail)                                    \
-    BOTH_ROWS(name, U16, EDDY_UINT16, detail)                                  \
-    BOTH_ROWS(name, U32, EDDY_UINT32, detail)                                  \
-    BOTH_ROWS(name, U64, EDDY_UINT64, detail)                                  \
-    BOTH_ROWS(name, F32, EDDY_FLOAT32, detail)                                 \
-    BOTH_ROWS(name, F64, EDDY_FLOAT64, detail)
-
-/* To each dtype from one. */
-#define CAST(D, dtype)                                                         \
-    ROW(to_F32, D, dtype, emit_cast, EDDY_FLOAT32)                             \
-    ROW(to_F64, D, dtype, emit_cast, EDDY_FLOAT64)                             \
-    ROW(to_I8, D, dtype, emit_cast, EDDY_INT8)                                 \
-    ROW(to_I16, D, dtype, emit_cast, EDDY_INT16)                               \
-    ROW(to_I32, D, dtype, emit_cast, EDDY_INT32)                               \
-    ROW(to_I64, D, dtype, emit_cast, EDDY_INT64)                               \
-    ROW(to_U8, D, dtype, emit_cast, EDDY_UINT8)                                \
-    ROW(to_U16, D, dtype, emit_cast, EDDY_UINT16)                              \
-    ROW(to_U32, D, dtype, emit_cast, EDDY_UINT32)                              \
-    ROW(to_B, D, dtype, emit_cast, EDDY_BOOL)
-#define CAST_INT(D, dtype)                                                     \
-    CAST(D, dtype) ROW(to_U64, D, dtype, emit_cast, EDDY_UINT64)
 
 /* clang-format off */
 static const row rows[EDDY__LINEAR_N_OPS] = {
@@ -1268,36 +1213,12 @@ static const row rows[EDDY__LINEAR_N_OPS] = {
 
 /* ---- tapes and TensorArrays ---- */
 
-bool eddy__x86_has_store(uint32_t op)
-{
-    return op >= EDDY__LINEAR_PUSH_8 && op <= EDDY__LINEAR_WRITE_64;
-}
-
-/* Bytes of an item; `*out_is_push`: or POP. */
-static int32_t item_of(uint32_t op, bool *out_is_push)
-{
-    *out_is_push = op == EDDY__LINEAR_PUSH_8 || op == EDDY__LINEAR_PUSH_16 ||
-                   op == EDDY__LINEAR_PUSH_32 || op == EDDY__LINEAR_PUSH_64;
-    switch (op) {
-    case EDDY__LINEAR_PUSH_8:
-    case EDDY__LINEAR_POP_8:
-        return 1;
-    case EDDY__LINEAR_PUSH_16:
-    case EDDY__LINEAR_POP_16:
-        return 2;
-    case EDDY__LINEAR_PUSH_32:
-    case EDDY__LINEAR_POP_32:
-        return 4;
-    default:
-        return 8;
-    }
-}
-
 /* Bits of a register, in a home or not, to or from memory. */
 static void copy_item(maker *m, uint32_t offset, bool is_push,
                       eddy__x86_place item, int32_t size, uint32_t spare)
 {
-    const eddy__native_range *r = &m->homes.ranges[number_of(offset)];
+    const eddy__native_range *r =
+        eddy__native_range_of(&m->region, eddy__native_number_of(offset));
     const eddy__x86_place own = place_of(m, offset);
     const type *bits = size == 1   ? &U8
                        : size == 2 ? &U16
@@ -1335,30 +1256,32 @@ static eddy__x86_place next_of_tape(uint32_t tape)
 
 void eddy__x86_load_tape(eddy__x86_maker *m)
 {
-    if (m->tape == EDDY__LINEAR_NONE)
+    if (m->region.tape == EDDY__LINEAR_NONE)
         return;
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, memory_of(m->tape));
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
+                   memory_of(m->region.tape));
     eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__R15,
                    next_of_tape(EDDY__RAX));
 }
 
 void eddy__x86_store_tape(eddy__x86_maker *m)
 {
-    if (m->tape == EDDY__LINEAR_NONE)
+    if (m->region.tape == EDDY__LINEAR_NONE)
         return;
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX, memory_of(m->tape));
+    eddy__x86_emit(&m->x, EDDY__X86_MOV, true, EDDY__RAX,
+                   memory_of(m->region.tape));
     eddy__x86_emit(&m->x, EDDY__X86_STORE, true, EDDY__R15,
                    next_of_tape(EDDY__RAX));
 }
 
 static size_t emit_tape(maker *m, const eddy__linear_code *c)
 {
-    const bool is_held = m->tape == number_of(c->a);
+    const bool is_held = m->region.tape == eddy__native_number_of(c->a);
     const uint32_t next = is_held ? EDDY__R15 : EDDY__RCX;
     const eddy__x86_place item = eddy__x86_memory_by(next, 0);
-    bool is_push;
-    const int32_t size = item_of(c->op, &is_push);
-    const uint32_t tape = hold_handle(m, number_of(c->a));
+    const bool is_push = eddy__native_is_push(c->op);
+    const int32_t size = 1 << eddy__native_item_log(c->op);
+    const uint32_t tape = hold_handle(m, eddy__native_number_of(c->a));
     size_t slow;
 
     if (!is_held)
@@ -1377,24 +1300,6 @@ static size_t emit_tape(maker *m, const eddy__linear_code *c)
     if (!is_push)
         copy_item(m, c->to, false, item, size, EDDY__RDX);
     return slow;
-}
-
-/* The item size of READ and WRITE, as a power of two. */
-static uint32_t cell_size_log(uint32_t op)
-{
-    switch (op) {
-    case EDDY__LINEAR_READ_8:
-    case EDDY__LINEAR_WRITE_8:
-        return 0;
-    case EDDY__LINEAR_READ_16:
-    case EDDY__LINEAR_WRITE_16:
-        return 1;
-    case EDDY__LINEAR_READ_32:
-    case EDDY__LINEAR_WRITE_32:
-        return 2;
-    default:
-        return 3;
-    }
 }
 
 /*
@@ -1444,11 +1349,11 @@ _Static_assert(EDDY__ITEM_FILLED == 8 && EDDY__ITEM_CLEARED == 4 &&
 static void emit_cell(maker *m, const eddy__linear_code *c, size_t slow[2])
 {
     const bool is_read = eddy__linear_operands(c->op)[0] == 'w';
-    const uint32_t cells = hold_handle(m, number_of(c->a));
+    const uint32_t cells = hold_handle(m, eddy__native_number_of(c->a));
     const uint32_t index =
         hold_int(m, &U32, place_of(m, c->b), (uint32_t)EDDY__RDX);
     const bool is_short = cells == EDDY__RAX && index == EDDY__RDX;
-    const uint32_t size_log = cell_size_log(c->op);
+    const uint32_t size_log = eddy__native_item_log(c->op);
     const eddy__x86_place items =
         eddy__x86_memory_by(cells, offsetof(eddy__cells, items));
 
@@ -1477,11 +1382,10 @@ void eddy__x86_emit_store(eddy__x86_maker *m, const eddy__linear_code *c,
                           size_t out_slow[2])
 {
     out_slow[1] = 0;
-    if (eddy__linear_operands(c->op)[2] == 'r' &&
-        eddy__linear_operands(c->op)[0] != '-')
-        emit_cell(m, c, out_slow);
-    else
+    if (eddy__native_is_tape_op(c->op))
         out_slow[0] = emit_tape(m, c);
+    else
+        emit_cell(m, c, out_slow);
 }
 
 /* What takes instructions that not every processor has. */
@@ -1522,7 +1426,8 @@ static void put_bits(maker *m, const type *t, eddy__x86_place to, uint32_t reg)
 /* a if the condition is true, else b: without a branch. */
 static void emit_select(maker *m, const eddy__linear_code *c)
 {
-    const eddy__native_range *r = &m->homes.ranges[number_of(c->to)];
+    const eddy__native_range *r =
+        eddy__native_range_of(&m->region, eddy__native_number_of(c->to));
     static const type *const bits[] = {&U8, &U16, &U32, &U64};
     const type *t = r->class < EDDY__CLASS_INT
                         ? bits[c->op - EDDY__LINEAR_SELECT_8]
@@ -1544,7 +1449,8 @@ static void emit_select(maker *m, const eddy__linear_code *c)
 /* Of eight bytes, whatever they are. */
 static void emit_move(maker *m, const eddy__linear_code *c)
 {
-    const eddy__native_range *r = &m->homes.ranges[number_of(c->to)];
+    const eddy__native_range *r =
+        eddy__native_range_of(&m->region, eddy__native_number_of(c->to));
     job j = {.to = place_of(m, c->to), .a = place_of(m, c->a)};
 
     j.t = r->class == EDDY__CLASS_WORD ? &U64 : type_of(r->dtype);
@@ -1583,9 +1489,10 @@ static job job_of(const maker *m, const eddy__linear_code *c)
     /* One that is not there is memory: it is nobody's home. */
     j.b = operands[2] == 'r' ? place_of(m, c->b) : eddy__x86_memory(0);
     if (operands[2] == 'r' && !j.t->is_float &&
-        m->homes.ranges[number_of(c->b)].is_constant) {
+        m->region.homes.ranges[eddy__native_number_of(c->b)].is_constant) {
         j.is_known = true;
-        j.known = value_of(j.t, &m->linear->start[number_of(c->b)]);
+        j.known = value_of(
+            j.t, &m->region.linear->start[eddy__native_number_of(c->b)]);
     }
     return j;
 }
