@@ -136,66 +136,9 @@ eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o)
 
 /* ---- loops ---- */
 
-#define DESCENT(D, name)                                                       \
-    static void name##_##D(const eddy__optimizer_step *s)                      \
-    {                                                                          \
-        const eddy__computed_##D alpha = EDDY__STEP_SCALAR(D, 0);              \
-                                                                               \
-        for (int64_t i = 0; i < s->n; i++)                                     \
-            EDDY__STEP_PUT(                                                    \
-                D, 0, EDDY__STEP_FROM(D, 0) - alpha * EDDY__STEP_GRADIENT(D)); \
-    }
-
-#define MOMENTUM(D, name)                                                      \
-    static void name##_##D(const eddy__optimizer_step *s)                      \
-    {                                                                          \
-        const eddy__computed_##D rate = EDDY__STEP_SCALAR(D, 0);               \
-        const eddy__computed_##D momentum = EDDY__STEP_SCALAR(D, 1);           \
-                                                                               \
-        for (int64_t i = 0; i < s->n; i++) {                                   \
-            const eddy__computed_##D g = EDDY__STEP_GRADIENT(D),               \
-                                     x = EDDY__STEP_FROM(D, 0);                \
-            const eddy__computed_##D sum =                                     \
-                EDDY__STEP_FROM(D, 1) * momentum + g;                          \
-                                                                               \
-            EDDY__STEP_PUT(D, 1, sum);                                         \
-            EDDY__STEP_PUT(D, 0,                                               \
-                           s->is.nesterov                                      \
-                               ? x - (g * rate + sum * momentum * rate)        \
-                               : x - sum * rate);                              \
-        }                                                                      \
-    }
-
-/* beta1_power, beta2_power, lr, beta1, beta2, epsilon */
-#define ADAM(D, name)                                                          \
-    static void name##_##D(const eddy__optimizer_step *s)                      \
-    {                                                                          \
-        const eddy__computed_##D one = 1, beta1 = EDDY__STEP_SCALAR(D, 3);     \
-        const eddy__computed_##D beta2 = EDDY__STEP_SCALAR(D, 4),              \
-                                 epsilon = EDDY__STEP_SCALAR(D, 5);            \
-        const eddy__computed_##D alpha = EDDY__STEP_SCALAR(D, 2) *             \
-                                         sqrt(one - EDDY__STEP_SCALAR(D, 1)) / \
-                                         (one - EDDY__STEP_SCALAR(D, 0));      \
-                                                                               \
-        for (int64_t i = 0; i < s->n; i++) {                                   \
-            const eddy__computed_##D g = EDDY__STEP_GRADIENT(D),               \
-                                     x = EDDY__STEP_FROM(D, 0);                \
-            const eddy__computed_##D m0 = EDDY__STEP_FROM(D, 1),               \
-                                     v0 = EDDY__STEP_FROM(D, 2);               \
-            const eddy__computed_##D m = m0 + (g - m0) * (one - beta1);        \
-            const eddy__computed_##D v = v0 + (g * g - v0) * (one - beta2);    \
-            const eddy__computed_##D top =                                     \
-                s->is.nesterov ? g * (one - beta1) + beta1 * m : m;            \
-                                                                               \
-            EDDY__STEP_PUT(D, 1, m);                                           \
-            EDDY__STEP_PUT(D, 2, v);                                           \
-            EDDY__STEP_PUT(D, 0, x - top * alpha / (sqrt(v) + epsilon));       \
-        }                                                                      \
-    }
-
-EDDY__EACH_FLOAT(DESCENT, descent)
-EDDY__EACH_FLOAT(MOMENTUM, momentum)
-EDDY__EACH_FLOAT(ADAM, adam)
+#define EACH "ops/nn/optimizer_loops.def"
+#include "ops/each_float.def"
+#undef EACH
 
 static const eddy__optimizer descent = {.n_variables = 1,
                                         .gradient = 2,

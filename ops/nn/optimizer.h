@@ -10,6 +10,7 @@
 
 #include "ops/math/numeric.h"
 #include "ops/state/variable.h"
+#include "ops/template.h"
 
 #define EDDY__STEP_VARIABLES 4
 #define EDDY__STEP_SCALARS 6
@@ -47,17 +48,16 @@ eddy_status eddy__optimizer_prepare(eddy_infer *infer);
 /* ---- loops ---- */
 
 /*
- * A scalar of the step, or element `i` of one of its arrays, as it is computed
- * with.
+ * In files that are included once a dtype (ops/template.h): a number that a
+ * loop computes with; a scalar of the step `s`, or element `i` of one of its
+ * arrays, as such.
  */
-#define EDDY__STEP_SCALAR(D, i)                                                \
-    eddy__load_##D(*(const eddy__stored_##D *)s->scalars[i])
-#define EDDY__STEP_FROM(D, v)                                                  \
-    eddy__load_##D(((const eddy__stored_##D *)s->from[v])[i])
-#define EDDY__STEP_GRADIENT(D)                                                 \
-    eddy__load_##D(((const eddy__stored_##D *)s->gradient)[i])
-#define EDDY__STEP_PUT(D, v, e)                                                \
-    (((eddy__stored_##D *)s->to[v])[i] = EDDY__STORE_##D(e))
+#define EDDY__STEP_NUMBER const EDDY__COMPUTED
+#define EDDY__STEP_SCALAR(which)                                               \
+    EDDY__LOAD(*(const EDDY__STORED *)s->scalars[which])
+#define EDDY__STEP_FROM(v) EDDY__LOAD(((const EDDY__STORED *)s->from[v])[i])
+#define EDDY__STEP_GRADIENT EDDY__LOAD(((const EDDY__STORED *)s->gradient)[i])
+#define EDDY__STEP_PUT(v, e) (((EDDY__STORED *)s->to[v])[i] = EDDY__STORE(e))
 
 #define EDDY__STEP_ENTRY(D, name) [EDDY__DTYPE_##D] = name##_##D,
 #define EDDY__STEP_LOOPS(name)                                                 \
