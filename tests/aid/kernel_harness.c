@@ -648,6 +648,18 @@ void harness_want(const harness *h, size_t i, eddy_dtype dtype, int32_t rank,
         ck_assert_int_eq(t->shape.dims[d], dims[d]);
 }
 
+void harness_want_texts(const harness *h, int32_t rank, const int64_t *dims,
+                        const char *const *texts)
+{
+    harness_want(h, 0, EDDY_STRING, rank, dims);
+    for (int64_t i = 0; i < eddy_tensor_count(h->outputs[0]); i++) {
+        const eddy_string got = eddy_tensor_string(h->outputs[0], i);
+
+        ck_assert_uint_eq(got.length, strlen(texts[i]));
+        ck_assert_mem_eq(got.data, texts[i], got.length);
+    }
+}
+
 void harness_want_error(const harness *h, eddy_status status, eddy_status code,
                         eddy_detail detail)
 {

@@ -96,6 +96,10 @@ double harness_get(const eddy_tensor *tensor, int64_t i);
 void harness_want(const harness *h, size_t i, eddy_dtype dtype, int32_t rank,
                   const int64_t *dims);
 
+/* The same for output 0, which has these texts. */
+void harness_want_texts(const harness *h, int32_t rank, const int64_t *dims,
+                        const char *const *texts);
+
 /* Fails the test unless `status` and h->err are that mistake. */
 void harness_want_error(const harness *h, eddy_status status, eddy_status code,
                         eddy_detail detail);

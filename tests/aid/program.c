@@ -77,9 +77,17 @@ static void drop_plan(program *p)
     p->plan = NULL;
 }
 
+void program_init_session(program *p)
+{
+    program_init(p, 0);
+    program_want_ok(p, eddy_session_create(p->ctx, &p->session, &p->err));
+    p->run_options.session = p->session;
+}
+
 void program_deinit(program *p)
 {
     drop_plan(p);
+    eddy_session_release(p->session);
     eddy_graph_destroy(p->graph);
     eddy_context_destroy(p->ctx);
     counting_allocator_want_none(&p->counting);
@@ -713,6 +721,19 @@ eddy_status program_execute(program *p)
 void program_run(program *p)
 {
     program_want_ok(p, program_execute(p));
+}
+
+eddy_status program_try_fetches(program *p, const char *fetches)
+{
+    const eddy_status status = program_try_plan(p, NULL, fetches);
+
+    return status == EDDY_OK ? program_execute(p) : status;
+}
+
+void program_run_fetches(program *p, const char *fetches)
+{
+    program_plan(p, NULL, fetches);
+    program_run(p);
 }
 
 eddy_stats program_stats(const program *p)

@@ -37,7 +37,21 @@ typedef struct program {
     eddy_plan_options plan_options; /* all but feeds, fetches and targets */
     eddy_run_options run_options;
     eddy_error err;
+    eddy_session *session; /* of program_init_session, or NULL */
 } program;
+
+/*
+ * As text: while (i < n) { i += 1; v = BODY(v/s:1) }, all in float64 but the
+ * counter; v starts as x, and v/b is what it becomes.
+ */
+#define PROGRAM_LOOP(body)                                                     \
+    "i0 int32=0\nn int32=3\none int32=1\n"                                     \
+    "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"                      \
+    "less Less i/m i/l\nc LoopCond less\ni/s Switch i/m c\n"                   \
+    "i/o Enter@w! one\ni/a AddV2 i/s:1 i/o\ni/n NextIteration i/a\n"           \
+    "i/x Exit i/s\n"                                                           \
+    "v/e Enter@w x\nv/m Merge v/e v/n\nv/s Switch v/m c\n" body                \
+    "v/n NextIteration v/b\nv/x Exit v/s\n"
 
 /* Is this the plain build, where sizes and times are those of the issue? */
 bool program_is_release(void);
@@ -49,6 +63,9 @@ void program_init(program *p, uint32_t n_workers);
 
 /* The same with options of the context, whose allocator is replaced. */
 void program_init_with(program *p, const eddy_context_options *options);
+
+/* Without workers, and with a session in run_options. */
+void program_init_session(program *p);
 
 /* Frees everything and fails the test if memory is still held. */
 void program_deinit(program *p);
@@ -97,6 +114,11 @@ void program_feed_floats(program *p, size_t i, const float *values, size_t n);
 /* Makes the run if need be and executes it. */
 eddy_status program_execute(program *p);
 void program_run(program *p);
+
+/* Plans for `fetches` and executes. */
+eddy_status program_try_fetches(program *p, const char *fetches);
+void program_run_fetches(program *p, const char *fetches);
+
 eddy_stats program_stats(const program *p);
 
 /* Element 0 of fetch `i`, of any integer dtype or bool. */

@@ -129,3 +129,19 @@ eddy_status recipe_run_body(eddy_immediate *now, void *user,
 
     return recipe_run(now, &pair->body, inputs, n, out_results, err);
 }
+
+eddy_status recipe_build_part_before(eddy_graph *graph, void *user,
+                                     const eddy_output *inputs, size_t n,
+                                     eddy_output *out_results, eddy_error *err)
+{
+    return recipe_build(graph, &((recipe_parts *)user)->before, inputs, n,
+                        out_results, err);
+}
+
+eddy_status recipe_build_part_after(eddy_graph *graph, void *user,
+                                    const eddy_output *inputs, size_t n,
+                                    eddy_output *out_results, eddy_error *err)
+{
+    return recipe_build(graph, &((recipe_parts *)user)->after, inputs, n,
+                        out_results, err);
+}

@@ -70,4 +70,16 @@ eddy_status recipe_run_body(eddy_immediate *now, void *user,
                             eddy_tensor *const *inputs, size_t n,
                             eddy_tensor **out_results, eddy_error *err);
 
+/* The two parts of an NNC loop; each builds its own. */
+typedef struct recipe_parts {
+    recipe before, after;
+} recipe_parts;
+
+eddy_status recipe_build_part_before(eddy_graph *graph, void *user,
+                                     const eddy_output *inputs, size_t n,
+                                     eddy_output *out_results, eddy_error *err);
+eddy_status recipe_build_part_after(eddy_graph *graph, void *user,
+                                    const eddy_output *inputs, size_t n,
+                                    eddy_output *out_results, eddy_error *err);
+
 #endif

@@ -18,6 +18,19 @@
 #include "frames/analysis/analysis.h"
 #include "tests/aid/counting_allocator.h"
 
+/* x + x + ... while it is less than x. */
+#define TEXT_GRAPH_LOOP                                                        \
+    "x Source\n"                                                               \
+    "e Enter@f x\n"                                                            \
+    "m Merge e n\n"                                                            \
+    "k Enter@f! x\n"                                                           \
+    "c Less m k\n"                                                             \
+    "l LoopCond c\n"                                                           \
+    "s Switch m l\n"                                                           \
+    "a Add s:1 k\n"                                                            \
+    "n NextIteration a\n"                                                      \
+    "o Exit s\n"
+
 typedef struct text_graph {
     counting_allocator counting;
     eddy_context ctx;

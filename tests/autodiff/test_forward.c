@@ -5,17 +5,7 @@
 
 #include <string.h>
 
-/* while (i < n) { i += 1; v = BODY(v/s:1) }, all in float64 but the counter. */
-#define LOOP(body)                                                             \
-    "i0 int32=0\nn int32=3\none int32=1\n"                                     \
-    "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"                      \
-    "less Less i/m i/l\nc LoopCond less\ni/s Switch i/m c\n"                   \
-    "i/o Enter@w! one\ni/a AddV2 i/s:1 i/o\ni/n NextIteration i/a\n"           \
-    "i/x Exit i/s\n"                                                           \
-    "v/e Enter@w x\nv/m Merge v/e v/n\nv/s Switch v/m c\n" body                \
-    "v/n NextIteration v/b\nv/x Exit v/s\n"
-
-#define CUBE LOOP("v/b Mul v/s:1 v/s:1\n")
+#define CUBE PROGRAM_LOOP("v/b Mul v/s:1 v/s:1\n")
 
 static program p;
 
@@ -110,7 +100,7 @@ START_TEST(an_invariant_has_one_tangent)
 
     program_init(&p, 0);
     /* v = v * w: x w^3 */
-    program_build(&p, "x float64=2\nw float64=5\n" LOOP(
+    program_build(&p, "x float64=2\nw float64=5\n" PROGRAM_LOOP(
                           "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n"));
     x = named("x");
     w = named("w");
@@ -131,7 +121,7 @@ START_TEST(what_invariants_make_is_dead_when_the_body_is)
 
     program_init(&p, 0);
     /* v = tanh(x) + 1, with a control edge to the body. */
-    program_build(&p, "x float64=2\nd float64=1\n" LOOP(
+    program_build(&p, "x float64=2\nd float64=1\n" PROGRAM_LOOP(
                           "x/e Enter@w! x\nd/e Enter@w! d\nq Square x/e ^i/a\n"
                           "r AddV2 x/e d/e ^i/a\nr2 Mul r q\n"
                           "u Identity x/e ^i/a\nv/b AddV2 u r2\n"));
@@ -150,13 +140,13 @@ START_TEST(a_branch_in_a_loop)
 
     program_init(&p, 2);
     /* v = i % 2 ? v * v : 3 v, for i = 0, 1, 2: 3 (3 x)^2 */
-    program_build(
-        &p, "x float64=2\nthree float64=3\ntwos int32=2\nzeros int32=0\n" LOOP(
-                "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
-                "zero Enter@w! zeros\np Greater odd zero\n"
-                "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
-                "f/e Enter@w! three\nf/q Mul t/s f/e\n"
-                "v/b Merge f/q t/q\n"));
+    program_build(&p, "x float64=2\nthree float64=3\ntwos int32=2\nzeros "
+                      "int32=0\n" PROGRAM_LOOP(
+                          "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
+                          "zero Enter@w! zeros\np Greater odd zero\n"
+                          "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
+                          "f/e Enter@w! three\nf/q Mul t/s f/e\n"
+                          "v/b Merge f/q t/q\n"));
     x = named("x");
     dx = tangent(named("v/x"), x);
     want(dx, 54 * 2);
@@ -189,7 +179,7 @@ END_TEST
  */
 #define ARRAY_OF(form, enter, flow)                                            \
     "x float64=3\ntwo float64=2\nsize int32=3\nnone float32=0\n"               \
-    "ta TensorArray" form " size dtype=float64\n" LOOP(                        \
+    "ta TensorArray" form " size dtype=float64\n" PROGRAM_LOOP(                \
         "h " enter "@w! ta\nt/e Enter@w! two\n"                                \
         "f/e Enter@w " flow "\nf/m Merge f/e f/n\nf/s Switch f/m c\n"          \
         "wr TensorArrayWrite" form " h i/s:1 v/s:1 f/s:1\n"                    \
@@ -290,7 +280,7 @@ END_TEST
 
 #define LIST                                                                   \
     "x float64=3\ntwo float64=2\nsize int32=3\nany int32=-1\nsh int32[0]=0\n"  \
-    "l0 TensorListReserve sh size element_dtype=float64\n" LOOP(               \
+    "l0 TensorListReserve sh size element_dtype=float64\n" PROGRAM_LOOP(       \
         "t/e Enter@w! two\n"                                                   \
         "f/e Enter@w l0\nf/m Merge f/e f/n\nf/s Switch f/m c\n"                \
         "wr TensorListSetItem f/s:1 i/s:1 v/s:1\nf/n NextIteration wr\n"       \
@@ -320,8 +310,9 @@ START_TEST(a_hessian_times_a_vector)
     program_init(&p, 0);
     /* x w^3 with v = v * w in a loop: H = [0, 3 w^2; 3 w^2, 6 x w] */
     program_build(
-        &p, "x float64=2\nw float64=5\nvx float64=7\nvw float64=11\n" LOOP(
-                "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n"));
+        &p,
+        "x float64=2\nw float64=5\nvx float64=7\nvw float64=11\n" PROGRAM_LOOP(
+            "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n"));
     y = named("v/x");
     xs[0] = named("x");
     xs[1] = named("w");
@@ -342,7 +333,7 @@ START_TEST(a_tangent_asked_for_in_the_body)
     eddy_output t;
 
     program_init(&p, 0);
-    program_build(&p, "x float64=2\nz float64=0\n" LOOP(
+    program_build(&p, "x float64=2\nz float64=0\n" PROGRAM_LOOP(
                           "v/b Mul v/s:1 v/s:1\n"
                           "s/e Enter@w z\ns/m Merge s/e s/n\ns/s Switch s/m c\n"
                           "s/b AddV2 s/s:1 v/s:1\ns/n NextIteration s/b\n"
@@ -362,7 +353,7 @@ START_TEST(an_x_in_the_body_varies_for_one_iteration)
     eddy_output t;
 
     program_init(&p, 0);
-    program_build(&p, "x float64=2\nz float64=0\n" LOOP(
+    program_build(&p, "x float64=2\nz float64=0\n" PROGRAM_LOOP(
                           "v/b Mul v/s:1 v/s:1\n"
                           "s/e Enter@w z\ns/m Merge s/e s/n\ns/s Switch s/m c\n"
                           "s/b AddV2 s/s:1 v/s:1\ns/n NextIteration s/b\n"
@@ -445,7 +436,8 @@ START_TEST(failing_allocations_leave_a_usable_graph)
         eddy_status status;
 
         program_init(&p, 0);
-        program_build(&p, "x float64=2\n" LOOP("e Exp v/s:1\nv/b Log e\n"));
+        program_build(&p,
+                      "x float64=2\n" PROGRAM_LOOP("e Exp v/s:1\nv/b Log e\n"));
         x = named("x");
         y = named("v/x");
         counting_allocator_allow(&p.counting, n);

@@ -7,17 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* while (i < n) { i += 1; v = BODY(v/s:1) }, all in float64 but the counter. */
-#define LOOP(body)                                                             \
-    "i0 int32=0\nn int32=3\none int32=1\n"                                     \
-    "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"                      \
-    "less Less i/m i/l\nc LoopCond less\ni/s Switch i/m c\n"                   \
-    "i/o Enter@w! one\ni/a AddV2 i/s:1 i/o\ni/n NextIteration i/a\n"           \
-    "i/x Exit i/s\n"                                                           \
-    "v/e Enter@w x\nv/m Merge v/e v/n\nv/s Switch v/m c\n" body                \
-    "v/n NextIteration v/b\nv/x Exit v/s\n"
-
-#define CUBE LOOP("v/b Mul v/s:1 v/s:1\n")
+#define CUBE PROGRAM_LOOP("v/b Mul v/s:1 v/s:1\n")
 
 static program p;
 
@@ -101,7 +91,7 @@ START_TEST(an_invariant_sums_over_the_trips)
 
     start(0);
     /* v = v * w: x w^3 */
-    program_build(&p, "x float64=2\nw float64=5\n" LOOP(
+    program_build(&p, "x float64=2\nw float64=5\n" PROGRAM_LOOP(
                           "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n"));
     x = named("x");
     w = named("w");
@@ -120,13 +110,13 @@ START_TEST(a_branch_in_a_loop)
 
     start(2);
     /* v = i % 2 ? v * v : 3 v, for i = 0, 1, 2: 3 (3 x)^2 */
-    program_build(
-        &p, "x float64=2\nthree float64=3\ntwos int32=2\nzeros int32=0\n" LOOP(
-                "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
-                "zero Enter@w! zeros\np Greater odd zero\n"
-                "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
-                "f/e Enter@w! three\nf/q Mul t/s f/e\n"
-                "v/b Merge f/q t/q\n"));
+    program_build(&p, "x float64=2\nthree float64=3\ntwos int32=2\nzeros "
+                      "int32=0\n" PROGRAM_LOOP(
+                          "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
+                          "zero Enter@w! zeros\np Greater odd zero\n"
+                          "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
+                          "f/e Enter@w! three\nf/q Mul t/s f/e\n"
+                          "v/b Merge f/q t/q\n"));
     x = named("x");
     dx = gradient(named("v/x"), x);
     want(dx, 54 * 2);
@@ -338,7 +328,7 @@ START_TEST(counters_need_no_tape)
 
     start(0);
     snprintf(text, sizeof text,
-             "x float64[1]=2\nk0 %s\nk1 %s\n" LOOP(
+             "x float64[1]=2\nk0 %s\nk1 %s\n" PROGRAM_LOOP(
                  "k/e Enter@w k0\nk/o Enter@w! k1\nk/m Merge k/e k/n\n"
                  "k/s Switch k/m c\nk/b %s k/s:1 k/o\nk/n NextIteration k/b\n"
                  "k %s\nf Cast k DstT=float64\n"
@@ -398,8 +388,8 @@ static void sum_up(eddy_output gradient_in_body)
 START_TEST(in_a_body_the_first_value_counts)
 {
     start(0);
-    program_build(
-        &p, "x float64=2\nz float64=0\n" LOOP("v/b Mul v/s:1 v/s:1\n" SUMS));
+    program_build(&p, "x float64=2\nz float64=0\n" PROGRAM_LOOP(
+                          "v/b Mul v/s:1 v/s:1\n" SUMS));
     /* 2 x + 4 x^3 + 8 x^7 */
     sum_up(gradient(named("v/b"), named("x")));
     want(named("s/x"), 4 + 32 + 1024);
@@ -410,8 +400,8 @@ END_TEST
 START_TEST(in_a_body_what_varies_there_counts_once)
 {
     start(0);
-    program_build(
-        &p, "x float64=2\nz float64=0\n" LOOP("v/b Mul v/s:1 v/s:1\n" SUMS));
+    program_build(&p, "x float64=2\nz float64=0\n" PROGRAM_LOOP(
+                          "v/b Mul v/s:1 v/s:1\n" SUMS));
     /* 2 x + 2 x^2 + 2 x^4 */
     sum_up(gradient(named("v/b"), named("v/s:1")));
     want(named("s/x"), 4 + 8 + 32);
@@ -422,7 +412,7 @@ END_TEST
 START_TEST(in_a_body_an_invariant_counts_as_often_as_it_is_used)
 {
     start(0);
-    program_build(&p, "x float64=2\nw float64=5\nz float64=0\n" LOOP(
+    program_build(&p, "x float64=2\nw float64=5\nz float64=0\n" PROGRAM_LOOP(
                           "w/e Enter@w! w\nv/b Mul v/s:1 w/e\n" SUMS));
     /* x w, x w^2, x w^3 */
     sum_up(gradient(named("v/b"), named("w")));
@@ -436,11 +426,12 @@ START_TEST(in_a_branch_of_a_body_the_first_value_counts)
 {
     start(0);
     program_build(
-        &p, "x float64=2\nz float64=0\ntwos int32=2\nzeros int32=0\n" LOOP(
-                "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
-                "zero Enter@w! zeros\np Greater odd zero\n"
-                "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
-                "v/b Merge t/s t/q\n" SUMS));
+        &p,
+        "x float64=2\nz float64=0\ntwos int32=2\nzeros int32=0\n" PROGRAM_LOOP(
+            "two Enter@w! twos\nodd FloorMod i/s:1 two\n"
+            "zero Enter@w! zeros\np Greater odd zero\n"
+            "t/s Switch v/s:1 p\nt/q Mul t/s:1 t/s:1\n"
+            "v/b Merge t/s t/q\n" SUMS));
     /* x, x^2, x^2: the branch is taken in the second iteration alone. */
     sum_up(gradient(named("t/q"), named("x")));
     want(named("s/x"), 4);
@@ -454,7 +445,7 @@ START_TEST(in_a_body_each_element_of_the_first_value_counts)
     const double *sums;
 
     start(0);
-    program_build(&p, "x float64[3]=1,2,3\nz float64[3]=0,0,0\n" LOOP(
+    program_build(&p, "x float64[3]=1,2,3\nz float64[3]=0,0,0\n" PROGRAM_LOOP(
                           "v/b Mul v/s:1 v/s:1\n" SUMS));
     dx = gradient(named("v/b"), named("x"));
     sum_up(dx);
@@ -504,8 +495,8 @@ START_TEST(a_program_brings_its_own_gradient)
 
     start(0);
     ck_assert_int_eq(eddy_op_register(p.ctx, &triple, &p.err), EDDY_OK);
-    program_build(
-        &p, "x float64=2\n" LOOP("v/q Mul v/s:1 v/s:1\nv/b Triple v/q\n"));
+    program_build(&p, "x float64=2\n" PROGRAM_LOOP(
+                          "v/q Mul v/s:1 v/s:1\nv/b Triple v/q\n"));
     x = named("x");
     dx = gradient(named("v/x"), x);
     /* 3^7 x^8 */
@@ -616,7 +607,7 @@ START_TEST(a_part_in_a_loop_has_a_gradient_of_its_own)
     start(0);
     ck_assert_int_eq(
         eddy_gradient_define(p.ctx, "FiveTimes", five_times, &p.err), EDDY_OK);
-    program_build(&p, "x float64=2\n" LOOP(
+    program_build(&p, "x float64=2\n" PROGRAM_LOOP(
                           "q Mul v/s:1 v/s:1\n"
                           "id IdentityN q v/s:1 "
                           "_gradient_op_type='FiveTimes'\nv/b Identity id\n"));

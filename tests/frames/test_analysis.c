@@ -18,21 +18,9 @@ static void teardown(void)
     text_graph_deinit(&t);
 }
 
-#define LOOP                                                                   \
-    "x Source\n"                                                               \
-    "e Enter@f x\n"                                                            \
-    "m Merge e n\n"                                                            \
-    "k Enter@f! x\n"                                                           \
-    "c Less m k\n"                                                             \
-    "l LoopCond c\n"                                                           \
-    "s Switch m l\n"                                                           \
-    "a Add s:1 k\n"                                                            \
-    "n NextIteration a\n"                                                      \
-    "o Exit s\n"
-
 START_TEST(an_analysis_is_made_of_a_whole_graph)
 {
-    text_graph_build(&t, LOOP);
+    text_graph_build(&t, TEXT_GRAPH_LOOP);
     ck_assert_int_eq(eddy_analysis_create(t.graph, &t.analysis, &t.err),
                      EDDY_OK);
     ck_assert_uint_eq(eddy_analysis_frames(t.analysis), 2);
@@ -45,10 +33,11 @@ START_TEST(an_analysis_is_made_of_a_whole_graph)
 END_TEST
 
 static const char *const to_starve[] = {
-    LOOP "e2 Enter@f#3 x\nm2 Merge e2\ny Neg o\nz Neg y",
+    TEXT_GRAPH_LOOP "e2 Enter@f#3 x\nm2 Merge e2\ny Neg o\nz Neg y",
     "a Neg b\nb Neg c\nc Neg a\nx Source\ny Neg x",
-    LOOP "e2 Enter@f x\nm2 Merge e2 n2\nc2 Less m2 k\ns2 Switch m2 c2\n"
-         "n2 NextIteration s2:1\no2 Exit s2\ny Neg o",
+    TEXT_GRAPH_LOOP
+    "e2 Enter@f x\nm2 Merge e2 n2\nc2 Less m2 k\ns2 Switch m2 c2\n"
+    "n2 NextIteration s2:1\no2 Exit s2\ny Neg o",
 };
 
 START_TEST(every_allocation_may_fail)

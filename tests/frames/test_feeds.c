@@ -17,18 +17,6 @@ static void teardown(void)
     text_graph_deinit(&t);
 }
 
-#define LOOP                                                                   \
-    "x Source\n"                                                               \
-    "e Enter@f x\n"                                                            \
-    "m Merge e n\n"                                                            \
-    "k Enter@f! x\n"                                                           \
-    "c Less m k\n"                                                             \
-    "l LoopCond c\n"                                                           \
-    "s Switch m l\n"                                                           \
-    "a Add s:1 k\n"                                                            \
-    "n NextIteration a\n"                                                      \
-    "o Exit s\n"
-
 static const struct {
     const char *feed;
     const char *refused_at; /* NULL: it may be fed */
@@ -40,9 +28,9 @@ static const struct {
 
 START_TEST(only_the_root_frame_can_be_fed)
 {
-    text_graph_build(&t, LOOP "y Neg x\nz Neg o\n"
-                              "i Enter@g s:1\nio Exit i\nr Neg io\n"
-                              "u Neg v\nv Neg u");
+    text_graph_build(&t, TEXT_GRAPH_LOOP "y Neg x\nz Neg o\n"
+                                         "i Enter@g s:1\nio Exit i\nr Neg io\n"
+                                         "u Neg v\nv Neg u");
     ck_assert_int_eq(text_graph_analyse(&t, "u"), EDDY_OK);
     ck_assert_int_eq(text_graph_analyse(&t, feeds[_i].feed),
                      feeds[_i].refused_at || strcmp(feeds[_i].feed, "u") != 0

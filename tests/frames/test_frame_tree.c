@@ -29,18 +29,7 @@ static uint32_t output_frame_of(const char *name)
     return t.analysis->output_frame[text_graph_node(&t, name)];
 }
 
-#define LOOP                                                                   \
-    "x Source\n"                                                               \
-    "e Enter@f x\n"                                                            \
-    "m Merge e n\n"                                                            \
-    "k Enter@f! x\n"                                                           \
-    "c Less m k\n"                                                             \
-    "l LoopCond c\n"                                                           \
-    "s Switch m l\n"                                                           \
-    "a Add s:1 k\n"                                                            \
-    "n NextIteration a\n"                                                      \
-    "o Exit s\n"                                                               \
-    "y Neg o\n"
+#define LOOP TEXT_GRAPH_LOOP "y Neg o\n"
 
 START_TEST(a_graph_without_enters_is_the_root_frame)
 {

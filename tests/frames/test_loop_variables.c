@@ -41,29 +41,17 @@ static void want_variable(size_t frame, size_t i, const char *text)
     ck_assert_uint_eq(v->exit, node_of(exit));
 }
 
-#define LOOP                                                                   \
-    "x Source\n"                                                               \
-    "e Enter@f x\n"                                                            \
-    "m Merge e n\n"                                                            \
-    "k Enter@f! x\n"                                                           \
-    "c Less m k\n"                                                             \
-    "l LoopCond c\n"                                                           \
-    "s Switch m l\n"                                                           \
-    "a Add s:1 k\n"                                                            \
-    "n NextIteration a\n"                                                      \
-    "o Exit s\n"
-
 static const struct {
     const char *text, *variables[3]; /* of frame 1 */
 } loops[] = {
-    {LOOP, {"e m s n o"}},
+    {TEXT_GRAPH_LOOP, {"e m s n o"}},
     /* The back edge first. */
     {"x Source\ne Enter@f x\np Pred ^e\nl LoopCond p\nm Merge n e\n"
      "s Switch m l\nn NextIteration s:1\no Exit s",
      {"e m s n o"}},
     /* Two, the second pruned of its Exit. */
-    {LOOP "e2 Enter@f x\nm2 Merge e2 n2\ns2 Switch m2 l\n"
-          "n2 NextIteration s2:1",
+    {TEXT_GRAPH_LOOP "e2 Enter@f x\nm2 Merge e2 n2\ns2 Switch m2 l\n"
+                     "n2 NextIteration s2:1",
      {"e m s n o", "e2 m2 s2 n2 -"}},
     /* An Exit on the other output is no Exit of the variable. */
     {"x Source\ne Enter@f x\np Pred ^e\nl LoopCond p\nm Merge e n\n"
@@ -113,7 +101,7 @@ START_TEST(constant_enters_are_invariants)
 {
     const eddy_frame *f;
 
-    text_graph_accept(&t, LOOP "j Enter@f! x");
+    text_graph_accept(&t, TEXT_GRAPH_LOOP "j Enter@f! x");
     f = eddy_analysis_frame(t.analysis, 1);
     ck_assert_uint_eq(f->n_invariants, 2);
     ck_assert_uint_eq(f->invariants[0], node_of("k"));
@@ -125,14 +113,14 @@ END_TEST
 
 START_TEST(nested_loops_have_their_own_variables)
 {
-    text_graph_accept(&t, LOOP "ie Enter@g s:1\n"
-                               "im Merge ie in\n"
-                               "ik Enter@g! k\n"
-                               "ic Less im ik\n"
-                               "il LoopCond ic\n"
-                               "is Switch im il\n"
-                               "in NextIteration is:1\n"
-                               "io Exit is\n");
+    text_graph_accept(&t, TEXT_GRAPH_LOOP "ie Enter@g s:1\n"
+                                          "im Merge ie in\n"
+                                          "ik Enter@g! k\n"
+                                          "ic Less im ik\n"
+                                          "il LoopCond ic\n"
+                                          "is Switch im il\n"
+                                          "in NextIteration is:1\n"
+                                          "io Exit is\n");
     ck_assert_uint_eq(eddy_analysis_frames(t.analysis), 3);
     want_variable(1, 0, "e m s n o");
     want_variable(2, 0, "ie im is in io");

@@ -8,28 +8,12 @@ static program p;
 
 static void begin(void)
 {
-    program_init(&p, 0);
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
+    program_init_session(&p);
 }
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-static eddy_status attempt(const char *what)
-{
-    const eddy_status status = program_try_plan(&p, NULL, what);
-
-    return status == EDDY_OK ? program_execute(&p) : status;
-}
-
-static void run(const char *what)
-{
-    program_plan(&p, NULL, what);
-    program_run(&p);
 }
 
 /* Runs `what` and compares its first fetch, a scalar. */
@@ -37,7 +21,7 @@ static void want(const char *what, double value)
 {
     const eddy_tensor *t;
 
-    run(what);
+    program_run_fetches(&p, what);
     t = eddy_run_fetch(p.run, 0);
     ck_assert_int_eq(eddy_tensor_count(t), 1);
     if (eddy_tensor_dtype(t) == EDDY_FLOAT32)
@@ -48,7 +32,7 @@ static void want(const char *what, double value)
 
 static void refuse(const char *what, eddy_status code, eddy_detail detail)
 {
-    program_want(&p, attempt(what), code, detail);
+    program_want(&p, program_try_fetches(&p, what), code, detail);
 }
 
 #define VARIABLE                                                               \
@@ -107,7 +91,7 @@ START_TEST(a_reference_is_read_when_the_consumer_starts)
     program_build(&p, VARIABLE "add AssignAdd v ten\n"
                                "late Identity add\n"
                                "y Add v late\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     want("y", 22);
     want("v", 11);
 }
@@ -117,7 +101,7 @@ START_TEST(control_edges_come_before_the_read)
 {
     program_build(&p, VARIABLE "add AssignAdd v ten\n"
                                "y Identity v ^add\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     want("y", 11);
     want("y", 21);
 }
@@ -137,14 +121,14 @@ START_TEST(assignments_are_checked)
                       "set_any Assign any three\n"
                       "value Assign two three\n");
     refuse("^bad", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
-    run("^set");
+    program_run_fetches(&p, "^set");
     refuse("^bad", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
-    run("^loose");
+    program_run_fetches(&p, "^loose");
     refuse("^add", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
-    run("v");
+    program_run_fetches(&p, "v");
     ck_assert_int_eq(eddy_tensor_count(eddy_run_fetch(p.run, 0)), 3);
     refuse("w", EDDY_INTERNAL, EDDY_E_DTYPE);
-    run("^set_any");
+    program_run_fetches(&p, "^set_any");
     refuse("^value", EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE);
 }
 END_TEST
@@ -185,7 +169,7 @@ START_TEST(rows_and_slices_are_updated)
                       "b ScatterNdUpdate a at five\n"
                       "c ScatterSub b rows scalar\n"
                       "bad ScatterUpdate v beyond more\n");
-    run("c");
+    program_run_fetches(&p, "c");
     t = eddy_run_fetch(p.run, 0);
     for (int i = 0; i < 3; i++)
         ck_assert_float_eq(((const float *)eddy_tensor_data(t))[i], values[i]);
@@ -200,7 +184,7 @@ START_TEST(a_reference_is_chosen)
                                "i ?int32\n"
                                "one_of RefSelect i v w\n"
                                "y Neg one_of\n");
-    run("^init ^init_w");
+    program_run_fetches(&p, "^init ^init_w");
     for (int i = 0; i < 3; i++) {
         const eddy_shape scalar = {.rank = 0};
         const int32_t index = i;
@@ -432,7 +416,7 @@ START_TEST(a_reference_that_is_handed_on_has_a_value)
     program_build(&p, nodes[_i]);
     program_build(&p, "set Assign r ten\n");
     refuse("set", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
-    run("^init");
+    program_run_fetches(&p, "^init");
     want("set", 10);
     program_build(&p, "w VariableV2 dtype=float32 shape=()\n"
                       "no bool=0\n"
@@ -458,7 +442,7 @@ START_TEST(a_count_hands_out_numbers)
                       "zero int64=0\n"
                       "init Assign v zero\n"
                       "count CountUpTo v limit=2\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     want("count", 0);
     want("count", 1);
     refuse("count", EDDY_OUT_OF_RANGE, EDDY_E_VALUE);
@@ -470,7 +454,7 @@ START_TEST(what_is_pruned_is_not_rewritten)
 {
     program_build(&p, VARIABLE "bad Assign ten one\n"
                                "y Neg v\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     want("y", -1);
 }
 END_TEST

@@ -50,29 +50,9 @@ static eddy_status is_small(eddy_kernel *call, void *user, bool *out_value)
     return EDDY_OK;
 }
 
-/* The two parts of a loop. */
-typedef struct parts {
-    recipe before, after;
-} parts;
-
-static eddy_status build_before(eddy_graph *graph, void *user,
-                                const eddy_output *inputs, size_t n,
-                                eddy_output *out_results, eddy_error *err)
-{
-    return recipe_build(graph, &((parts *)user)->before, inputs, n, out_results,
-                        err);
-}
-
-static eddy_status build_after(eddy_graph *graph, void *user,
-                               const eddy_output *inputs, size_t n,
-                               eddy_output *out_results, eddy_error *err)
-{
-    return recipe_build(graph, &((parts *)user)->after, inputs, n, out_results,
-                        err);
-}
-
 /* `trips` trips as the host wants it. */
-static eddy_nnc_while_spec spec_of(parts *both, const eddy_output *initial,
+static eddy_nnc_while_spec spec_of(recipe_parts *both,
+                                   const eddy_output *initial,
                                    size_t n_parameters, size_t n_outputs)
 {
     return (eddy_nnc_while_spec){
@@ -80,8 +60,8 @@ static eddy_nnc_while_spec spec_of(parts *both, const eddy_output *initial,
         .initial = initial,
         .n_parameters = n_parameters,
         .n_outputs = n_outputs,
-        .before = build_before,
-        .after = build_after,
+        .before = recipe_build_part_before,
+        .after = recipe_build_part_after,
         .user = both,
         .condition = is_below,
         .condition_user = &trips,
@@ -128,7 +108,7 @@ static void want(eddy_output fetch, double wanted)
 static const recipe_op fibonacci_ops[] = {{"AddV2", IN(1), IN(2)}};
 static const int pass_two[] = {IN(1), IN(2)};
 static const int fibonacci_next[] = {IN(2), OP(0)};
-static const parts fibonacci = {
+static const recipe_parts fibonacci = {
     {.results = pass_two, .n_results = 2},
     RECIPE(fibonacci_ops, fibonacci_next),
 };
@@ -160,7 +140,7 @@ START_TEST(values_are_shifted)
 {
     const eddy_dtype dtype = dtypes[_i % 5];
     const eddy_output first[] = {number(dtype, 0), number(dtype, 1)};
-    parts both = fibonacci;
+    recipe_parts both = fibonacci;
     const eddy_nnc_while_spec spec = spec_of(&both, first, 2, 2);
     eddy_output outputs[2], count, all[3];
     int a = 0, b = 1;
@@ -199,7 +179,7 @@ static const int middle_given[] = {OP(1), OP(1)};
 static const recipe_op middle_after[] = {{"RealDiv", IN(1), OUTER(1)},
                                          {"Sub", IN(2), OP(0)}};
 static const int middle_next[] = {OP(1)};
-static const parts middle = {
+static const recipe_parts middle = {
     RECIPE(middle_before, middle_given),
     RECIPE(middle_after, middle_next),
 };
@@ -219,7 +199,7 @@ START_TEST(the_condition_stands_in_the_middle)
 {
     const eddy_output x = real(1.5);
     const eddy_output outer[] = {real(3), real(2)};
-    parts both = middle;
+    recipe_parts both = middle;
     eddy_nnc_while_spec spec = spec_of(&both, &x, 1, 1);
     eddy_output out;
 
@@ -243,8 +223,8 @@ START_TEST(the_host_sees_tensors)
 {
     const eddy_output x = real(1);
     const eddy_output three = real(3);
-    parts both = {RECIPE(triple_ops, triple_results),
-                  {.results = first_internal, .n_results = 1}};
+    recipe_parts both = {RECIPE(triple_ops, triple_results),
+                         {.results = first_internal, .n_results = 1}};
     eddy_nnc_while_spec spec = spec_of(&both, &x, 1, 1);
     eddy_output out;
 
@@ -275,8 +255,8 @@ START_TEST(a_failure_of_the_host_says_in_which_trip)
     const eddy_output x = real(1);
     const eddy_output three = real(3);
     char wanted[64];
-    parts both = {RECIPE(triple_ops, triple_results),
-                  {.results = first_internal, .n_results = 1}};
+    recipe_parts both = {RECIPE(triple_ops, triple_results),
+                         {.results = first_internal, .n_results = 1}};
     eddy_nnc_while_spec spec = spec_of(&both, &x, 1, 1);
     eddy_output out;
 
@@ -298,14 +278,14 @@ static const recipe_op less_ops[] = {{"Mul", IN(1), OUTER(0)},
                                      {"Less", OP(0), OUTER(1)}};
 static const int less_results[] = {OP(0), OP(0), OP(1)};
 
-static eddy_output build_less(parts *both, eddy_output x,
+static eddy_output build_less(recipe_parts *both, eddy_output x,
                               const eddy_output *outer)
 {
     eddy_nnc_while_spec spec = spec_of(both, &x, 1, 1);
     eddy_output out;
 
-    *both = (parts){RECIPE(less_ops, less_results),
-                    {.results = first_internal, .n_results = 1}};
+    *both = (recipe_parts){RECIPE(less_ops, less_results),
+                           {.results = first_internal, .n_results = 1}};
     both->before.outer = outer;
     spec.n_internals = 1;
     spec.condition = NULL;
@@ -318,7 +298,7 @@ START_TEST(the_condition_may_be_a_tensor)
     const eddy_output x = construct_feed(&p, "x", EDDY_FLOAT64);
     const eddy_output outer[] = {real(3), real(100)};
     const eddy_shape scalar = {.rank = 0};
-    parts both;
+    recipe_parts both;
     const eddy_output out = build_less(&both, x, outer);
 
     construct_plan(&p, out, &x, 1);
@@ -341,7 +321,7 @@ END_TEST
 START_TEST(a_loop_of_tensors_is_saved_and_loaded)
 {
     const eddy_output outer[] = {real(3), real(100)};
-    parts both;
+    recipe_parts both;
     const eddy_output out = build_less(&both, real(2), outer);
     const char *name = eddy_graph_node_name(p.graph, out.node);
     eddy_graph *loaded;
@@ -466,7 +446,7 @@ START_TEST(a_loop_stands_in_other_constructs)
 {
     const eddy_output wanted = construct_feed(&p, "trips", EDDY_INT64);
     const eddy_output outer[] = {real(3), real(2)};
-    parts both = middle;
+    recipe_parts both = middle;
     counted c = construct_counted(&p, wanted, real(1));
     eddy_nnc_while_spec spec = spec_of(&both, &c.now, 1, 1);
     eddy_output out;
@@ -659,7 +639,7 @@ END_TEST
 /* a <- b, b <- a * b: 72 after three from 3 and 2; NNC has 24 and 6. */
 static const recipe_op product_ops[] = {{"Mul", IN(1), IN(2)}};
 static const int product_next[] = {IN(2), OP(0)};
-static const parts product = {
+static const recipe_parts product = {
     {.results = pass_two, .n_results = 2},
     RECIPE(product_ops, product_next),
 };
@@ -667,7 +647,7 @@ static const parts product = {
 START_TEST(shift_registers_have_gradients)
 {
     const eddy_output first[] = {real(3), real(2)};
-    parts both = product;
+    recipe_parts both = product;
     const eddy_nnc_while_spec spec = spec_of(&both, first, 2, 2);
     eddy_output outputs[2], da, db;
 
@@ -695,14 +675,14 @@ START_TEST(a_product_has_gradients_with_the_condition_first_and_last)
 {
     const bool is_last = _i % 2;
     const eddy_output x = real(_i / 2 == 0 ? 5 : 0), k = real(_i / 2);
-    parts both = {{.results = pass_one, .n_results = 1},
-                  RECIPE(triple_ops, one_result)};
+    recipe_parts both = {{.results = pass_one, .n_results = 1},
+                         RECIPE(triple_ops, one_result)};
     eddy_nnc_while_spec spec = spec_of(&both, &x, 1, 1);
     eddy_output out;
 
     if (is_last) {
-        both = (parts){RECIPE(triple_ops, given_one),
-                       {.results = first_internal, .n_results = 1}};
+        both = (recipe_parts){RECIPE(triple_ops, given_one),
+                              {.results = first_internal, .n_results = 1}};
         spec.n_internals = 1;
     }
     both.before.outer = both.after.outer = &k;
@@ -730,7 +710,7 @@ START_TEST(gradients_equal_differences)
 {
     const eddy_output x = real(1.5);
     const eddy_output outer[] = {real(3), real(2)};
-    parts both = middle;
+    recipe_parts both = middle;
     eddy_nnc_while_spec spec = spec_of(&both, &x, 1, 1);
     const double e = 1e-5;
     eddy_output out, dx, da, db;
@@ -768,7 +748,7 @@ END_TEST
 START_TEST(gradients_have_gradients)
 {
     const eddy_output first[] = {real(3), real(2)};
-    parts both = product;
+    recipe_parts both = product;
     const eddy_nnc_while_spec spec = spec_of(&both, first, 2, 2);
     eddy_output outputs[2];
 
@@ -811,7 +791,7 @@ START_TEST(bad_loops_are_refused)
 {
     const eddy_output first[] = {real(3), real(2)};
     const size_t size = eddy_graph_size(p.graph);
-    parts both = product;
+    recipe_parts both = product;
     const eddy_nnc_while_spec good = spec_of(&both, first, 2, 2);
     eddy_nnc_while_spec spec = good;
 
@@ -830,13 +810,13 @@ START_TEST(bad_loops_are_refused)
     want_refused(try_loop(&spec), EDDY_E_INPUT_COUNT, size);
     /* b <- count */
     spec = good;
-    both = (parts){{.results = pass_two, .n_results = 2},
-                   {.results = swapped, .n_results = 2}};
+    both = (recipe_parts){{.results = pass_two, .n_results = 2},
+                          {.results = swapped, .n_results = 2}};
     want_refused(try_loop(&spec), EDDY_E_INPUT_DTYPE, size);
     /* A condition of another dtype. */
     spec = good;
-    both = (parts){{.results = pass_two, .n_results = 2},
-                   {.results = pass_two, .n_results = 2}};
+    both = (recipe_parts){{.results = pass_two, .n_results = 2},
+                          {.results = pass_two, .n_results = 2}};
     spec.n_outputs = 1;
     spec.condition = NULL;
     want_refused(try_loop(&spec), EDDY_E_PREDICATE, size);
@@ -854,8 +834,8 @@ static const recipe_op grow_ops[] = {{"AddV2", IN(1), OUTER(0)}};
 START_TEST(a_shape_changes_where_it_may)
 {
     const int64_t wanted_dims[] = {2};
-    parts both = {{.results = pass_one, .n_results = 1},
-                  RECIPE(grow_ops, one_result)};
+    recipe_parts both = {{.results = pass_one, .n_results = 1},
+                         RECIPE(grow_ops, one_result)};
     eddy_output x, wide, out;
     eddy_nnc_while_spec spec;
     size_t size;
@@ -924,7 +904,7 @@ START_TEST(nothing_is_left_without_memory)
     const eddy_output first[] = {real(3), real(2)};
     const eddy_output index = program_constant(&p, EDDY_INT32, &(int32_t){1});
     const size_t size = eddy_graph_size(p.graph);
-    parts both = product;
+    recipe_parts both = product;
     const eddy_nnc_while_spec loop = spec_of(&both, first, 2, 2);
     const eddy_nnc_case_spec branches = {
         .size = sizeof branches,

@@ -35,28 +35,8 @@ static eddy_status is_below(eddy_kernel *call, void *user, bool *out_value)
     return EDDY_OK;
 }
 
-/* The two parts of a loop. */
-typedef struct parts {
-    recipe before, after;
-} parts;
-
-static eddy_status build_before(eddy_graph *graph, void *user,
-                                const eddy_output *inputs, size_t n,
-                                eddy_output *out_results, eddy_error *err)
-{
-    return recipe_build(graph, &((parts *)user)->before, inputs, n, out_results,
-                        err);
-}
-
-static eddy_status build_after(eddy_graph *graph, void *user,
-                               const eddy_output *inputs, size_t n,
-                               eddy_output *out_results, eddy_error *err)
-{
-    return recipe_build(graph, &((parts *)user)->after, inputs, n, out_results,
-                        err);
-}
-
-static eddy_nnc_while_spec spec_of(parts *both, const eddy_output *initial,
+static eddy_nnc_while_spec spec_of(recipe_parts *both,
+                                   const eddy_output *initial,
                                    size_t n_parameters, const bool *accumulates)
 {
     return (eddy_nnc_while_spec){
@@ -64,8 +44,8 @@ static eddy_nnc_while_spec spec_of(parts *both, const eddy_output *initial,
         .initial = initial,
         .n_parameters = n_parameters,
         .n_outputs = both->before.n_results,
-        .before = build_before,
-        .after = build_after,
+        .before = recipe_build_part_before,
+        .after = recipe_build_part_after,
         .user = both,
         .condition = is_below,
         .condition_user = &trips,
@@ -119,10 +99,10 @@ static const bool last_accumulates[] = {false, false, true};
 /* x and k are p's first two nodes; the results are those of both ways. */
 static eddy_output build_power(const eddy_output *xk, eddy_output *by_hand)
 {
-    parts forward = {{.results = pass_one, .n_results = 1},
-                     RECIPE(power_ops, one_result)};
-    parts back = {{.results = pass_gradients, .n_results = 2},
-                  RECIPE(power_back_ops, power_back_next)};
+    recipe_parts forward = {{.results = pass_one, .n_results = 1},
+                            RECIPE(power_ops, one_result)};
+    recipe_parts back = {{.results = pass_gradients, .n_results = 2},
+                         RECIPE(power_back_ops, power_back_next)};
     const eddy_nnc_while_spec spec = spec_of(&forward, xk, 1, NULL);
     const double values[] = {1, 0};
     eddy_output first[3] = {{0, 0},
@@ -267,8 +247,8 @@ static const char *const dtypes[] = {"int8",   "uint8",   "int16",   "int32",
 START_TEST(a_sum_is_of_any_dtype)
 {
     char text[64];
-    parts both = {{.results = pass_two, .n_results = 2},
-                  RECIPE(double_ops, double_next)};
+    recipe_parts both = {{.results = pass_two, .n_results = 2},
+                         RECIPE(double_ops, double_next)};
     eddy_output first[2] = {{0}}, outputs[2];
     const eddy_nnc_while_spec spec =
         spec_of(&both, first, 2, second_accumulates);
@@ -300,8 +280,8 @@ static const struct {
 
 START_TEST(what_is_no_sum_is_refused)
 {
-    parts both = {{.results = pass_two, .n_results = 2},
-                  {.results = pass_two, .n_results = 2}};
+    recipe_parts both = {{.results = pass_two, .n_results = 2},
+                         {.results = pass_two, .n_results = 2}};
     eddy_output first[2] = {{0}}, outputs[2];
     const eddy_nnc_while_spec spec =
         spec_of(&both, first, 2, second_accumulates);

@@ -19,19 +19,6 @@ static void end(void)
     harness_deinit(&h);
 }
 
-/* Fails the test unless output 0 has these texts. */
-static void want_texts(int32_t rank, const int64_t *dims,
-                       const char *const *texts)
-{
-    harness_want(&h, 0, EDDY_STRING, rank, dims);
-    for (int64_t i = 0; i < eddy_tensor_count(h.outputs[0]); i++) {
-        const eddy_string got = eddy_tensor_string(h.outputs[0], i);
-
-        ck_assert_uint_eq(got.length, strlen(texts[i]));
-        ck_assert_mem_eq(got.data, texts[i], got.length);
-    }
-}
-
 #define TEXTS(...) ((const char *const[]){__VA_ARGS__})
 
 static const double numbers[] = {0, -1.5, 3.14159265, 1e10, -0.0, 123456789};
@@ -117,7 +104,7 @@ START_TEST(floats_are_written_as_printf_does)
             &h, "AsString",
             LAYOUT_INPUTS(harness_numbers(&h, dtype, HARNESS_DIMS(6), values)),
             attrs, 5);
-        want_texts(HARNESS_DIMS(6), cases[i].texts);
+        harness_want_texts(&h, HARNESS_DIMS(6), cases[i].texts);
     }
 }
 END_TEST
@@ -135,7 +122,8 @@ START_TEST(what_is_no_number_is_padded_with_spaces)
             &h, "AsString",
             LAYOUT_INPUTS(harness_numbers(&h, d, HARNESS_DIMS(3), values)),
             attrs, 2);
-        want_texts(HARNESS_DIMS(3), TEXTS("   nan", "   inf", "  -inf"));
+        harness_want_texts(&h, HARNESS_DIMS(3),
+                           TEXTS("   nan", "   inf", "  -inf"));
     }
 }
 END_TEST
@@ -153,9 +141,11 @@ START_TEST(integers_are_written)
                                      (const double[]){100, is_signed ? -7 : 7});
 
     layout_run(&h, "AsString", LAYOUT_INPUTS(x), NULL, 0);
-    want_texts(HARNESS_DIMS(2), TEXTS("100", is_signed ? "-7" : "7"));
+    harness_want_texts(&h, HARNESS_DIMS(2),
+                       TEXTS("100", is_signed ? "-7" : "7"));
     layout_run(&h, "AsString", LAYOUT_INPUTS(x), attrs, 2);
-    want_texts(HARNESS_DIMS(2), TEXTS("00100", is_signed ? "-0007" : "00007"));
+    harness_want_texts(&h, HARNESS_DIMS(2),
+                       TEXTS("00100", is_signed ? "-0007" : "00007"));
 }
 END_TEST
 
@@ -168,11 +158,11 @@ START_TEST(the_ends_of_integers_are_written)
         &h, "AsString",
         LAYOUT_INPUTS(harness_tensor(&h, EDDY_UINT64, 0, NULL, &largest)), NULL,
         0);
-    want_texts(0, NULL, TEXTS("18446744073709551615"));
+    harness_want_texts(&h, 0, NULL, TEXTS("18446744073709551615"));
     layout_run(&h, "AsString",
                LAYOUT_INPUTS(harness_tensor(&h, EDDY_INT64, 0, NULL, &least)),
                NULL, 0);
-    want_texts(0, NULL, TEXTS("-9223372036854775808"));
+    harness_want_texts(&h, 0, NULL, TEXTS("-9223372036854775808"));
 }
 END_TEST
 
@@ -186,18 +176,18 @@ START_TEST(bools_texts_and_complex_numbers_are_written)
 
     layout_run(&h, "AsString",
                LAYOUT_INPUTS(harness_vector(&h, EDDY_BOOL, 1, 0)), attrs, 2);
-    want_texts(HARNESS_DIMS(2), TEXTS("true", "false"));
+    harness_want_texts(&h, HARNESS_DIMS(2), TEXTS("true", "false"));
     layout_run(&h, "AsString",
                LAYOUT_INPUTS(
                    harness_tensor(&h, EDDY_COMPLEX64, HARNESS_DIMS(2), parts)),
                NULL, 0);
-    want_texts(HARNESS_DIMS(2),
-               TEXTS("(1.000000,2.000000)", "(-1.500000,-0.250000)"));
+    harness_want_texts(&h, HARNESS_DIMS(2),
+                       TEXTS("(1.000000,2.000000)", "(-1.500000,-0.250000)"));
     layout_run(
         &h, "AsString",
         LAYOUT_INPUTS(harness_strings(&h, HARNESS_DIMS(2), TEXTS("a", "bc"))),
         attrs, 2);
-    want_texts(HARNESS_DIMS(2), TEXTS("a   ", "bc  "));
+    harness_want_texts(&h, HARNESS_DIMS(2), TEXTS("a   ", "bc  "));
 }
 END_TEST
 

@@ -18,19 +18,6 @@ static void end(void)
     harness_deinit(&h);
 }
 
-/* Fails the test unless output 0 has these texts. */
-static void want_texts(int32_t rank, const int64_t *dims,
-                       const char *const *texts)
-{
-    harness_want(&h, 0, EDDY_STRING, rank, dims);
-    for (int64_t i = 0; i < eddy_tensor_count(h.outputs[0]); i++) {
-        const eddy_string got = eddy_tensor_string(h.outputs[0], i);
-
-        ck_assert_uint_eq(got.length, strlen(texts[i]));
-        ck_assert_mem_eq(got.data, texts[i], got.length);
-    }
-}
-
 #define TEXTS(...) ((const char *const[]){__VA_ARGS__})
 
 static eddy_tensor *text(const char *s)
@@ -50,7 +37,7 @@ static void want_summary(eddy_tensor *x, int64_t summarize, const char *wanted)
                                 .as.types = &dtype}};
 
     layout_run(&h, "StringFormat", LAYOUT_INPUTS(x), attrs, 2);
-    want_texts(0, NULL, &wanted);
+    harness_want_texts(&h, 0, NULL, &wanted);
 }
 
 /* The texts are those of TensorFlow 2.21. */
@@ -109,7 +96,7 @@ START_TEST(placeholders_stand_for_inputs)
 
     layout_run(&h, "StringFormat", LAYOUT_INPUTS(x, layout_int(&h, 2)), attrs,
                2);
-    want_texts(0, NULL, TEXTS("a1b2c"));
+    harness_want_texts(&h, 0, NULL, TEXTS("a1b2c"));
     harness_want_error(
         &h, harness_run_attrs(&h, "StringFormat", LAYOUT_INPUTS(x), wrong, 1),
         EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE);

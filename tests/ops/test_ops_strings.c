@@ -18,19 +18,6 @@ static void end(void)
     harness_deinit(&h);
 }
 
-/* Fails the test unless output 0 has these texts. */
-static void want_texts(int32_t rank, const int64_t *dims,
-                       const char *const *texts)
-{
-    harness_want(&h, 0, EDDY_STRING, rank, dims);
-    for (int64_t i = 0; i < eddy_tensor_count(h.outputs[0]); i++) {
-        const eddy_string got = eddy_tensor_string(h.outputs[0], i);
-
-        ck_assert_uint_eq(got.length, strlen(texts[i]));
-        ck_assert_mem_eq(got.data, texts[i], got.length);
-    }
-}
-
 #define TEXTS(...) ((const char *const[]){__VA_ARGS__})
 
 static eddy_tensor *text(const char *s)
@@ -46,9 +33,9 @@ START_TEST(scalars_are_joined_to_every_element)
     eddy_tensor *y = harness_strings(&h, HARNESS_DIMS(2), TEXTS("", "d"));
 
     layout_run(&h, "StringJoin", LAYOUT_INPUTS(x, text("z"), y), &attr, 1);
-    want_texts(HARNESS_DIMS(2), TEXTS("a-z-", "bc-z-d"));
+    harness_want_texts(&h, HARNESS_DIMS(2), TEXTS("a-z-", "bc-z-d"));
     layout_run(&h, "StringJoin", LAYOUT_INPUTS(text("p"), text("q")), NULL, 0);
-    want_texts(0, NULL, TEXTS("pq"));
+    harness_want_texts(&h, 0, NULL, TEXTS("pq"));
     harness_want_error(
         &h,
         harness_run(&h, "StringJoin", x,
@@ -83,15 +70,15 @@ START_TEST(axes_are_joined_in_their_order)
         layout_run(&h, "ReduceJoin",
                    LAYOUT_INPUTS(x, layout_ints(&h, cases[i].n, cases[i].axes)),
                    attrs, 2);
-        want_texts(cases[i].rank, cases[i].dims, cases[i].texts);
+        harness_want_texts(&h, cases[i].rank, cases[i].dims, cases[i].texts);
     }
     layout_run(&h, "ReduceJoin", LAYOUT_INPUTS(x, layout_int(&h, 1)), NULL, 0);
-    want_texts(HARNESS_DIMS(2), TEXTS("ab", "cd"));
+    harness_want_texts(&h, HARNESS_DIMS(2), TEXTS("ab", "cd"));
     layout_run(&h, "ReduceJoin",
                LAYOUT_INPUTS(harness_strings(&h, HARNESS_DIMS(0, 2), NULL),
                              layout_int(&h, 0)),
                NULL, 0);
-    want_texts(HARNESS_DIMS(2), TEXTS("", ""));
+    harness_want_texts(&h, HARNESS_DIMS(2), TEXTS("", ""));
 }
 END_TEST
 
@@ -139,11 +126,11 @@ START_TEST(letters_change_their_case)
     eddy_tensor *plain = text("Mixed 12");
 
     layout_run(&h, "StringUpper", LAYOUT_INPUTS(x), NULL, 0);
-    want_texts(HARNESS_DIMS(3), TEXTS("AZ[`{@", "\xc3\xa9Y", ""));
+    harness_want_texts(&h, HARNESS_DIMS(3), TEXTS("AZ[`{@", "\xc3\xa9Y", ""));
     layout_run(&h, "StringLower", LAYOUT_INPUTS(x), NULL, 0);
-    want_texts(HARNESS_DIMS(3), TEXTS("az[`{@", "\xc3\xa9y", ""));
+    harness_want_texts(&h, HARNESS_DIMS(3), TEXTS("az[`{@", "\xc3\xa9y", ""));
     layout_run(&h, "StringLower", LAYOUT_INPUTS(plain), attrs, 1);
-    want_texts(0, NULL, TEXTS("mixed 12"));
+    harness_want_texts(&h, 0, NULL, TEXTS("mixed 12"));
     harness_want_error(
         &h, harness_run_attrs(&h, "StringUpper", LAYOUT_INPUTS(x), attrs, 1),
         EDDY_UNIMPLEMENTED, EDDY_E_VALUE);
@@ -161,7 +148,7 @@ START_TEST(white_space_is_stripped)
         LAYOUT_INPUTS(harness_strings(
             &h, HARNESS_DIMS(4), TEXTS("  a b \n", "\v\f\r\t x", "", " \n"))),
         NULL, 0);
-    want_texts(HARNESS_DIMS(4), TEXTS("a b", "x", "", ""));
+    harness_want_texts(&h, HARNESS_DIMS(4), TEXTS("a b", "x", "", ""));
 }
 END_TEST
 

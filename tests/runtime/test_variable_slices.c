@@ -7,28 +7,12 @@ static program p;
 
 static void begin(void)
 {
-    program_init(&p, 0);
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
+    program_init_session(&p);
 }
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-static eddy_status attempt(const char *what)
-{
-    const eddy_status status = program_try_plan(&p, NULL, what);
-
-    return status == EDDY_OK ? program_execute(&p) : status;
-}
-
-static void run(const char *what)
-{
-    program_plan(&p, NULL, what);
-    program_run(&p);
 }
 
 /* The int32 elements of the fetch `what`. */
@@ -37,7 +21,7 @@ static void want(const char *what, size_t n, const int32_t *values)
     const eddy_tensor *t;
     const int32_t *got;
 
-    run(what);
+    program_run_fetches(&p, what);
     t = eddy_run_fetch(p.run, 0);
     ck_assert_int_eq(eddy_tensor_count(t), (int64_t)n);
     got = eddy_tensor_data(t);
@@ -74,22 +58,27 @@ START_TEST(slices_are_assigned_and_values_repeated)
         "long ResourceStridedSliceAssign v at0 ends at1 row\n"
         "f float32=1\n"
         "dtype ResourceStridedSliceAssign v at0 at2 at1 f\n");
-    ck_assert_int_eq(attempt("^one"), EDDY_NOT_FOUND);
-    run("^init");
-    run("^one");
+    ck_assert_int_eq(program_try_fetches(&p, "^one"), EDDY_NOT_FOUND);
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "^one");
     WANT("read", 1, 2, 3, 7, 8, 9);
-    run("^all");
+    program_run_fetches(&p, "^all");
     WANT("read", 7, 2, 7, 7, 8, 7);
-    run("^rows");
+    program_run_fetches(&p, "^rows");
     WANT("read", 8, 2, 8, 9, 8, 9);
-    run("^init");
-    run("^empty");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "^empty");
     WANT("read", 1, 2, 3, 4, 5, 6);
-    program_want(&p, attempt("^index"), EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
-    program_want(&p, attempt("^shape"), EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
-    program_want(&p, attempt("^step"), EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
-    program_want(&p, attempt("^long"), EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
-    program_want(&p, attempt("^dtype"), EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
+    program_want(&p, program_try_fetches(&p, "^index"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_INDEX);
+    program_want(&p, program_try_fetches(&p, "^shape"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_SHAPE);
+    program_want(&p, program_try_fetches(&p, "^step"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_VALUE);
+    program_want(&p, program_try_fetches(&p, "^long"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_SHAPE);
+    program_want(&p, program_try_fetches(&p, "^dtype"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_DTYPE);
     WANT("read", 1, 2, 3, 4, 5, 6);
 }
 END_TEST
@@ -107,8 +96,8 @@ START_TEST(slices_of_references_and_scalars_are_assigned)
                   "whole ResourceStridedSliceAssign s none none none nine\n"
                   "read_s ReadVariableOp s dtype=int32\n");
     WANT("got", 7, 8, 9, 4, 5, 6);
-    run("^init_s");
-    run("^whole");
+    program_run_fetches(&p, "^init_s");
+    program_run_fetches(&p, "^whole");
     WANT("read_s", 9);
 }
 END_TEST
@@ -119,7 +108,7 @@ START_TEST(what_somebody_holds_is_copied)
                   "set ResourceStridedSliceAssign v at0 at1 at1 row ^read\n"
                   "again ReadVariableOp v dtype=int32 ^set\n"
                   "both AddV2 again read\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     WANT("both", 8, 10, 12, 8, 10, 12);
 }
 END_TEST
@@ -140,7 +129,7 @@ START_TEST(strings_are_assigned_or_nothing_is)
         static const size_t before[] = {1, 3, 1}, after[] = {7, 3, 7};
         eddy_status status;
 
-        run("^init_w");
+        program_run_fetches(&p, "^init_w");
         program_plan(&p, NULL, "^set");
         counting_allocator_allow(&p.counting, n);
         status = eddy_run_create(p.plan, &p.run_options, &p.run, &p.err);
@@ -151,7 +140,7 @@ START_TEST(strings_are_assigned_or_nothing_is)
         ck_assert_int_lt(n, 200);
         if (!done)
             ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
-        run("read_w");
+        program_run_fetches(&p, "read_w");
         for (int64_t i = 0; i < 3; i++)
             ck_assert_uint_eq(
                 eddy_tensor_string(eddy_run_fetch(p.run, 0), i).length,

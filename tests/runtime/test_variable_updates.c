@@ -12,33 +12,17 @@ static program p;
 
 static void begin(void)
 {
-    program_init(&p, 0);
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
+    program_init_session(&p);
 }
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-static eddy_status attempt(const char *what)
-{
-    const eddy_status status = program_try_plan(&p, NULL, what);
-
-    return status == EDDY_OK ? program_execute(&p) : status;
-}
-
-static void run(const char *what)
-{
-    program_plan(&p, NULL, what);
-    program_run(&p);
 }
 
 static void refuse(const char *what, eddy_status code, eddy_detail detail)
 {
-    program_want(&p, attempt(what), code, detail);
+    program_want(&p, program_try_fetches(&p, what), code, detail);
 }
 
 /*
@@ -50,7 +34,7 @@ static void want(const char *what, size_t n, const double *values,
 {
     const eddy_tensor *t;
 
-    run(what);
+    program_run_fetches(&p, what);
     t = eddy_run_fetch(p.run, 0);
     ck_assert_int_eq(eddy_tensor_count(t), (int64_t)n);
     for (size_t i = 0; i < n; i++) {
@@ -212,8 +196,8 @@ START_TEST(scatters_combine_rows_of_every_dtype)
 
             snprintf(target, sizeof target, "^%s%d", is_scalar ? "one" : "row",
                      i);
-            run("^init");
-            run(target);
+            program_run_fetches(&p, "^init");
+            program_run_fetches(&p, target);
             expect((op)i, dtype, is_scalar, values);
             want("real", (size_t)ROWS * COLUMNS, values, 0);
         }
@@ -251,7 +235,7 @@ START_TEST(a_bad_scatter_changes_nothing)
                   "init_s AssignVariableOp s one\n"
                   "deep ResourceScatterAdd s fine two\n"
                   "words VarHandleOp dtype=string shape=? shared_name='w'\n");
-    run("^init ^init_i ^init_s");
+    program_run_fetches(&p, "^init ^init_i ^init_s");
     refuse("^high", EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     refuse("^low", EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     refuse("^shape", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
@@ -259,7 +243,7 @@ START_TEST(a_bad_scatter_changes_nothing)
     refuse("^div", EDDY_INVALID_ARGUMENT, EDDY_E_DIVISION_BY_ZERO);
     WANT("read", 1, 2, 3, 4);
     WANT("real_i", 5, -7);
-    run("^div_ok");
+    program_run_fetches(&p, "^div_ok");
     WANT("real_i", 2, -3);
 }
 END_TEST
@@ -279,10 +263,10 @@ START_TEST(strings_are_scattered)
                       "more string[2]=z,y\n"
                       "set_nd ResourceScatterNdUpdate v nd more\n"
                       "read ReadVariableOp v dtype=string\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     for (int round = 0; round < 2; round++) {
-        run(round ? "^set_nd" : "^set");
-        run("read");
+        program_run_fetches(&p, round ? "^set_nd" : "^set");
+        program_run_fetches(&p, "read");
         got = eddy_run_fetch(p.run, 0);
         for (int i = 0; i < 3; i++) {
             const eddy_string s = eddy_tensor_string(got, i);
@@ -311,21 +295,21 @@ START_TEST(slices_are_updated_by_vectors_of_indices)
                             "calm ResourceScatterNdAdd v beyond pair "
                             "bad_indices_policy='IGNORE'\n"
                             "shape ResourceScatterNdAdd v row pair\n");
-    run("^init");
-    run("^set");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "^set");
     WANT("read", 1, 30, 20, 4);
-    run("^add");
+    program_run_fetches(&p, "^add");
     WANT("read", 1, 70, 40, 4);
-    run("^sub");
+    program_run_fetches(&p, "^sub");
     WANT("read", 1, 30, 20, 4);
-    run("^min");
+    program_run_fetches(&p, "^min");
     WANT("read", 1, 30, 7, 4);
-    run("^max");
+    program_run_fetches(&p, "^max");
     WANT("read", 1, 30, 7, 9);
     refuse("^bad", EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     refuse("^shape", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     WANT("read", 1, 30, 7, 9);
-    run("^calm");
+    program_run_fetches(&p, "^calm");
     WANT("read", 2, 31, 7, 9);
 }
 END_TEST
@@ -337,10 +321,10 @@ START_TEST(what_somebody_holds_is_copied_before_a_scatter)
     program_build(&p, START "at int32[1]=0\n"
                             "by float32=5\n"
                             "add ResourceScatterAdd v at by\n");
-    run("^init");
-    run("read");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "read");
     held = eddy_tensor_retain(eddy_run_fetch(p.run, 0));
-    run("^add");
+    program_run_fetches(&p, "^add");
     ck_assert_float_eq(((const float *)eddy_tensor_data(held))[0], 1);
     eddy_tensor_release(held);
     WANT("read", 6, 7, 3, 4);
@@ -365,14 +349,14 @@ START_TEST(slices_of_a_variable_are_gathered)
                             "other ResourceGather v at dtype=float64\n"
                             "both _ReadVariablesOp v v N=2 "
                             "dtypes=[float32,float32]\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     WANT("flat", 3, 4, 1, 2, 3, 4);
     WANT("each", 2, 3);
     WANT("points", 2, 4);
     WANT("both:1", 1, 2, 3, 4);
     refuse("out", EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     refuse("other", EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
-    ck_assert_int_eq(attempt("deep"), EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(program_try_fetches(&p, "deep"), EDDY_INVALID_ARGUMENT);
     WANT("read", 1, 2, 3, 4);
 }
 END_TEST
@@ -594,9 +578,9 @@ START_TEST(optimizers_do_as_their_formulas)
         return;
     memcpy(x, start, sizeof x);
     build_optimizer(o, eddy_dtype_name(floats[which]), _i % 2);
-    run("^i0 ^i1 ^i2 ^i3");
+    program_run_fetches(&p, "^i0 ^i1 ^i2 ^i3");
     for (int round = 0; round < 3; round++) {
-        run("^step");
+        program_run_fetches(&p, "^step");
         for (int i = 0; i < 3; i++)
             o->step(&x[i], slots[i], gradient[i]);
         want("real", 3, x, tolerances[which]);
@@ -623,14 +607,14 @@ START_TEST(optimizers_check_what_they_get)
                       "n int32=1\n"
                       "ints ResourceApplyGradientDescent i n n\n");
     refuse("^none", EDDY_INTERNAL, EDDY_E_UNINITIALIZED);
-    run("^ix ^im");
+    program_run_fetches(&p, "^ix ^im");
     refuse("^rate", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     refuse("^grad", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     refuse("^slot", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     refuse("^ints", EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL);
-    run("^ok");
-    run("^slot");
-    run("^same");
+    program_run_fetches(&p, "^ok");
+    program_run_fetches(&p, "^slot");
+    program_run_fetches(&p, "^same");
 }
 END_TEST
 
@@ -659,7 +643,7 @@ START_TEST(updates_without_memory_change_nothing)
         eddy_status status;
         const eddy_tensor *t;
 
-        run("^init ^init_w");
+        program_run_fetches(&p, "^init ^init_w");
         snprintf(target, sizeof target, "read ^%s", updates[_i]);
         program_plan(&p, NULL, target);
         counting_allocator_allow(&p.counting, n);
@@ -672,7 +656,7 @@ START_TEST(updates_without_memory_change_nothing)
         if (done)
             break;
         ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
-        run("read got");
+        program_run_fetches(&p, "read got");
         t = eddy_run_fetch(p.run, 1);
         ck_assert_int_eq(eddy_tensor_count(t), 2);
         ck_assert_uint_eq(eddy_tensor_string(t, 1).length, 3);

@@ -10,34 +10,17 @@ static program p;
 
 static void begin(void)
 {
-    program_init(&p, 0);
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
+    program_init_session(&p);
 }
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-/* Runs `what` of the graph in the session. */
-static eddy_status attempt(const char *what)
-{
-    const eddy_status status = program_try_plan(&p, NULL, what);
-
-    return status == EDDY_OK ? program_execute(&p) : status;
-}
-
-static void run(const char *what)
-{
-    program_plan(&p, NULL, what);
-    program_run(&p);
 }
 
 static void refuse(const char *what, eddy_status code, eddy_detail detail)
 {
-    program_want(&p, attempt(what), code, detail);
+    program_want(&p, program_try_fetches(&p, what), code, detail);
     ck_assert_msg(strstr(p.err.message, "'v'") != NULL ||
                       code == EDDY_INVALID_ARGUMENT,
                   "the variable is not named: %s", p.err.message);
@@ -47,7 +30,7 @@ static void want_floats(const char *what, size_t n, const float *values)
 {
     const eddy_tensor *t;
 
-    run(what);
+    program_run_fetches(&p, what);
     t = eddy_run_fetch(p.run, 0);
     ck_assert_int_eq(eddy_tensor_count(t), (int64_t)n);
     for (size_t i = 0; i < n; i++)
@@ -71,12 +54,12 @@ START_TEST(a_value_outlives_its_run)
     program_build(&p, HANDLE READ INIT "one float32[3]=1\n"
                                        "add AssignAddVariableOp v one\n"
                                        "sub AssignSubVariableOp v start\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     WANT("read", 2, 2, 2);
-    run("^add");
-    run("^add");
+    program_run_fetches(&p, "^add");
+    program_run_fetches(&p, "^add");
     WANT("read", 4, 4, 4);
-    run("^sub");
+    program_run_fetches(&p, "^sub");
     WANT("read", 2, 2, 2);
 }
 END_TEST
@@ -92,7 +75,7 @@ START_TEST(without_a_session_state_ends_with_the_run)
     program_plan(&p, NULL, "after has");
     program_run(&p);
     program_run(&p);
-    run("has");
+    program_run_fetches(&p, "has");
     ck_assert_int_eq(program_fetch_int(&p, 0), 0);
     program_run(&p);
     ck_assert_int_eq(program_fetch_int(&p, 0), 0);
@@ -107,12 +90,12 @@ START_TEST(sessions_are_apart)
     ck_assert_int_eq(eddy_session_create(p.ctx, &second, &p.err), EDDY_OK);
     program_build(&p, HANDLE READ INIT "has VarIsInitializedOp v\n"
                                        "add AssignAddVariableOp v start\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     p.run_options.session = second;
-    run("has");
+    program_run_fetches(&p, "has");
     ck_assert_int_eq(program_fetch_int(&p, 0), 0);
-    run("^init");
-    run("^add");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "^add");
     WANT("read", 4, 4, 4);
     p.run_options.session = first;
     WANT("read", 2, 2, 2);
@@ -130,8 +113,8 @@ START_TEST(names_and_containers_tell_variables_apart)
                       "init AssignVariableOp v one\n"
                       "has_w VarIsInitializedOp w\n"
                       "has_x VarIsInitializedOp x\n");
-    run("^init");
-    run("has_w has_x");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "has_w has_x");
     ck_assert_int_eq(program_fetch_int(&p, 0), 1);
     ck_assert_int_eq(program_fetch_int(&p, 1), 0);
 }
@@ -177,7 +160,7 @@ START_TEST(an_anonymous_variable_is_new_in_each_execution)
                       "init AssignVariableOp v one ^has\n"
                       "read ReadVariableOp v dtype=float32 ^init\n");
     for (int i = 0; i < 2; i++) {
-        run("has read");
+        program_run_fetches(&p, "has read");
         ck_assert_int_eq(program_fetch_int(&p, 0), 0);
         ck_assert_float_eq(program_fetch_float(&p, 1), 1);
     }
@@ -189,10 +172,10 @@ START_TEST(a_read_value_does_not_change)
     eddy_tensor *before;
 
     program_build(&p, HANDLE READ INIT "add AssignAddVariableOp v start\n");
-    run("^init");
-    run("read");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "read");
     before = eddy_tensor_retain(eddy_run_fetch(p.run, 0));
-    run("^add");
+    program_run_fetches(&p, "^add");
     for (int i = 0; i < 3; i++)
         ck_assert_float_eq(((const float *)eddy_tensor_data(before))[i], 2);
     eddy_tensor_release(before);
@@ -208,11 +191,11 @@ START_TEST(an_update_of_what_nobody_holds_is_in_place)
                                   "twice Add start start\n"
                                   "init AssignVariableOp v twice\n"
                                   "add AssignAddVariableOp v start\n");
-    run("^init");
-    run("read");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "read");
     data = eddy_tensor_data(eddy_run_fetch(p.run, 0));
-    run("^add");
-    run("read");
+    program_run_fetches(&p, "^add");
+    program_run_fetches(&p, "read");
     ck_assert_ptr_eq(eddy_tensor_data(eddy_run_fetch(p.run, 0)), data);
 }
 END_TEST
@@ -223,7 +206,7 @@ START_TEST(a_variable_is_added_to_itself)
     program_build(&p, HANDLE READ INIT "add AssignAddVariableOp v read\n"
                                        "after ReadVariableOp v dtype=float32 "
                                        "^add\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     WANT("after", 4, 4, 4);
     WANT("after", 8, 8, 8);
 }
@@ -251,7 +234,7 @@ START_TEST(an_uninitialized_variable_is_named)
     refuse("gather", EDDY_NOT_FOUND, EDDY_E_UNINITIALIZED);
     refuse("^scatter", EDDY_NOT_FOUND, EDDY_E_UNINITIALIZED);
     refuse("^destroy", EDDY_NOT_FOUND, EDDY_E_RESOURCE);
-    run("^calm");
+    program_run_fetches(&p, "^calm");
 }
 END_TEST
 
@@ -261,14 +244,14 @@ START_TEST(a_destroyed_variable_may_be_assigned_anew)
                   "has VarIsInitializedOp v\n"
                   "destroy DestroyResourceOp v ignore_lookup_error=false\n"
                   "add AssignAddVariableOp v start\n");
-    run("^init");
-    run("^destroy");
-    run("has");
+    program_run_fetches(&p, "^init");
+    program_run_fetches(&p, "^destroy");
+    program_run_fetches(&p, "has");
     ck_assert_int_eq(program_fetch_int(&p, 0), 0);
     refuse("read", EDDY_FAILED_PRECONDITION, EDDY_E_UNINITIALIZED);
     refuse("^add", EDDY_NOT_FOUND, EDDY_E_UNINITIALIZED);
     refuse("^destroy", EDDY_NOT_FOUND, EDDY_E_RESOURCE);
-    run("^init");
+    program_run_fetches(&p, "^init");
     WANT("read", 2, 2, 2);
 }
 END_TEST
@@ -288,16 +271,16 @@ START_TEST(shapes_are_checked_as_tensorflow_does)
                   "bad AssignVariableOp s four\n"
                   "good AssignVariableOp s two\n"
                   "shape VariableShape v out_type=int64\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     refuse("^strict", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     refuse("^add", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
     WANT("read", 2, 2, 2);
-    run("^loose");
+    program_run_fetches(&p, "^loose");
     WANT("read", 7, 7);
-    run("shape");
+    program_run_fetches(&p, "shape");
     ck_assert_int_eq(program_fetch_int(&p, 0), 2);
     refuse("^bad", EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE);
-    run("^good");
+    program_run_fetches(&p, "^good");
 }
 END_TEST
 
@@ -328,7 +311,7 @@ START_TEST(dtypes_are_checked)
                   "flag bool=1\n"
                   "flag_set AssignVariableOp w flag\n"
                   "flag_add AssignAddVariableOp w flag\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     refuse("^set", EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
     refuse("get", EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
     refuse("^add", EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
@@ -400,7 +383,7 @@ START_TEST(a_dead_update_does_not_happen)
                                    "dead ReadVariableOp t dtype=float32\n"
                                    "live ReadVariableOp t:1 dtype=float32 ^go\n"
                                    "either Merge dead live\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     WANT("either ^no", 4, 4, 4);
     WANT("read", 4, 4, 4);
 }
@@ -444,8 +427,8 @@ START_TEST(every_number_is_assigned_added_and_subtracted)
         const eddy_tensor *t;
 
         snprintf(target, sizeof target, "^%s", ops[i]);
-        run(target);
-        run("back");
+        program_run_fetches(&p, target);
+        program_run_fetches(&p, "back");
         t = eddy_run_fetch(p.run, 0);
         for (int j = 0; j < 20; j++)
             ck_assert_int_eq(((const int32_t *)eddy_tensor_data(t))[j],
@@ -475,8 +458,8 @@ START_TEST(strings_and_bools_are_kept)
                       "set_b AssignVariableOp b yes\n"
                       "get ReadVariableOp v dtype=string\n"
                       "get_b ReadVariableOp b dtype=bool\n");
-    run("^set ^set_b");
-    run("get get_b");
+    program_run_fetches(&p, "^set ^set_b");
+    program_run_fetches(&p, "get get_b");
     got = eddy_run_fetch(p.run, 0);
     for (int i = 0; i < 3; i++) {
         const eddy_string s = eddy_tensor_string(got, i);
@@ -499,12 +482,12 @@ START_TEST(empty_and_high_rank_values_are_updated)
                       "deep Reshape one dims\n"
                       "set_deep AssignVariableOp v deep\n"
                       "add_deep AssignAddVariableOp v deep\n" READ);
-    run("^set");
-    run("^add");
-    run("read");
+    program_run_fetches(&p, "^set");
+    program_run_fetches(&p, "^add");
+    program_run_fetches(&p, "read");
     ck_assert_int_eq(eddy_tensor_count(eddy_run_fetch(p.run, 0)), 0);
-    run("^set_deep");
-    run("^add_deep");
+    program_run_fetches(&p, "^set_deep");
+    program_run_fetches(&p, "^add_deep");
     WANT("read", 2);
     ck_assert_int_eq(eddy_tensor_shape(eddy_run_fetch(p.run, 0))->rank, 8);
 }
@@ -518,9 +501,9 @@ START_TEST(a_count_stops_at_its_limit)
                       "count ResourceCountUpTo v limit=2 T=int32\n"
                       "wide ResourceCountUpTo v limit=2 T=int64\n");
     refuse("count", EDDY_NOT_FOUND, EDDY_E_UNINITIALIZED);
-    run("^init");
+    program_run_fetches(&p, "^init");
     for (int i = 0; i < 2; i++) {
-        run("count");
+        program_run_fetches(&p, "count");
         ck_assert_int_eq(program_fetch_int(&p, 0), i);
     }
     refuse("count", EDDY_OUT_OF_RANGE, EDDY_E_VALUE);
@@ -578,7 +561,7 @@ START_TEST(updates_of_many_threads_add_up)
                                   "low Min read axis\nhigh Max read axis\n"
                                   "same Equal low high\n"
                                   "check Assert same low\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     for (int i = 0; i < N_THREADS; i++) {
         program_plan(&p, NULL, whats[i]);
         plans[i] = eddy_plan_retain(p.plan);
@@ -586,7 +569,7 @@ START_TEST(updates_of_many_threads_add_up)
     hammer_all(plans);
     for (int i = 0; i < N_THREADS; i++)
         eddy_plan_release(plans[i]);
-    run("read");
+    program_run_fetches(&p, "read");
     got = eddy_run_fetch(p.run, 0);
     for (int i = 0; i < 64; i++)
         ck_assert_float_eq(((const float *)eddy_tensor_data(got))[i],
@@ -603,7 +586,7 @@ START_TEST(an_update_happens_or_not_when_memory_is_short)
     program_build(&p, HANDLE READ INIT "add AssignAddVariableOp v start\n"
                                        "held Identity read\n"
                                        "sub AssignSubVariableOp v held\n");
-    run("^init");
+    program_run_fetches(&p, "^init");
     for (int64_t n = 0; !done; n++) {
         eddy_status status;
 
@@ -617,7 +600,7 @@ START_TEST(an_update_happens_or_not_when_memory_is_short)
         ck_assert(done || status == EDDY_RESOURCE_EXHAUSTED);
         ck_assert_int_lt(n, 200);
     }
-    run("read");
+    program_run_fetches(&p, "read");
     ck_assert_float_ge(program_fetch_float(&p, 0), 4);
 }
 END_TEST
