@@ -257,7 +257,7 @@ static void copy_write(eddy__replica *c, const eddy__node_copy *copy,
 {
     const eddy__add_options options = {.strict = true, .forward_edges = true};
     const eddy_graph *graph = c->e->core.graph;
-    eddy_dtype types[4];
+    eddy_dtype types[4] = {0};
     eddy_attr attr = eddy_attr_type("T", types);
     eddy__copier copier = {.arena = &c->e->arena};
     const eddy_output *open = eddy__copier_open(&copier, 4);

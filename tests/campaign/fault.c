@@ -8,8 +8,10 @@
  * Each directory holds a graph.pb.  Without a fault every stage has some
  * status; with one it must have the same, or say that there is no memory, and
  * then the same stage must work when it is called again.  At the end nothing
- * may be held.  A stride above 1 takes every N-th k, from one that the seed
- * says.  The last line is `N passed, N failed`, a directory each.
+ * may be held.  Then the same with each other way to differentiate, where only
+ * the allocations from that stage on fail.  A stride above 1 takes every N-th
+ * k, from one that the seed says.  The last line is `N passed, N failed`, a
+ * directory each.
  */
 #include "tests/aid/counting_allocator.h"
 #include "tests/campaign/request.h"
@@ -24,6 +26,7 @@
 /* What the stages hand on. */
 typedef struct subject {
     counting_allocator counting;
+    request_way way;
     eddy_context *ctx;
     const char *bytes;
     size_t n_bytes;
@@ -116,7 +119,8 @@ static eddy_status lower(subject *s)
 
 static eddy_status differentiate(subject *s)
 {
-    return request_gradients(&s->wanted, s->lowered, &s->gradients, &s->err);
+    return request_gradients(&s->wanted, s->way, s->lowered, &s->gradients,
+                             &s->err);
 }
 
 static eddy_status save(subject *s)
@@ -156,14 +160,25 @@ static const stage stages[] = {
 
 #define N_STAGES (sizeof stages / sizeof stages[0])
 
+/* May an allocation of this stage fail?  Before the graph is differentiated
+ * they have, the first way. */
+static bool is_tried(const subject *s, size_t i)
+{
+    size_t first = 0;
+
+    while (s->way != REQUEST_REVERSE && stages[first].enter != differentiate)
+        first++;
+    return i >= first;
+}
+
 /* ---- a pass through all stages ---- */
 
-static void init(subject *s, const char *bytes, size_t n_bytes)
+static void init(subject *s, request_way way, const char *bytes, size_t n_bytes)
 {
     const eddy_context_options options = {.size = sizeof options};
     eddy_context_options all = options;
 
-    *s = (subject){.bytes = bytes, .n_bytes = n_bytes};
+    *s = (subject){.way = way, .bytes = bytes, .n_bytes = n_bytes};
     counting_allocator_init(&s->counting);
     all.allocator = s->counting.allocator;
     if (eddy_context_create(&all, &s->ctx, &s->err) != EDDY_OK)
@@ -190,22 +205,24 @@ static bool deinit(subject *s)
 
 /* How each stage ends without a fault; stages after a failed load do not run.
  */
-static size_t pass_clean(const char *bytes, size_t n_bytes,
+static size_t pass_clean(request_way way, const char *bytes, size_t n_bytes,
                          eddy_status *statuses)
 {
     subject s;
-    long long before;
-    size_t calls;
+    long long before = -1;
+    size_t calls = 0;
 
-    init(&s, bytes, n_bytes);
-    before = atomic_load(&s.counting.calls);
+    init(&s, way, bytes, n_bytes);
     for (size_t i = 0; i < N_STAGES; i++) {
+        if (before < 0 && is_tried(&s, i))
+            before = atomic_load(&s.counting.calls);
         statuses[i] =
             s.graph == NULL && i > 0 ? EDDY_NOT_FOUND : stages[i].enter(&s);
         if (stages[i].enter == lower && statuses[i] != EDDY_OK)
             break;
     }
-    calls = (size_t)(atomic_load(&s.counting.calls) - before);
+    if (before >= 0)
+        calls = (size_t)(atomic_load(&s.counting.calls) - before);
     return deinit(&s) ? calls : SIZE_MAX;
 }
 
@@ -243,17 +260,21 @@ static bool enter(subject *s, size_t i, eddy_status wanted, const char *path,
                     s->err.message, eddy_status_name(wanted));
 }
 
-static bool pass_with_fault(const char *path, const char *bytes, size_t n_bytes,
+static bool pass_with_fault(const char *path, request_way way,
+                            const char *bytes, size_t n_bytes,
                             const eddy_status *statuses, size_t k)
 {
-    bool good = true;
+    bool good = true, is_set = false;
     subject s;
 
-    init(&s, bytes, n_bytes);
-    counting_allocator_fail(&s.counting, (long long)k);
+    init(&s, way, bytes, n_bytes);
     for (size_t i = 0; good && i < N_STAGES; i++) {
         if (i > 0 && s.graph == NULL)
             break;
+        if (!is_set && is_tried(&s, i)) {
+            counting_allocator_fail(&s.counting, (long long)k);
+            is_set = true;
+        }
         good = enter(&s, i, statuses[i], path, k);
         if (stages[i].enter == lower && s.lowered == NULL)
             break;
@@ -280,20 +301,32 @@ static size_t read_graph(const char *directory, char *bytes)
     return n;
 }
 
-static bool try_directory(const char *path, size_t stride, size_t seed)
+static bool try_way(const char *path, request_way way, const char *bytes,
+                    size_t n, size_t stride, size_t seed)
 {
-    static char bytes[MAX_FILE];
     eddy_status statuses[N_STAGES] = {EDDY_OK};
-    const size_t n = read_graph(path, bytes);
-    const size_t n_calls = n > 0 ? pass_clean(bytes, n, statuses) : SIZE_MAX;
+    const size_t n_calls = pass_clean(way, bytes, n, statuses);
     bool good = true;
 
     if (n_calls == SIZE_MAX)
-        return complain(path, 0, "cannot be read, or holds memory");
+        return complain(path, 0, "holds memory");
     for (size_t k = seed % stride; k < n_calls; k += stride)
-        good = pass_with_fault(path, bytes, n, statuses, k) && good;
-    printf("%s: %zu allocations\n", path, n_calls);
+        good = pass_with_fault(path, way, bytes, n, statuses, k) && good;
+    printf("%s: way %d: %zu allocations\n", path, (int)way, n_calls);
     fflush(stdout);
+    return good;
+}
+
+static bool try_directory(const char *path, size_t stride, size_t seed)
+{
+    static char bytes[MAX_FILE];
+    const size_t n = read_graph(path, bytes);
+    bool good = true;
+
+    if (n == 0)
+        return complain(path, 0, "cannot be read");
+    for (int way = 0; way < REQUEST_WAYS; way++)
+        good = try_way(path, (request_way)way, bytes, n, stride, seed) && good;
     return good;
 }
 

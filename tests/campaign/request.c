@@ -224,19 +224,81 @@ static size_t find_xs(const eddy_graph *graph, eddy_output *xs)
     return n;
 }
 
-eddy_status request_gradients(const request *r, eddy_graph *graph,
-                              request *out_request, eddy_error *err)
-{
+/* What is differentiated, by what, and what came of it. */
+typedef struct derivation {
     eddy_output ys[REQUEST_FETCHES], xs[REQUEST_GRADIENTS];
-    eddy_output gradients[REQUEST_GRADIENTS];
-    const size_t n_ys = find_ys(r, graph, ys), n_xs = find_xs(graph, xs);
+    size_t n_ys, n_xs;
+    eddy_output results[REQUEST_FETCHES];
+    size_t n_results;
+} derivation;
+
+static eddy_status reverse(derivation *d, eddy_graph *graph,
+                           eddy_tape_policy tape, eddy_error *err)
+{
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = tape};
+
+    d->n_results = d->n_xs;
+    return eddy_gradients(graph, d->ys, d->n_ys, d->xs, d->n_xs, &options,
+                          d->results, err);
+}
+
+/* The gradients of those of the first order that there are. */
+static eddy_status reverse_twice(derivation *d, eddy_graph *graph,
+                                 eddy_error *err)
+{
+    const eddy_status status = reverse(d, graph, EDDY_TAPE_DEFAULT, err);
+
+    if (status != EDDY_OK)
+        return status;
+    d->n_ys = 0;
+    for (size_t i = 0; i < d->n_results; i++)
+        if (d->results[i].node != EDDY_NO_NODE)
+            d->ys[d->n_ys++] = d->results[i];
+    if (d->n_ys == 0)
+        return EDDY_NOT_FOUND;
+    return reverse(d, graph, EDDY_TAPE_DEFAULT, err);
+}
+
+/* Along the xs themselves, which have the right shapes. */
+static eddy_status forward(derivation *d, eddy_graph *graph, eddy_error *err)
+{
+    d->n_results = d->n_ys;
+    return eddy_jvp(graph, d->ys, d->n_ys, d->xs, d->n_xs, d->xs, NULL,
+                    d->results, err);
+}
+
+static eddy_status derive(derivation *d, request_way way, eddy_graph *graph,
+                          eddy_error *err)
+{
+    switch (way) {
+    case REQUEST_TWICE:
+        return reverse_twice(d, graph, err);
+    case REQUEST_FORWARD:
+        return forward(d, graph, err);
+    case REQUEST_RECOMPUTE:
+        return reverse(d, graph, EDDY_TAPE_RECOMPUTE, err);
+    case REQUEST_SPILL:
+        return reverse(d, graph, EDDY_TAPE_SPILL, err);
+    default:
+        return reverse(d, graph, EDDY_TAPE_DEFAULT, err);
+    }
+}
+
+eddy_status request_gradients(const request *r, request_way way,
+                              eddy_graph *graph, request *out_request,
+                              eddy_error *err)
+{
+    derivation d = {.n_results = 0};
     eddy_status status;
 
+    d.n_ys = find_ys(r, graph, d.ys);
+    d.n_xs = find_xs(graph, d.xs);
     *out_request = (request){.n_feeds = 0};
     *err = (eddy_error){.code = EDDY_NOT_FOUND};
-    if (n_ys == 0 || n_xs == 0)
+    if (d.n_ys == 0 || d.n_xs == 0)
         return EDDY_NOT_FOUND;
-    status = eddy_gradients(graph, ys, n_ys, xs, n_xs, NULL, gradients, err);
+    status = derive(&d, way, graph, err);
     if (status != EDDY_OK)
         return status;
     for (size_t i = 0; i < r->n_feeds; i++) {
@@ -244,9 +306,9 @@ eddy_status request_gradients(const request *r, eddy_graph *graph,
         out_request->values[i] = eddy_tensor_retain(r->values[i]);
     }
     out_request->n_feeds = r->n_feeds;
-    for (size_t i = 0; i < n_xs; i++)
-        if (gradients[i].node != EDDY_NO_NODE)
+    for (size_t i = 0; i < d.n_results; i++)
+        if (d.results[i].node != EDDY_NO_NODE)
             out_request->fetches[out_request->n_fetches++] =
-                output_name(graph, gradients[i]);
+                output_name(graph, d.results[i]);
     return out_request->n_fetches > 0 ? EDDY_OK : EDDY_NOT_FOUND;
 }

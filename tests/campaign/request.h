@@ -32,12 +32,23 @@ eddy_plan *request_plan(const request *r, const eddy_graph *graph,
  */
 eddy_plan *request_plan_any(request *r, const eddy_graph *graph);
 
+/* How a request differentiates. */
+typedef enum request_way {
+    REQUEST_REVERSE,
+    REQUEST_TWICE,     /* the gradients of the sum of the gradients */
+    REQUEST_FORWARD,   /* the tangents of the fetches, along the xs */
+    REQUEST_RECOMPUTE, /* in reverse; loops make their trips again */
+    REQUEST_SPILL,     /* in reverse; tapes go to a file */
+    REQUEST_WAYS,
+} request_way;
+
 /*
- * Adds the gradients of the fetches by the first floats of the graph, and makes
- * the request for them, which must be deinitialised either way.  NOT_FOUND if
- * there is nothing to differentiate.
+ * Adds the derivatives of the fetches by the first floats of the graph, and
+ * makes the request for them, which must be deinitialised either way.
+ * NOT_FOUND if there is nothing to differentiate.
  */
-eddy_status request_gradients(const request *r, eddy_graph *graph,
-                              request *out_request, eddy_error *err);
+eddy_status request_gradients(const request *r, request_way way,
+                              eddy_graph *graph, request *out_request,
+                              eddy_error *err);
 
 #endif
