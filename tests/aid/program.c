@@ -80,6 +80,12 @@ static void drop_plan(program *p)
 void program_init_session(program *p)
 {
     program_init(p, 0);
+    program_renew_session(p);
+}
+
+void program_renew_session(program *p)
+{
+    eddy_session_release(p->session);
     program_want_ok(p, eddy_session_create(p->ctx, &p->session, &p->err));
     p->run_options.session = p->session;
 }

@@ -67,6 +67,9 @@ void program_init_with(program *p, const eddy_context_options *options);
 /* Without workers, and with a session in run_options. */
 void program_init_session(program *p);
 
+/* Drops that session, and puts a new one in its place. */
+void program_renew_session(program *p);
+
 /* Frees everything and fails the test if memory is still held. */
 void program_deinit(program *p);
 

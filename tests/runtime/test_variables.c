@@ -317,9 +317,7 @@ START_TEST(dtypes_are_checked)
     refuse("^add", EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
     refuse("^flag_add", EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL);
     WANT("read", 2, 2, 2);
-    eddy_session_release(p.run_options.session);
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
+    program_renew_session(&p);
     refuse("^flag_set", EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE);
 }
 END_TEST
