@@ -6,6 +6,8 @@
 #include "tools/program.h"
 #include "tools/progress.h"
 
+#include "eddy/version.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -85,16 +87,27 @@ static const char *tier_of(const figures *f)
                                   : "dynamic";
 }
 
+/* Which libraries did products, as the library says it: no quotes in it. */
+static const char *products_of(char *text, size_t size)
+{
+    (void)eddy_component_format(EDDY_COMPONENT_PRODUCTS, text, size);
+    return text;
+}
+
+#define PRODUCTS_SIZE 1024
+
 static void print_json(const eddy__program *program, const figures *f)
 {
     const char *separator = "{";
+    char products[PRODUCTS_SIZE];
 
 #define X(name, value)                                                         \
     printf("%s\"" #name "\": %" PRIu64, separator, value);                     \
     separator = ", ";
     FIGURE_MAP(X)
 #undef X
-    printf(", \"tier\": \"%s\"}\n", tier_of(f));
+    printf(", \"tier\": \"%s\", \"products\": \"%s\"}\n", tier_of(f),
+           products_of(products, sizeof products));
 }
 
 /* Nanoseconds in the unit that leaves one to three digits before the point. */
@@ -119,6 +132,8 @@ static void print_each(const char *what, uint64_t ns, uint64_t n)
 
 static void print_table(const eddy__program *program, const figures *f)
 {
+    char products[PRODUCTS_SIZE];
+
     print_time("load", program->load_ns);
     print_time("plan", program->plan_ns);
     print_time("least", f->min_ns);
@@ -138,6 +153,7 @@ static void print_table(const eddy__program *program, const figures *f)
         print_time("compiling", f->native.compile_ns);
         printf("%-18s%14" PRIu64 "\n", "code bytes", f->native.code_bytes);
     }
+    printf("%-18s%s\n", "products", products_of(products, sizeof products));
 }
 
 static eddy__exit bench(const eddy__program *program,
@@ -190,7 +206,8 @@ const eddy__command eddy__command_bench = {
         "of nodes, live and dead, iterations and frames started, the most\n"
         "bytes held, and calls of the allocator; and the highest tier that a\n"
         "loop has come to (dynamic, linear, native), with what its machine\n"
-        "code took to make.\n"
+        "code took to make; and which library did large products of float32,\n"
+        "by what was measured (EDDY_PRODUCTS=openblas or onednn fixes it).\n"
         "\n"
         "NAME and VALUE are as for `eddy run`.\n",
     .examples =

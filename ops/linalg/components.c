@@ -2,6 +2,7 @@
 /* Names the libraries and the processor that kernels compute with. */
 #include "eddy/version.h"
 
+#include "ops/linalg/choice.h"
 #include "ops/linalg/gemm.h"
 #include "ops/linalg/onednn.h"
 
@@ -54,7 +55,7 @@ static void put_processor(writer *w)
 size_t eddy_component_format(eddy_component component, char *text, size_t size)
 {
     writer w = {.text = text, .size = size};
-    char name[128] = "none";
+    char name[1024] = "none";
 
     switch (component) {
     case EDDY_COMPONENT_BLAS:
@@ -69,6 +70,10 @@ size_t eddy_component_format(eddy_component component, char *text, size_t size)
         break;
     case EDDY_COMPONENT_CPU:
         put_processor(&w);
+        break;
+    case EDDY_COMPONENT_PRODUCTS:
+        eddy__choice_format(name, sizeof name);
+        put(&w, name);
         break;
     }
     if (size > 0)

@@ -10,19 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool eddy__gemm_is_wide(void)
-{
-    static const char *const cores[] = {"SkylakeX", "Cooperlake",
-                                        "SapphireRapids"};
-    const eddy__blas_provider *blas = eddy__blas_get();
-    const char *name = blas ? blas->get_core() : "";
-
-    for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
-        if (strcmp(name, cores[i]) == 0)
-            return true;
-    return false;
-}
-
 /* The configuration begins "OpenBLAS 0.3.21 " and goes on with options. */
 bool eddy__gemm_name(char *text, size_t size)
 {

@@ -53,9 +53,6 @@ bool eddy__gemm_float64(const eddy__product *product);
 bool eddy__gemm_complex64(const eddy__product *product);
 bool eddy__gemm_complex128(const eddy__product *product);
 
-/* Has this BLAS kernels of 512 bits for the processor that it found? */
-bool eddy__gemm_is_wide(void);
-
 /*
  * Writes the library's name, version and the processor that it found; false,
  * and nothing is written, if it is not there.

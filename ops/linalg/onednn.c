@@ -3,8 +3,8 @@
  * dnnl_sgemm keeps no state of ours: it has no primitive to make and nothing to
  * cache.  Its kernels are made once, at the first call, by the library itself.
  *
- * oneDNN is behind a provider, which is loaded at the first product that it is
- * better at; where the provider is missing, BLAS does them all.
+ * oneDNN is behind a provider, which is loaded when it is first asked for;
+ * choice.h says who does a product.
  *
  * It runs on as many OpenMP threads as the calling thread allows.  That number
  * belongs to the thread, so it is set to one around the call and then set back:
@@ -56,6 +56,11 @@ static const eddy__onednn_provider *get_provider(void)
     return p == &missing ? NULL : p;
 }
 
+bool eddy__onednn_is_there(void)
+{
+    return get_provider() != NULL;
+}
+
 bool eddy__onednn_name(char *text, size_t size)
 {
     const eddy__onednn_provider *p = get_provider();
@@ -66,7 +71,7 @@ bool eddy__onednn_name(char *text, size_t size)
     return true;
 }
 
-/* ---- which shapes ---- */
+/* ---- the product ---- */
 
 /*
  * Rows of the second factor that are a multiple of 2 KiB apart all fall into
@@ -78,27 +83,6 @@ static bool has_bad_stride(const eddy__product *p)
 {
     return !p->transpose_b && eddy__product_row_b(p) % BAD_STRIDE == 0;
 }
-
-/*
- * From measurements of one thread; docs/kernels.md has the figures.  Where both
- * use AVX-512, oneDNN is ahead where the first factor has few rows; where it
- * alone does, or both use AVX2, everywhere but in the smallest products.  Those
- * by a vector are BLAS's, unless its vectors are the shorter ones.
- */
-static bool is_faster(const eddy__product *p)
-{
-    const double volume = (double)p->m * (double)p->n * (double)p->k;
-
-    if (eddy__cpu_vectors() < EDDY__VECTORS_AVX512)
-        return eddy__cpu_vectors() == EDDY__VECTORS_AVX2 && p->m > 1 &&
-               p->n > 1 && volume >= 0x1p14;
-    if (!eddy__gemm_is_wide())
-        return p->n > 1 && volume >= 0x1p14;
-    return p->m > 1 && p->m <= 32 && p->n >= 64 && p->k >= 64 &&
-           volume >= 0x1p18;
-}
-
-/* ---- the product ---- */
 
 /*
  * Copies a panel of the second factor at a time to where its rows are an odd
@@ -162,7 +146,7 @@ bool eddy__onednn_multiply(const eddy__product *p)
         .out = p->out,
         .adds = p->adds,
     };
-    const eddy__onednn_provider *with = is_faster(p) ? get_provider() : NULL;
+    const eddy__onednn_provider *with = get_provider();
     int threads;
     bool done;
 
@@ -176,6 +160,11 @@ bool eddy__onednn_multiply(const eddy__product *p)
 }
 
 #else
+
+bool eddy__onednn_is_there(void)
+{
+    return false;
+}
 
 bool eddy__onednn_multiply(const eddy__product *p)
 {

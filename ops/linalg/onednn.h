@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices by oneDNN, where it is there and is faster. */
+/* Products of matrices by oneDNN, where it is there. */
 #ifndef EDDY_OPS_ONEDNN_H
 #define EDDY_OPS_ONEDNN_H
 
 #include "ops/linalg/gemm.h"
 
-/*
- * A product of float32 matrices.  False, and nothing is done, where BLAS is the
- * better choice, which depends on the shape and the processor alone.
- */
+/* Is it?  Loads it. */
+bool eddy__onednn_is_there(void);
+
+/* A product of float32 matrices.  False, and nothing is done, if it is not. */
 bool eddy__onednn_multiply(const eddy__product *product);
 
 /* Writes the library's name and version; false if there is none.  Loads it. */

@@ -5,6 +5,7 @@
  */
 #include "ops/linalg/product.h"
 
+#include "ops/linalg/choice.h"
 #include "ops/linalg/onednn.h"
 #include "ops/linalg/tiles.h"
 #include "ops/math/elements.h"
@@ -117,7 +118,10 @@ MULTIPLY_COMPLEX(C128, conj)
 
 static void whole_F32(const eddy__product *p)
 {
-    if (!eddy__onednn_multiply(p) && !eddy__gemm_float32(p))
+    if (eddy__choice_is_onednn(p) && eddy__onednn_multiply(p))
+        return;
+    /* The other library where one is missing. */
+    if (!eddy__gemm_float32(p) && !eddy__onednn_multiply(p))
         multiply_F32(p);
 }
 

@@ -73,7 +73,7 @@ TCase *version_tests(void)
     TCase *tc = tcase_create("version");
 
     tcase_add_test(tc, the_library_has_the_number_of_the_headers);
-    tcase_add_loop_test(tc, a_component_is_named_and_cut_where_room_ends, 0, 3);
+    tcase_add_loop_test(tc, a_component_is_named_and_cut_where_room_ends, 0, 4);
     tcase_add_test(tc, the_blas_has_a_version);
     tcase_add_test(tc, a_context_ends_with_its_last_reference);
     return tc;

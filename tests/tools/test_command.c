@@ -362,8 +362,10 @@ START_TEST(bench_prints_one_json_object)
     const size_t n = sizeof names / sizeof names[0];
     json_t *object = bench("--repeat", "3");
 
-    ck_assert_uint_eq(json_object_size(object), n + 1);
+    ck_assert_uint_eq(json_object_size(object), n + 2);
     ck_assert_ptr_nonnull(json_string_value(json_object_get(object, "tier")));
+    ck_assert_str_eq(json_string_value(json_object_get(object, "products")),
+                     "nothing measured");
     for (size_t i = 0; i < n; i++)
         ck_assert_int_ge(count_of(object, names[i]), 0);
     ck_assert_int_le(count_of(object, "min_ns"), count_of(object, "median_ns"));
@@ -374,6 +376,25 @@ START_TEST(bench_prints_one_json_object)
     ck_assert_int_eq(count_of(object, "iterations"), 100001);
     ck_assert_int_eq(count_of(object, "frames"), 1);
     json_decref(object);
+}
+END_TEST
+
+START_TEST(bench_says_which_library_is_asked_for)
+{
+    static const char *const asked[][2] = {
+        {"openblas", "OpenBLAS, as asked for"},
+        {"onednn", "oneDNN, as asked for"}};
+
+    for (size_t i = 0; i < 2; i++) {
+        json_t *object;
+
+        ck_assert_int_eq(setenv("EDDY_PRODUCTS", asked[i][0], 1), 0);
+        object = bench("--repeat", "1");
+        ck_assert_int_eq(unsetenv("EDDY_PRODUCTS"), 0);
+        ck_assert_str_eq(json_string_value(json_object_get(object, "products")),
+                         asked[i][1]);
+        json_decref(object);
+    }
 }
 END_TEST
 
@@ -528,6 +549,7 @@ TCase *command_tests(void)
     tcase_add_test(tc, a_full_disk_is_noticed);
     tcase_add_test(tc, every_subcommand_has_a_help_with_examples);
     tcase_add_test(tc, bench_prints_one_json_object);
+    tcase_add_test(tc, bench_says_which_library_is_asked_for);
     tcase_add_test(tc, bench_counts_one_execution_however_often_it_repeats);
     tcase_add_test(tc, a_map_for_perf_has_a_line_an_instruction);
     tcase_add_test(tc, bench_prints_a_table_for_people);
