@@ -41,7 +41,7 @@ run()
 cases=$(find tests/conformance/tf tests/conformance/findings -name case.json |
     sed 's|/case.json$||' | sort |
     grep -v -e findings/merge_ -e findings/ref_alias_identity_n \
-        -e findings/ref_alias_placeholder_default -e findings/tensor_array_v2)
+        -e findings/ref_alias_placeholder_default)
 
 for n in $RANKS; do
     # $cases is a list of folders.

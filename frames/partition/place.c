@@ -4,10 +4,10 @@
  *
  * Places and devices say where a node is wished.  Nodes that share a handle or
  * a reference, or what may be another name of a variable, go where the first of
- * them is.  Then control flow, as in
- * TensorFlow's OptimizeControlFlowColocation: an Enter and a NextIteration go
- * to their first consumer, a Switch and an Exit to what they pass on; so no
- * edge of a loop variable's own nodes is cut.
+ * them is; the handle of a TensorArrayV2 is a text, and is followed as well.
+ * Then control flow, as in TensorFlow's OptimizeControlFlowColocation: an Enter
+ * and a NextIteration go to their first consumer, a Switch and an Exit to what
+ * they pass on; so no edge of a loop variable's own nodes is cut.
  */
 #include "core/base/status.h"
 #include "frames/analysis/flow.h"
@@ -22,7 +22,7 @@ typedef struct placing {
     eddy__map prefixes; /* to an index in the places */
     uint32_t *group;    /* a node: one that it stays with, or itself */
     uint8_t *is_grouped;
-    uint8_t *is_alias; /* it may hand on a variable's own buffer */
+    uint8_t *is_alias; /* it may hand on a variable's buffer, or a handle */
     eddy_node *order;  /* topological, back edges left out */
     size_t n_order;
 } placing;
@@ -128,7 +128,17 @@ static bool may_alias(const eddy__node *node)
     return eddy__hands_on(role) || role == EDDY__ROLE_MERGE;
 }
 
-/* Does it put out a variable's buffer, as TensorFlow's Identity does? */
+/* A handle whose dtype does not tell that it is one: it is a text. */
+static bool makes_text_handle(const eddy__node *node)
+{
+    return strcmp(node->op_name, "TensorArrayV2") == 0 ||
+           strcmp(node->op_name, "TensorArrayGradV2") == 0;
+}
+
+/*
+ * Does it put out a variable's buffer, as TensorFlow's Identity does, or a
+ * handle that is a text?
+ */
 static bool is_alias(const placing *pl, eddy_node v)
 {
     const eddy__node *node = eddy__partition_node(pl->p, v);
@@ -136,7 +146,7 @@ static bool is_alias(const placing *pl, eddy_node v)
         eddy__node_role(node) == EDDY__ROLE_MERGE ? node->n_inputs : 1;
 
     if (!may_alias(node))
-        return false;
+        return makes_text_handle(node);
     for (uint32_t i = 0; i < n && i < node->n_inputs; i++) {
         const eddy_output in = node->inputs[i];
 

@@ -416,6 +416,49 @@ START_TEST(test_literal_rank_with_an_enter_alone)
 }
 END_TEST
 
+/*
+ * The handle of a TensorArrayV2 is a text like any other: all that it comes to,
+ * by way of an Identity or around a loop, stays with the array.
+ */
+START_TEST(test_text_handles_stay_together)
+{
+    static const char text[] =
+        "n int32=3\nta TensorArrayV2 n dtype=float32\n"
+        "h Identity ta\nzero int32=0\none int32=1\nx float32=2.5\n"
+        "flow float32=0\n"
+        "i/e Enter@w zero\ni/m Merge i/e i/n\nn/e Enter@w! n\n"
+        "one/e Enter@w! one\nx/e Enter@w! x\n"
+        "less Less i/m n/e\ncond LoopCond less\ni/s Switch i/m cond\n"
+        "i/b AddV2 i/s:1 one/e\ni/n NextIteration i/b\n"
+        "h/e Enter@w h\nh/m Merge h/e h/n\nh/s Switch h/m cond\n"
+        "h/b Identity h/s:1\nh/n NextIteration h/b\n"
+        "f/e Enter@w flow\nf/m Merge f/e f/n\nf/s Switch f/m cond\n"
+        "wr TensorArrayWriteV2 h/b i/s:1 x/e f/s:1\nf/n NextIteration wr\n"
+        "f/x Exit f/s\nr TensorArrayReadV2 h one f/x dtype=float32\n";
+    const eddy_place places[] = {{"wr", 1}, {"h/", 2}, {"r", 1}, {"h", 0}};
+
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        eddy_tensor *out = NULL;
+        uint32_t rank = 9;
+        cut_graph c;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, text);
+        cut(&p, &c, 3, places, 4, "", "r");
+        (void)eddy_partition_fetch(c.partition, 0, &rank);
+        ck_assert_uint_eq(rank, 0);
+        make_ranks(&p, &c, seed, UINT64_C(20000000000));
+        ck_assert_msg(eddy_ranks_run(c.ranks, NULL, &out, &p.err) == EDDY_OK,
+                      "%s", p.err.message);
+        ck_assert(*(const float *)eddy_tensor_data(out) == 2.5f);
+        eddy_tensor_release(out);
+        drop(&c);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
 /* A node on each side of a branch, and the loop within one of them. */
 START_TEST(test_branch_that_is_not_taken)
 {
@@ -603,6 +646,7 @@ TCase *ranks_tests(void)
     tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 32);
     tcase_add_test(tc, test_rank_with_invariants_alone);
     tcase_add_test(tc, test_literal_rank_with_an_enter_alone);
+    tcase_add_test(tc, test_text_handles_stay_together);
     tcase_add_test(tc, test_branch_that_is_not_taken);
     tcase_add_test(tc, test_error_names_its_rank);
     tcase_add_test(tc, test_cancel_ends_all_ranks);
