@@ -201,14 +201,27 @@ static eddy_status look_at_edge(eddy__partitioning *p, eddy_node from,
                                           : make_loops(p, frame, from);
 }
 
+/* Of a graph without copies: to the letter. */
+static eddy_status find_begun(eddy__partitioning *p)
+{
+    const size_t n = p->whole->n_nodes;
+    uint8_t *keep = eddy__arena_allocate(&p->arena, n, 1);
+
+    if (!keep)
+        return eddy__fail_memory(p->err);
+    for (size_t v = 0; v < n; v++)
+        keep[v] = p->placed[v].is_needed;
+    return eddy__partition_find_begun(p, keep);
+}
+
 eddy_status eddy__partition_control_loops(eddy__partitioning *p)
 {
     p->result->counts = eddy__arena_allocate_zeroed(
         &p->result->arena, p->options->n_ranks, sizeof *p->result->counts);
     if (!p->result->counts)
         return eddy__fail_memory(p->err);
-    if (!p->has_next)
-        EDDY_TRY(eddy__partition_find_next(p, NULL));
+    if (!p->is_begun)
+        EDDY_TRY(find_begun(p));
     /* Those that are added cut only the predicate, where there is a loop. */
     for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
         if (!p->placed[v].is_needed)

@@ -228,7 +228,7 @@ static eddy_status find_needed(needing *n)
         EDDY_TRY(eddy__prune(&all, &n->wanted, n->keep, p->err));
         /* A rank runs a predicate only for what waits for its control loop. */
         if (n_before == n_first)
-            EDDY_TRY(eddy__partition_find_next(p, n->keep));
+            EDDY_TRY(eddy__partition_find_begun(p, n->keep));
         for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
             const eddy__node *node = eddy__partition_node(p, v);
 
@@ -269,7 +269,7 @@ eddy_status eddy__partition_copy(eddy__partitioning *p)
     copying c = {.p = p, .copies = {.allocator = &p->budget->allocator}};
     eddy_status status = EDDY_OK;
 
-    status = eddy__partition_find_next(p, NULL);
+    status = eddy__partition_find_begun(p, NULL);
     /* Copies stand at the end, and what they read is looked at in its turn. */
     for (eddy_node v = 0; v < p->whole->n_nodes && status == EDDY_OK; v++)
         if (p->placed[v].is_needed)

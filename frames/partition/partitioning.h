@@ -64,8 +64,8 @@ typedef struct eddy__partitioning {
      * Merge of the control loop.
      */
     eddy_node *predicate_copy, *control_merge;
-    /* Likewise: has the rank a NextIteration of the frame? */
-    uint8_t *has_next;
+    /* Likewise: does the rank begin iterations of the frame by itself? */
+    uint8_t *is_begun;
     eddy__emitter emitter; /* of nodes of `whole` */
     eddy__copier copier;
     eddy__arena arena;
@@ -108,16 +108,18 @@ static inline size_t eddy__partition_at(const eddy__partitioning *p,
 eddy_status eddy__partition_list(eddy__partitioning *p, eddy_node **out);
 
 /*
- * Notes where NextIterations are, of the nodes that `keep` marks; NULL: of
- * those that are needed.
+ * Notes which ranks begin iterations of which frames: those with a
+ * NextIteration.  `keep`: of the nodes that it marks, and those as well that
+ * receive in the frame, which have a control loop; the graph must have its
+ * copies then.
  */
-eddy_status eddy__partition_find_next(eddy__partitioning *p,
-                                      const uint8_t *keep);
+eddy_status eddy__partition_find_begun(eddy__partitioning *p,
+                                       const uint8_t *keep);
 
 /*
- * Does the rank of `v` begin every iteration that `v` runs in?  Without a
- * NextIteration of the frame, or of one around it, only the first ones: what
- * reads invariants alone would run, and send, once.
+ * Does the rank of `v` begin every iteration that `v` runs in?  Where nothing
+ * begins those of the frame, or of one around it, there are only the first
+ * ones: what reads invariants alone would run, and send, once.
  */
 bool eddy__partition_iterates(const eddy__partitioning *p, eddy_node v);
 

@@ -50,22 +50,50 @@ eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,
     return out;
 }
 
-eddy_status eddy__partition_find_next(eddy__partitioning *p,
-                                      const uint8_t *keep)
+/* A rank that receives in a frame has control loops of all frames around it. */
+static void note_received(const eddy__partitioning *p, const uint8_t *keep,
+                          eddy_node from, eddy_node v)
+{
+    if (!keep[from] || !eddy__partition_crosses(p, from, v))
+        return;
+    for (uint32_t f = p->placed[from].output_frame; f != 0;
+         f = p->analysis->frames[f].parent)
+        p->is_begun[eddy__partition_at(p, f, p->placed[v].rank)] = 1;
+}
+
+static void note_receiver(const eddy__partitioning *p, const uint8_t *keep,
+                          eddy_node v)
+{
+    const eddy__node *node = eddy__partition_node(p, v);
+
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        note_received(p, keep, node->inputs[i].node, v);
+    for (uint32_t i = 0; i < node->n_controls; i++)
+        note_received(p, keep, node->controls[i], v);
+}
+
+eddy_status eddy__partition_find_begun(eddy__partitioning *p,
+                                       const uint8_t *keep)
 {
     const size_t n = (size_t)p->analysis->n_frames * p->options->n_ranks;
 
-    if (!p->has_next)
-        p->has_next = eddy__arena_allocate(&p->arena, n, 1);
-    if (!p->has_next)
+    if (!p->is_begun)
+        p->is_begun = eddy__arena_allocate(&p->arena, n, 1);
+    if (!p->is_begun)
         return eddy__fail_memory(p->err);
-    memset(p->has_next, 0, n);
-    for (eddy_node v = 0; v < p->whole->n_nodes; v++)
-        if ((keep ? keep[v] != 0 : p->placed[v].is_needed) &&
-            eddy__node_role(eddy__partition_node(p, v)) ==
-                EDDY__ROLE_NEXT_ITERATION)
-            p->has_next[eddy__partition_at(p, p->placed[v].output_frame,
-                                           p->placed[v].rank)] = 1;
+    memset(p->is_begun, 0, n);
+    for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
+        const eddy__placed *placed = &p->placed[v];
+
+        if (!(keep ? keep[v] != 0 : placed->is_needed))
+            continue;
+        if (eddy__node_role(eddy__partition_node(p, v)) ==
+            EDDY__ROLE_NEXT_ITERATION)
+            p->is_begun[eddy__partition_at(p, placed->output_frame,
+                                           placed->rank)] = 1;
+        if (keep)
+            note_receiver(p, keep, v);
+    }
     return EDDY_OK;
 }
 
@@ -73,7 +101,7 @@ bool eddy__partition_iterates(const eddy__partitioning *p, eddy_node v)
 {
     for (uint32_t f = p->placed[v].output_frame; f != 0;
          f = p->analysis->frames[f].parent)
-        if (!p->has_next[eddy__partition_at(p, f, p->placed[v].rank)])
+        if (!p->is_begun[eddy__partition_at(p, f, p->placed[v].rank)])
             return false;
     return true;
 }
