@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Static checks: layers, writes of nodes, names, format, headers alone,
-# clang-tidy, circles between files.  All of them run, whatever the first ones
+# Static checks: layers, writes of nodes, names, functions used once, format,
+# headers alone, clang-tidy, circles between files.  All of them run, whatever the first ones
 # find.  `make lint` sets CC and FLAGS; FILES limits
 # format and clang-tidy to the files that it names; OPS_TABLE and ONNX_TABLE are
 # the programs that write docs/ops.md and docs/onnx_ops.md, if these are to be
@@ -62,6 +62,7 @@ echo "lint: layers"
 scripts/layers.sh || fail layers
 scripts/node_writes.sh || fail "writes of nodes"
 scripts/names.py || fail "names"
+scripts/used_once.py || fail "functions used once"
 
 if is_there clang-format; then
     echo "lint: format"
