@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Which lines and branches the tests reach: the Check runner, the recorded cases
-# with 0 and 4 workers, and failing allocations, in the build that counts.
+# in each way that they can be run, and failing allocations, in the build that
+# counts.
 # Leaves build/coverage/report/index.html, and prints a line a folder and the
 # sum of all.  `make coverage` calls it with the variables of scripts/test.sh.
 set -u
@@ -21,12 +22,20 @@ for suite in $(tr 'X()' '   ' <build/coverage/gen/tests/suites.inc); do
     CK_RUN_CASE=$suite timeout 300 "$RUNNER" >>build/coverage/tests.log 2>&1 ||
         { bad=1; echo "$suite failed" >>build/coverage/tests.log; }
 done
-for workers in 0 4; do
-    "$EDDY" verify --workers "$workers" tests/conformance/tf \
-        tests/conformance/findings >>build/coverage/tests.log 2>&1 || bad=1
+for how in '' '--workers 4' '--executor dynamic' '--executor linear' \
+    '--record --forward' '--optimize full' '--tape recompute' '--tape spill' \
+    '--ranks 2 --seed 1' '--ranks 3 --seed 2'; do
+    # shellcheck disable=SC2086
+    "$EDDY" verify $how tests/conformance >>build/coverage/tests.log 2>&1 || {
+        bad=1
+        echo "verify $how failed" >>build/coverage/tests.log
+    }
 done
+# The campaign's graphs closely, and one allocation in many of all others.
 # shellcheck disable=SC2086
 "$FAULT" --stride 7 $GRAPHS >>build/coverage/tests.log 2>&1 || bad=1
+find tests/conformance -name graph.pb -size -40k -printf '%h\n' | sort |
+    xargs "$FAULT" --stride 61 >>build/coverage/tests.log 2>&1 || bad=1
 
 # A branch that only an abort or a thrown exception takes is nobody's choice.
 gcovr --root . --object-directory build/coverage --exclude-throw-branches \
