@@ -15,6 +15,13 @@ export CK_FORK=no CK_VERBOSITY=minimal OPENBLAS_NUM_THREADS=1
 export CK_DEFAULT_TIMEOUT=300 EDDY EXAMPLES VARIANT
 bad=0
 
+verify()
+{
+    "$EDDY" verify "$@" >>build/coverage/tests.log 2>&1 && return
+    bad=1
+    echo "verify $* failed" >>build/coverage/tests.log
+}
+
 find build/coverage -name '*.gcda' -delete
 mkdir -p "$report"
 : >build/coverage/tests.log
@@ -22,14 +29,14 @@ for suite in $(tr 'X()' '   ' <build/coverage/gen/tests/suites.inc); do
     CK_RUN_CASE=$suite timeout 300 "$RUNNER" >>build/coverage/tests.log 2>&1 ||
         { bad=1; echo "$suite failed" >>build/coverage/tests.log; }
 done
+# shellcheck disable=SC2086
 for how in '' '--workers 4' '--executor dynamic' '--executor linear' \
-    '--record --forward' '--optimize full' '--tape recompute' '--tape spill' \
-    '--ranks 2 --seed 1' '--ranks 3 --seed 2'; do
-    # shellcheck disable=SC2086
-    "$EDDY" verify $how tests/conformance >>build/coverage/tests.log 2>&1 || {
-        bad=1
-        echo "verify $how failed" >>build/coverage/tests.log
-    }
+    '--record --forward' '--optimize full' '--tape recompute' '--tape spill'; do
+    verify $how tests/conformance
+done
+# shellcheck disable=SC2086
+for how in '--ranks 2 --seed 1' '--ranks 3 --seed 2'; do
+    verify $how tests/conformance/tf
 done
 # The campaign's graphs closely, and one allocation in many of all others.
 # shellcheck disable=SC2086
