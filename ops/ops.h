@@ -90,6 +90,7 @@
     X(tensor_diag)                                                             \
     X(tensor_array)                                                            \
     X(tensor_array_bulk)                                                       \
+    X(tensor_array_rows)                                                       \
     X(tensor_list)                                                             \
     X(tensor_list_bulk)                                                        \
     X(tensor_list_concat)                                                      \

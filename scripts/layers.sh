@@ -29,7 +29,7 @@ BEGIN {
     # not the kernels behind it; the linear form has an operation for each row
     # of the elementwise tables, with the bits of their expressions.
     tables = "ops/math/binary.def ops/math/unary.def ops/math/compare.def"
-    also["runtime/plan"] = "ops/chain.h ops/products.h " tables
+    also["runtime/plan"] = "ops/chain.h ops/products.h ops/rows.h " tables
     also["runtime/exec"] = "ops/ops.h ops/math/binary_rows.h ops/math/cast_rows.h " tables
 
     # A library stays in the folders that wrap it; folders without a row are

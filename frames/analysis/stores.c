@@ -41,6 +41,9 @@ static const row rows[] = {
     {"TensorArraySizeV3", USE_NOTHING, 0},
     {"TensorArrayCloseV3", USE_NOTHING, 0},
     {"TensorArrayGradV3", USE_PASS, 0},
+    {"_WriteRow", USE_PUT, 2},
+    {"_ReadRow", USE_READ, 0},
+    {"_RowsEnd", USE_STATE, 0},
 };
 
 /* What makes them, of which a TensorArray may say of what shape 0s are. */

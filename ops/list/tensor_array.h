@@ -54,6 +54,10 @@ struct eddy__array {
     eddy__array *gradients; /* a reference to each */
     eddy__array *next;      /* in that list */
     const char *source;     /* of a gradient: its key there; of the plan */
+
+    /* Of loops that overlap (ops/list/tensor_array_rows.c). */
+    struct eddy__row_wait *waits; /* reads of items that are not there yet */
+    bool is_whole;                /* no more items come */
 };
 
 /*
@@ -97,6 +101,19 @@ eddy_status eddy__array_write(eddy_kernel *k, eddy__array *array, int64_t index,
  */
 eddy_status eddy__array_read(eddy_kernel *k, eddy__array *array, int64_t index,
                              const eddy_shape **out_shape);
+
+/*
+ * Marks items 0 to n - 1 as read, which must be of one shape that agrees with
+ * `stated`, as those that a TensorArrayGatherV3 reads.
+ */
+eddy_status eddy__array_read_alike(eddy_kernel *k, eddy__array *array,
+                                   int64_t n, const eddy_shape *stated,
+                                   bool may_be_none);
+
+/* Fails with EDDY_E_SHAPE: items `i` and `j` have those two shapes. */
+eddy_status eddy__array_fail_unlike(eddy_kernel *k, const eddy__array *array,
+                                    int64_t i, const eddy_shape *of_i,
+                                    int64_t j, const eddy_shape *of_j);
 
 /* The shape of an item that was written. */
 static inline const eddy_shape *eddy__array_shape(const eddy__array *array,

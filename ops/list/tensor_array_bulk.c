@@ -76,17 +76,24 @@ static eddy_status put_together(eddy_kernel *k, const picked *p,
     return EDDY_OK;
 }
 
+/* No items make a tensor only if their shape is stated. */
+static eddy_status check_stated(eddy_kernel *k, const reader *r)
+{
+    if (eddy__shape_is_known(&r->shape))
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_UNIMPLEMENTED, EDDY_E_SHAPE,
+                       "no items are read, and the element shape %s that "
+                       "the node states for that case is not fully known",
+                       eddy__shape_print(&r->shape).text);
+}
+
 /* Output 0 when there are no items. */
 static eddy_status put_nothing(eddy_kernel *k, const reader *r)
 {
     eddy_shape shape;
     unsigned char *to;
 
-    if (!eddy__shape_is_known(&r->shape))
-        return eddy__kfail(k, EDDY_UNIMPLEMENTED, EDDY_E_SHAPE,
-                           "no items are read, and the element shape %s that "
-                           "the node states for that case is not fully known",
-                           eddy__shape_print(&r->shape).text);
+    EDDY_TRY(check_stated(k, r));
     EDDY_TRY(eddy__prepend_dim(k, 0, &r->shape, &shape));
     return eddy__output_elements(k, 0, r->dtype, &shape, &to);
 }
@@ -107,6 +114,17 @@ static eddy_status merge_shape(eddy_kernel *k, eddy__array *a,
                        eddy__shape_print(&a->shape).text);
 }
 
+eddy_status eddy__array_fail_unlike(eddy_kernel *k, const eddy__array *a,
+                                    int64_t i, const eddy_shape *of_i,
+                                    int64_t j, const eddy_shape *of_j)
+{
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                       "TensorArray %s has inconsistent shapes: item %" PRId64
+                       " has shape %s but item %" PRId64 " has shape %s",
+                       a->name, i, eddy__shape_print(of_i).text, j,
+                       eddy__shape_print(of_j).text);
+}
+
 /* Reads all items, which must have one shape, and that of the node. */
 static eddy_status read_alike(eddy_kernel *k, const picked *p, const reader *r,
                               eddy_shape *out_shape)
@@ -118,13 +136,8 @@ static eddy_status read_alike(eddy_kernel *k, const picked *p, const reader *r,
         if (i == 0)
             *out_shape = *shape;
         if (!eddy__shape_equal(shape, out_shape))
-            return eddy__kfail(
-                k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                "TensorArray %s has inconsistent shapes: item %" PRId64
-                " has shape %s but item %" PRId64 " has shape %s",
-                p->array->name, index_of(p, 0),
-                eddy__shape_print(out_shape).text, index_of(p, i),
-                eddy__shape_print(shape).text);
+            return eddy__array_fail_unlike(k, p->array, index_of(p, 0),
+                                           out_shape, index_of(p, i), shape);
     }
     if (eddy__shape_compatible(&r->shape, out_shape))
         return EDDY_OK;
@@ -153,6 +166,19 @@ static eddy_status run_gather(eddy_kernel *k)
     EDDY_TRY(read_alike(k, &p, r, &shape));
     EDDY_TRY(eddy__prepend_dim(k, p.n, &shape, &shape));
     return put_together(k, &p, &shape);
+}
+
+eddy_status eddy__array_read_alike(eddy_kernel *k, eddy__array *a, int64_t n,
+                                   const eddy_shape *stated, bool may_be_none)
+{
+    const reader r = {.dtype = (eddy_dtype)a->dtype, .shape = *stated};
+    const picked p = {.array = a, .n = n};
+    eddy_shape shape = {.rank = 0};
+
+    EDDY_TRY(merge_shape(k, a, &r.shape));
+    if (n <= 0)
+        return may_be_none ? EDDY_OK : check_stated(k, &r);
+    return read_alike(k, &p, &r, &shape);
 }
 
 /* ---- Concat ---- */

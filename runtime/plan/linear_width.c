@@ -15,13 +15,8 @@
 #include "core/context.h"
 #include "core/value/dtype.h"
 #include "core/value/shape.h"
+#include "runtime/plan/guess.h"
 #include "runtime/plan/linear_build.h"
-
-#include <math.h>
-#include <string.h>
-
-/* What a kernel is worth at least to be handed over, in nanoseconds. */
-#define WORTH_NS 12000.0
 
 /* What handing one over costs its driver, and a token more than code. */
 #define HANDING_NS 2000.0
@@ -45,54 +40,34 @@ typedef struct widths {
 
 /* ---- what kernels take ---- */
 
-/* Elements of a value, 0 if that is not known. */
-static double count_of(const eddy_shape *shape)
-{
-    double n = shape->rank < 0 ? 0 : 1;
-
-    for (int32_t d = 0; d < shape->rank; d++)
-        n *= shape->dims[d] > 0 ? (double)shape->dims[d] : 0;
-    return n;
-}
-
-/* A product takes each element of its output as often as factors meet in it. */
-static double product_ns(const double *counts, double n_out)
-{
-    return n_out > 0 ? sqrt(counts[0] * counts[1] * n_out) / 40 : 0;
-}
-
 static bool is_product(const eddy__step *step)
 {
-    const char *op = step->node ? step->node->op_name : NULL;
-
     /* Of primitives nothing is named. */
-    return op && strstr(op, "MatMul") != NULL;
+    return step->node && step->node->op_name &&
+           eddy__guess_is_product(step->node->op_name);
 }
 
 static double step_ns(const eddy__linear_build *w, uint32_t id)
 {
     const eddy__layout *l = w->l;
     const eddy__step *step = &w->plan->steps[id];
-    double counts[2] = {0, 0}, all = 0, n_out = 0;
+    eddy__guess guess = {.is_heavy = (step->flags & EDDY__STEP_HEAVY) != 0};
 
     if (!(step->flags & EDDY__STEP_OFFLOAD))
         return 0;
+    guess.op = step->node->op_name;
     for (uint32_t i = 0; i < step->node->n_in; i++) {
-        const double n =
-            count_of(eddy__layout_shape(l, eddy__layout_input(l, id, i)));
+        const double n = eddy__guess_count(
+            eddy__layout_shape(l, eddy__layout_input(l, id, i)));
 
-        all += n;
+        guess.n_in += n;
         if (i < 2)
-            counts[i] = n;
+            guess.first[i] = n;
     }
     for (uint32_t i = 0; i < step->node->n_out; i++)
-        n_out += count_of(eddy__layout_shape(
-            l, (eddy__network_source){.step = id, .output = i}));
-    if (is_product(step))
-        return product_ns(counts, n_out);
-    if (strncmp(step->node->op_name, "Conv", 4) == 0)
-        return n_out * counts[1] / 500;
-    return (all + n_out) * (step->flags & EDDY__STEP_HEAVY ? 2 : 0.3);
+        guess.n_out += eddy__guess_count(
+            eddy__layout_shape(l, (eddy__network_source){.step = id, .output = i}));
+    return eddy__guess_ns(&guess);
 }
 
 /* ---- one loop ---- */
@@ -161,7 +136,7 @@ static iteration_ns measure_frame(const widths *all, uint32_t frame, uint32_t n)
         if (!is_inside(w->plan, w->plan->steps[id].frame, frame))
             continue;
         sum.n_steps++;
-        sum.n_worth += ns >= WORTH_NS;
+        sum.n_worth += ns >= EDDY__WORTH_NS;
         sum.n_variables +=
             w->is_loop_merge[id] && w->plan->steps[id].frame == frame;
         sum.in_row += shared_ns(&w->plan->steps[id], ns, n);

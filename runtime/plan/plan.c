@@ -12,6 +12,7 @@
 #include "frames/analysis/prune.h"
 #include "frames/lower/lower.h"
 #include "frames/lower/references.h"
+#include "ops/rows.h"
 #include "runtime/plan/chains.h"
 #include "runtime/plan/fuse.h"
 #include "runtime/plan/layout.h"
@@ -312,6 +313,45 @@ static eddy_status join_common(eddy__plan_build *b)
     return rewrite(b, eddy__join_common, &any);
 }
 
+/* What the pass has added from node `first` on must run. */
+static eddy_status want_ends(eddy__plan_build *b, const eddy_graph *graph,
+                             size_t first)
+{
+    eddy_node *targets = eddy__arena_allocate(
+        &b->scratch, b->now.n_targets + graph->n_nodes - first,
+        sizeof *targets);
+    size_t n = b->now.n_targets;
+
+    if (!targets)
+        return eddy__fail_memory(b->err);
+    if (n > 0)
+        memcpy(targets, b->now.targets, n * sizeof *targets);
+    for (eddy_node v = (eddy_node)first; v < graph->n_nodes; v++)
+        if (strcmp(eddy__graph_node(graph, v)->op_name, EDDY__ROWS_END) == 0)
+            targets[n++] = v;
+    b->now.targets = targets;
+    b->now.n_targets = n;
+    return EDDY_OK;
+}
+
+static eddy_status overlap_loops(eddy__plan_build *b)
+{
+    const size_t n = b->chosen.graph->n_nodes;
+    eddy_graph *graph = NULL;
+    eddy_status status;
+
+    if (b->options->optimize == EDDY_OPTIMIZE_NONE)
+        return EDDY_OK;
+    EDDY_TRY(eddy__overlap_loops(b, &b->scratch, &graph));
+    if (!graph)
+        return EDDY_OK;
+    status = want_ends(b, graph, n);
+    if (status == EDDY_OK)
+        return go_on_with(b, graph);
+    eddy_graph_destroy(graph);
+    return status;
+}
+
 static eddy_status fuse(eddy__plan_build *b)
 {
     eddy_graph *fused;
@@ -358,6 +398,7 @@ static const plan_pass passes[] = {
     {"invariants", move_invariants,             true}, /* out of loops */
     {"panels",     take_panels,                 true}, /* of weights, ahead */
     {"common",     join_common,                 true}, /* the same, once */
+    {"overlap",    overlap_loops,               true}, /* loops that follow */
     {"fuse",       fuse,                        true}, /* products, sums */
     {"chains",     join_chains,                 true}, /* elementwise */
     {"layout",     eddy__plan_lay_out,          false}, /* steps, edges */

@@ -35,6 +35,14 @@ eddy_status eddy__move_invariants(const eddy__plan_build *build,
 eddy_status eddy__take_panels(const eddy__plan_build *build,
                               eddy__arena *scratch, eddy_graph **out_graph);
 
+/*
+ * overlap.c: where there are workers, a loop that reads, row by row, what
+ * another one has stacked begins while that is at work.  The nodes _RowsEnd
+ * that it adds must run.
+ */
+eddy_status eddy__overlap_loops(const eddy__plan_build *build,
+                                eddy__arena *scratch, eddy_graph **out_graph);
+
 /* common.c: nodes that compute the same become one. */
 eddy_status eddy__join_common(const eddy__plan_build *build,
                               eddy__arena *scratch, eddy_graph **out_graph);

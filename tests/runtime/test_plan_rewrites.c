@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const char *const all[] = {"identities", "fold",   "invariants",
-                                  "panels",     "common", "chains"};
+                                  "panels",     "common", "overlap",
+                                  "chains"};
 
 #define N_ALL (sizeof all / sizeof all[0])
 
