@@ -136,15 +136,10 @@ void eddy__primal_prepare(eddy__primals *p, uint32_t frame, uint32_t branch)
 
 /* ---- asking ---- */
 
-static void prepare_for(eddy__primals *p, eddy_output v)
+eddy_output eddy__primal_value(eddy__primals *p, eddy_output v)
 {
     eddy__primal_prepare(p, eddy__study_frame(p->study, v),
                          eddy__study_branch(p->study, v));
-}
-
-eddy_output eddy__primal_value(eddy__primals *p, eddy_output v)
-{
-    prepare_for(p, v);
     return find_primal(p, v);
 }
 

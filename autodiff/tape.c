@@ -8,18 +8,14 @@
 
 #include <string.h>
 
-static bool has_op(const eddy__flow *flow, eddy_node node, const char *op)
-{
-    return strcmp(eddy__flow_node(flow, node)->op_name, op) == 0;
-}
-
 /* Is the node's op `op` or its older form, which has no "V2" behind it? */
 static bool has_form(const eddy__flow *flow, eddy_node node, const char *op)
 {
-    return has_op(flow, node, op) ||
-           (strlen(eddy__flow_node(flow, node)->op_name) == strlen(op) - 2 &&
-            strncmp(eddy__flow_node(flow, node)->op_name, op, strlen(op) - 2) ==
-                0);
+    const char *name = eddy__flow_node(flow, node)->op_name;
+    const size_t n_older = strlen(op) - strlen("V2");
+
+    return strcmp(name, op) == 0 ||
+           (strlen(name) == n_older && strncmp(name, op, n_older) == 0);
 }
 
 static bool is_stack(const eddy__flow *flow, eddy_node node)

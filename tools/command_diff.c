@@ -434,13 +434,23 @@ static bool is_a_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-static eddy__exit compare(const char *first, const char *second)
+static eddy__exit run(const eddy__options *options)
 {
     recording a = {.n = 0}, b = {.n = 0};
     difference d = {.n = 0};
-    eddy__exit result = load(first, &a);
-    const bool is_folder = is_a_folder(second);
+    const char *second;
+    eddy__exit result;
+    bool is_folder;
 
+    if (options->paths.n != 2) {
+        eddy__message_complain(
+            "two recorded runs are wanted: A.json, and B.json or a "
+            "folder");
+        return EDDY__EXIT_USAGE;
+    }
+    second = options->paths.items[1];
+    is_folder = is_a_folder(second);
+    result = load(options->paths.items[0], &a);
     if (result == EDDY__EXIT_DONE && !is_folder)
         result = load(second, &b);
     if (result == EDDY__EXIT_DONE) {
@@ -455,17 +465,6 @@ static eddy__exit compare(const char *first, const char *second)
     release(&a);
     release(&b);
     return result;
-}
-
-static eddy__exit run(const eddy__options *options)
-{
-    if (options->paths.n != 2) {
-        eddy__message_complain(
-            "two recorded runs are wanted: A.json, and B.json or a "
-            "folder");
-        return EDDY__EXIT_USAGE;
-    }
-    return compare(options->paths.items[0], options->paths.items[1]);
 }
 
 const eddy__command eddy__command_diff = {

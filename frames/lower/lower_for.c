@@ -139,36 +139,29 @@ static eddy_status find_next(const loop *w, size_t i, eddy__ref *out_ref)
     return EDDY_OK;
 }
 
-static eddy_status make_all(loop *w)
-{
-    const eddy__lower_loop *made = &w->made;
-
-    EDDY_TRY(make_invariants(w));
-    for (size_t i = 0; i < w->n; i++)
-        EDDY_TRY(make_merge(w, i));
-    EDDY_TRY(make_loop_cond(w));
-    for (size_t i = 0; i < w->n; i++)
-        EDDY_TRY(eddy__lower_loop_switch(made, i, dtype_of(w, i)));
-    EDDY_TRY(eddy__lower_loop_pivot(made, TRIP, EDDY_INT64));
-    for (size_t i = NUMBER; i < w->n; i++)
-        made->body->args[i - NUMBER] = eddy__lower_made(made->switches[i], 1);
-    for (size_t i = 0; i < w->n; i++) {
-        eddy__ref round;
-
-        EDDY_TRY(find_next(w, i, &round));
-        EDDY_TRY(eddy__lower_loop_ends(made, i, dtype_of(w, i), round));
-    }
-    for (size_t i = FIRST_VALUE; i < w->n; i++)
-        made->call->values[i - FIRST_VALUE] =
-            eddy__lower_made(made->call->exits[i], 0);
-    return EDDY_OK;
-}
-
 eddy_status eddy__lower_for(eddy__lowering *l, eddy__call *call)
 {
     loop w = {.n = call->n_in + 1};
+    eddy__lower_loop *made = &w.made;
 
-    EDDY_TRY(eddy__lower_loop_init(&w.made, l, call, w.n));
-    w.made.body = call->parts[0];
-    return make_all(&w);
+    EDDY_TRY(eddy__lower_loop_init(made, l, call, w.n));
+    made->body = call->parts[0];
+    EDDY_TRY(make_invariants(&w));
+    for (size_t i = 0; i < w.n; i++)
+        EDDY_TRY(make_merge(&w, i));
+    EDDY_TRY(make_loop_cond(&w));
+    for (size_t i = 0; i < w.n; i++)
+        EDDY_TRY(eddy__lower_loop_switch(made, i, dtype_of(&w, i)));
+    EDDY_TRY(eddy__lower_loop_pivot(made, TRIP, EDDY_INT64));
+    for (size_t i = NUMBER; i < w.n; i++)
+        made->body->args[i - NUMBER] = eddy__lower_made(made->switches[i], 1);
+    for (size_t i = 0; i < w.n; i++) {
+        eddy__ref round;
+
+        EDDY_TRY(find_next(&w, i, &round));
+        EDDY_TRY(eddy__lower_loop_ends(made, i, dtype_of(&w, i), round));
+    }
+    for (size_t i = FIRST_VALUE; i < w.n; i++)
+        call->values[i - FIRST_VALUE] = eddy__lower_made(call->exits[i], 0);
+    return EDDY_OK;
 }

@@ -13,23 +13,17 @@
 
 /* ---- lengths ---- */
 
-/* One element of a vector, as a scalar. */
-static eddy_output write_element(eddy_emitter *w, eddy_output vector,
-                                 int32_t index)
-{
-    const eddy_output inputs[] = {vector, eddy_emit_int32(w, index),
-                                  eddy_emit_int32(w, 0)};
-
-    return eddy_emit_op(w, "GatherV2", inputs, N_OF(inputs), NULL, 0);
-}
-
 eddy_output eddy__write_length(eddy_emitter *w, eddy_output value)
 {
     const eddy_shape shape = eddy__shape_of(w, value);
+    eddy_output inputs[3];
 
     if (shape.rank > 0 && shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX)
         return eddy_emit_int32(w, (int32_t)shape.dims[0]);
-    return write_element(w, eddy_emit_unary(w, "Shape", value), 0);
+    inputs[0] = eddy_emit_unary(w, "Shape", value);
+    inputs[1] = eddy_emit_int32(w, 0);
+    inputs[2] = eddy_emit_int32(w, 0);
+    return eddy_emit_op(w, "GatherV2", inputs, N_OF(inputs), NULL, 0);
 }
 
 eddy_output eddy__write_range(eddy_emitter *w, eddy_output n)

@@ -321,11 +321,17 @@ static bool join(joining *j, uint32_t i, uint32_t at, bool stores)
     return true;
 }
 
-/* The same for the first chain that stores it for the others. */
-static bool join_any(joining *j, uint32_t i)
+/*
+ * Adds the candidate to the chain that alone reads it, else to the first one
+ * that may store it for the others; false if none may have it.
+ */
+static bool join_readers(joining *j, uint32_t i)
 {
-    const eddy_node v = j->candidates[i].node;
+    const candidate *c = &j->candidates[i];
+    const eddy_node v = c->node;
 
+    if (c->chain < SEVERAL && c->n_placed == j->readers.n[v])
+        return join(j, i, c->chain, false);
     if (!j->whole ||
         (j->standing[v] & (EDDY__IS_NAMED | EDDY__IS_AWAITED)) != 0)
         return false;
@@ -336,16 +342,6 @@ static bool join_any(joining *j, uint32_t i)
             return true;
     }
     return false;
-}
-
-/* Adds the candidate to a chain that reads it; false if none may have it. */
-static bool join_readers(joining *j, uint32_t i)
-{
-    const candidate *c = &j->candidates[i];
-
-    if (c->chain < SEVERAL && c->n_placed == j->readers.n[c->node])
-        return join(j, i, c->chain, false);
-    return join_any(j, i);
 }
 
 /* A chain that nothing joins if the node's own inputs do not fit. */
