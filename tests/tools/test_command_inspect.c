@@ -5,6 +5,8 @@
 #include "tests/aid/wire_writer.h"
 #include "tests/suites.h"
 
+#include "eddy/plan.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -78,6 +80,32 @@ START_TEST(a_graph_is_printed_after_a_pass)
     ck_assert_ptr_null(strstr(after.out, "PartitionedCall("));
     command_result_free(&before);
     command_result_free(&after);
+}
+END_TEST
+
+START_TEST(every_pass_can_be_looked_behind_and_is_in_the_help)
+{
+    command_result help = command_run("inspect", "--help", NULL);
+    const char *pass;
+
+    for (char *at = help.out; (at = strpbrk(at, "\n.")) != NULL; at++)
+        *at = *at == '.' ? ',' : ' ';
+    for (size_t i = 0; (pass = eddy_plan_pass_name(i)) != NULL; i++) {
+        char option[64];
+        command_result r;
+
+        snprintf(option, sizeof option, " %s,", pass);
+        check_contains(&help, option);
+        snprintf(option, sizeof option, "--dump-after=%s", pass);
+        r = command_run(
+            "inspect",
+            "tests/conformance/tf/functional/partitioned_call/graph.pb",
+            "--fetch=y", "--feed=x", option, NULL);
+        ck_assert_msg(r.status == 0, "%s: %s", pass, r.err);
+        check_contains(&r, " = ");
+        command_result_free(&r);
+    }
+    command_result_free(&help);
 }
 END_TEST
 
@@ -281,6 +309,7 @@ TCase *command_inspect_tests(void)
     tcase_add_test(tc, what_one_branch_uses_is_a_hint);
     tcase_add_test(tc, functions_that_cannot_be_called_are_an_error);
     tcase_add_test(tc, a_graph_is_printed_after_a_pass);
+    tcase_add_test(tc, every_pass_can_be_looked_behind_and_is_in_the_help);
     tcase_add_test(tc, a_pass_must_be_one);
     return tc;
 }
