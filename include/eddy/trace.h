@@ -85,7 +85,7 @@ typedef struct eddy_trace_frame {
 typedef struct eddy_trace_record {
     uint64_t number;      /* in the order in which nodes were done, from 0 */
     uint64_t start_ns;    /* since the execution began */
-    uint64_t duration_ns; /* of node and scheduling */
+    uint64_t duration_ns; /* of node and scheduling; short ones share theirs */
     uint64_t bytes;       /* that the run had in use afterwards */
     int64_t allocated;    /* how much more that is than before */
     uint64_t resource;    /* which its first input or its output is; 0: none */
@@ -180,7 +180,11 @@ EDDY_API size_t eddy_trace_frames(const eddy_trace *trace);
 EDDY_API const eddy_trace_frame *eddy_trace_frame_at(const eddy_trace *trace,
                                                      size_t i);
 
-/* Records kept of the last execution, in the order of their numbers. */
+/*
+ * Records kept of the last execution, in the order of their numbers.  They are
+ * made of what was kept when somebody reads them: NULL past the end, or without
+ * memory, which eddy_trace_index has said then.
+ */
 EDDY_API size_t eddy_trace_records(const eddy_trace *trace);
 EDDY_API const eddy_trace_record *eddy_trace_record_at(const eddy_trace *trace,
                                                        size_t i);

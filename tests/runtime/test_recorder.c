@@ -5,6 +5,8 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static program p;
@@ -279,6 +281,23 @@ START_TEST(a_ring_keeps_the_last)
 }
 END_TEST
 
+typedef struct heard {
+    size_t n, n_values;
+    uint64_t live;
+} heard;
+
+static void hear(void *user, const eddy_trace *from, const eddy_trace_record *r,
+                 const eddy_trace_value *values)
+{
+    heard *h = user;
+
+    ck_assert_ptr_eq(from, trace);
+    h->n++;
+    h->n_values += r->n_values;
+    h->live += r->state == EDDY_TRACE_LIVE ? r->n_nodes : 0;
+    ck_assert(r->n_values == 0 || values != NULL);
+}
+
 /* What a token is, without its times. */
 static void want_same(const eddy_trace_record *a, const eddy_trace_record *b)
 {
@@ -293,17 +312,18 @@ static void want_same(const eddy_trace_record *a, const eddy_trace_record *b)
 }
 
 /*
- * Where nothing is asked but the tokens, a shorter way records them: more than
- * one chunk of them, all or the last.
+ * Where no host listens, a shorter way records tokens: more than one chunk of
+ * them, all or the last, with values and without.
  */
-START_TEST(plain_tokens_are_those_with_values)
+START_TEST(plain_tokens_are_those_that_hosts_hear_of)
 {
     static const size_t rings[] = {0, 512, 700, 1500};
+    heard h = {0};
     eddy_trace *with;
     size_t n, at;
 
     plan_loop(EDDY_OPTIMIZE_NONE);
-    record((eddy_trace_options){.values = true});
+    record((eddy_trace_options){.record = hear, .user = &h});
     run_loop(150, 1);
     with = trace;
     n = eddy_trace_records(with);
@@ -314,6 +334,7 @@ START_TEST(plain_tokens_are_those_with_values)
         if (trace != with)
             eddy_trace_destroy(trace);
         record((eddy_trace_options){.max_records = rings[k],
+                                    .values = k % 2 == 1,
                                     .keep_last = rings[k] > 0});
         run_loop(20, 1); /* a shorter one before */
         run_loop(150, 1);
@@ -328,6 +349,251 @@ START_TEST(plain_tokens_are_those_with_values)
     eddy_run_destroy(p.run);
     p.run = NULL;
     eddy_trace_destroy(with);
+}
+END_TEST
+
+/* ---- what is kept is what was told ---- */
+
+/* All that a host hears. */
+typedef struct told {
+    eddy_trace_record records[4000];
+    eddy_trace_value values[4000]; /* the first of each */
+    size_t n;
+} told;
+
+static void keep(void *user, const eddy_trace *from, const eddy_trace_record *r,
+                 const eddy_trace_value *values)
+{
+    told *t = user;
+
+    (void)from;
+    ck_assert_uint_lt(t->n, 4000);
+    if (r->n_values > 0)
+        t->values[t->n] = values[0];
+    t->records[t->n++] = *r;
+}
+
+START_TEST(hosts_hear_what_is_kept)
+{
+    told *t = calloc(1, sizeof *t);
+
+    ck_assert_ptr_nonnull(t);
+    plan_loop(EDDY_OPTIMIZE_NONE);
+    record((eddy_trace_options){.values = true, .record = keep, .user = t});
+    run_loop(120, 1e30F); /* infinite in the end */
+    ck_assert_uint_eq(t->n, eddy_trace_records(trace));
+    for (size_t i = 0; i < t->n; i++) {
+        const eddy_trace_record *a = &t->records[i];
+        const eddy_trace_record *b = eddy_trace_record_at(trace, i);
+
+        want_same(a, b);
+        ck_assert_uint_eq(a->resource, b->resource);
+        ck_assert_uint_eq(a->bytes, b->bytes);
+        ck_assert_int_eq(a->allocated, b->allocated);
+        ck_assert_uint_eq(a->start_ns, b->start_ns);
+        ck_assert_uint_eq(a->duration_ns, b->duration_ns);
+        ck_assert_uint_eq(a->n_values, b->n_values);
+        ck_assert(a->is_non_finite == b->is_non_finite);
+        if (a->n_values > 0)
+            ck_assert_mem_eq(&t->values[i], eddy_trace_value_at(trace, i, 0),
+                             sizeof t->values[i]);
+    }
+    free(t);
+}
+END_TEST
+
+/* Vectors that kernels change where they are, and loops hand on. */
+#define VECTOR_LOOP                                                            \
+    "zero int32=0\n"                                                           \
+    "nine int32=9\n"                                                           \
+    "x float32[100]=1\n"                                                       \
+    "i0 Enter@while zero\n"                                                    \
+    "x0 Enter@while x\n"                                                       \
+    "limit Enter@while! nine\n"                                                \
+    "step Enter@while! x\n"                                                    \
+    "i Merge i0 i_next\n"                                                      \
+    "v Merge x0 v_next\n"                                                      \
+    "less Less i limit\n"                                                      \
+    "go LoopCond less\n"                                                       \
+    "i_s Switch i go\n"                                                        \
+    "v_s Switch v go\n"                                                        \
+    "v_out Exit v_s:0\n"                                                       \
+    "i_body Identity i_s:1\n"                                                  \
+    "one int32=1 ^i_body\n"                                                    \
+    "i_plus AddV2 i_body one\n"                                                \
+    "i_next NextIteration i_plus\n"                                            \
+    "v_body Identity v_s:1\n"                                                  \
+    "v_plus AddV2 v_body step\n"                                               \
+    "v_twice AddV2 v_plus v_plus\n"                                            \
+    "v_next NextIteration v_twice\n"
+
+/* What is handed on is not looked at again; its summary is what it would be. */
+START_TEST(tensors_that_are_handed_on_have_their_values)
+{
+    told *t = calloc(1, sizeof *t);
+
+    ck_assert_ptr_nonnull(t);
+    program_build(&p, VECTOR_LOOP);
+    p.plan_options.optimize = EDDY_OPTIMIZE_NONE;
+    program_plan(&p, NULL, "v_out");
+    record((eddy_trace_options){.values = true, .record = keep, .user = t});
+    program_run(&p);
+    drop();
+    record((eddy_trace_options){.values = true});
+    for (int again = 0; again < 2; again++) {
+        program_run(&p);
+        ck_assert_uint_eq(t->n, eddy_trace_records(trace));
+        for (size_t i = 0; i < t->n; i++) {
+            want_same(&t->records[i], eddy_trace_record_at(trace, i));
+            if (t->records[i].n_values > 0)
+                ck_assert_mem_eq(&t->values[i],
+                                 eddy_trace_value_at(trace, i, 0),
+                                 sizeof t->values[i]);
+        }
+    }
+    free(t);
+}
+END_TEST
+
+/* More outputs than a byte counts. */
+START_TEST(a_switch_of_many_outputs_says_which)
+{
+    static const int32_t chosen[] = {0, 254, 255, 256, 299};
+
+    program_build(&p, "at ?int32\n"
+                      "x int32=5\n"
+                      "s _SwitchN x at num_outs=300 T=int32\n"
+                      "a Identity s:0\n"
+                      "b Identity s:254\n"
+                      "c Identity s:255\n"
+                      "d Identity s:256\n"
+                      "e Identity s:299\n"
+                      "m Merge a b c d e\n");
+    p.plan_options.optimize = EDDY_OPTIMIZE_NONE;
+    program_plan(&p, "at", "m");
+    record((eddy_trace_options){.values = true});
+    for (uint32_t i = 0; i < 5; i++) {
+        program_make_run(&p);
+        program_feed_int32(&p, 0, chosen[i]);
+        program_run(&p);
+        program_want_ok(&p, eddy_trace_index(trace, &p.err));
+        ck_assert_uint_eq(eddy_trace_record_at(trace, find("s", ""))->output,
+                          (uint32_t)chosen[i]);
+        ck_assert_uint_eq(eddy_trace_record_at(trace, find("m", ""))->output,
+                          i);
+        want_counts();
+    }
+}
+END_TEST
+
+START_TEST(memory_in_use_is_what_was_allocated)
+{
+    int64_t last = 0, most = 0;
+
+    program_build(&p, "big float32[40000]=0.5\n"
+                      "y Mul big big\n"
+                      "z AddV2 y big\n"
+                      "s Sub z y\n");
+    p.plan_options.optimize = EDDY_OPTIMIZE_NONE;
+    program_plan(&p, NULL, "s");
+    record((eddy_trace_options){.max_records = 0});
+    program_run(&p);
+    for (size_t i = 0; i < eddy_trace_records(trace); i++) {
+        const eddy_trace_record *r = eddy_trace_record_at(trace, i);
+
+        ck_assert_int_eq((int64_t)r->bytes - r->allocated, last);
+        last = (int64_t)r->bytes;
+        most = last > most ? last : most;
+    }
+    ck_assert_int_ge(most, 160000);
+}
+END_TEST
+
+/* Sums the elements of a vector: as many as have a loop, and the rest. */
+static void want_summed(eddy_dtype dtype, const double *x, int64_t n)
+{
+    const eddy_shape shape = {.rank = 1, .dims = {n}};
+    eddy_tensor *tensor;
+    const eddy_trace_value *v;
+    double min = HUGE_VAL, max = -HUGE_VAL, sum = 0;
+    uint64_t n_nan = 0, n_infinite = 0, hash;
+    unsigned char bytes[8 * 200];
+    const size_t size = eddy_dtype_size(dtype);
+
+    for (int64_t i = 0; i < n; i++) {
+        const float f = (float)x[i];
+        const int32_t s = isfinite(x[i]) ? (int32_t)x[i] : 0;
+        const int64_t l = s;
+        const void *from = dtype == EDDY_FLOAT32   ? (const void *)&f
+                           : dtype == EDDY_FLOAT64 ? (const void *)&x[i]
+                           : dtype == EDDY_INT32   ? (const void *)&s
+                                                   : (const void *)&l;
+
+        memcpy(bytes + (size_t)i * size, from, size);
+        n_nan += isnan(x[i]) ? 1 : 0;
+        n_infinite += isinf(x[i]) ? 1 : 0;
+        if (!isfinite(x[i]))
+            continue;
+        min = x[i] < min ? x[i] : min;
+        max = x[i] > max ? x[i] : max;
+        sum += x[i];
+    }
+    for (int twice = 0; twice < 2; twice++) {
+        tensor = program_tensor(&p, dtype, &shape, bytes);
+        program_want_ok(&p, eddy_run_feed(p.run, 0, tensor, &p.err));
+        eddy_tensor_release(tensor);
+        program_run(&p);
+        program_want_ok(&p, eddy_trace_index(trace, &p.err));
+        v = eddy_trace_value_at(trace, find("y", ""), 0);
+        if (twice == 0) {
+            ck_assert_uint_eq(v->n_nan, n_nan);
+            ck_assert_uint_eq(v->n_infinite, n_infinite);
+            ck_assert_double_eq(v->min, min);
+            ck_assert_double_eq(v->max, max);
+            ck_assert_double_eq_tol(
+                v->mean, sum / (double)(n - (int64_t)(n_nan + n_infinite)),
+                1e-12 * fabs(max));
+            hash = v->hash;
+            bytes[(size_t)(n * 7 % 13) * size] ^= 1;
+        } else {
+            ck_assert_uint_ne(v->hash, hash);
+        }
+    }
+}
+
+/* _i is the dtype. */
+START_TEST(large_values_are_summed_as_small_ones)
+{
+    static const eddy_dtype dtypes[] = {EDDY_FLOAT32, EDDY_FLOAT64, EDDY_INT32,
+                                        EDDY_INT64};
+    static const char *const names[] = {"float32", "float64", "int32", "int64"};
+    static const int64_t sizes[] = {13, 31, 32, 33, 47, 48, 64, 100, 200};
+    double x[200];
+    char text[64];
+
+    for (size_t d = 0; d < 4; d++) {
+        snprintf(text, sizeof text, "x ?%s[?]\ny Identity x\n", names[d]);
+        if (d > 0) {
+            drop();
+            program_deinit(&p);
+            program_init(&p, 0);
+        }
+        program_build(&p, text);
+        p.plan_options.optimize = EDDY_OPTIMIZE_NONE;
+        program_plan(&p, "x", "y");
+        record((eddy_trace_options){.values = true});
+        program_make_run(&p);
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            for (int i = 0; i < 200; i++)
+                x[i] = (double)(i * 7919 % 503 - 250);
+            want_summed(dtypes[d], x, sizes[k]);
+            if (d > 1)
+                continue;
+            x[5] = (double)NAN;
+            x[11] = -HUGE_VAL;
+            want_summed(dtypes[d], x, sizes[k]);
+        }
+    }
 }
 END_TEST
 
@@ -503,23 +769,6 @@ END_TEST
 
 /* ---- the host's function, and the tape ---- */
 
-typedef struct heard {
-    size_t n, n_values;
-    uint64_t live;
-} heard;
-
-static void hear(void *user, const eddy_trace *from, const eddy_trace_record *r,
-                 const eddy_trace_value *values)
-{
-    heard *h = user;
-
-    ck_assert_ptr_eq(from, trace);
-    h->n++;
-    h->n_values += r->n_values;
-    h->live += r->state == EDDY_TRACE_LIVE ? r->n_nodes : 0;
-    ck_assert(r->n_values == 0 || values != NULL);
-}
-
 START_TEST(hosts_get_records_through_a_callback)
 {
     heard h = {0};
@@ -688,7 +937,12 @@ TCase *recorder_tests(void)
     tcase_add_test(tc, an_infinity_has_its_origin);
     tcase_add_test(tc, numerics_are_checked_without_changing_the_graph);
     tcase_add_test(tc, a_ring_keeps_the_last);
-    tcase_add_test(tc, plain_tokens_are_those_with_values);
+    tcase_add_test(tc, plain_tokens_are_those_that_hosts_hear_of);
+    tcase_add_test(tc, hosts_hear_what_is_kept);
+    tcase_add_test(tc, tensors_that_are_handed_on_have_their_values);
+    tcase_add_test(tc, a_switch_of_many_outputs_says_which);
+    tcase_add_test(tc, memory_in_use_is_what_was_allocated);
+    tcase_add_test(tc, large_values_are_summed_as_small_ones);
     tcase_add_test(tc, times_are_those_of_the_clock);
     tcase_add_test(tc, lists_have_the_sum_of_their_elements);
     tcase_add_loop_test(tc, a_stuck_run_says_what_it_waits_for, 0, 2);

@@ -12,5 +12,7 @@
 uint64_t eddy__drive_recorded(eddy_run *run, uint64_t n)
 {
     eddy__trace_resume(run);
-    return drive_some(run, n);
+    n = drive_some(run, n);
+    eddy__trace_pause(run);
+    return n;
 }

@@ -35,7 +35,7 @@ static size_t count_producers(const eddy_trace *trace)
 {
     size_t total = 0;
 
-    for (size_t i = 0; i < trace->n_records; i++) {
+    for (size_t i = 0; i < eddy__trace_kept(trace); i++) {
         const eddy_trace_node *node =
             &trace->nodes[eddy_trace_record_at(trace, i)->node];
 
@@ -92,7 +92,7 @@ static bool number_iterations(schedule *s)
 
 static bool allocate(schedule *s)
 {
-    s->n = s->trace->n_records;
+    s->n = eddy__trace_kept(s->trace);
     s->first = eddy__arena_allocate(&s->arena, s->n + 1, sizeof *s->first);
     s->producers = eddy__arena_allocate(&s->arena, count_producers(s->trace),
                                         sizeof *s->producers);

@@ -51,7 +51,7 @@ void eddy__trace_drop_index(eddy_trace *trace)
 
 static void sort_records(eddy_trace *trace, key *keys)
 {
-    const size_t n = trace->n_records;
+    const size_t n = eddy__trace_kept(trace);
     uint32_t node = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -191,7 +191,7 @@ static void list_stacks(const eddy_trace *trace, stacks *s)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < trace->n_records; i++) {
+    for (size_t i = 0; i < eddy__trace_kept(trace); i++) {
         const eddy_trace_record *r = eddy_trace_record_at(trace, i);
 
         if (r->resource != 0)
@@ -233,9 +233,10 @@ static void pop(eddy_trace *trace, stacks *s, uint32_t *top, size_t record)
 
 static void pair_records(eddy_trace *trace, stacks *s)
 {
-    memset(trace->pair_of, 0xff, trace->n_records * sizeof *trace->pair_of);
+    memset(trace->pair_of, 0xff,
+           eddy__trace_kept(trace) * sizeof *trace->pair_of);
     list_stacks(trace, s);
-    for (size_t i = 0; i < trace->n_records; i++) {
+    for (size_t i = 0; i < eddy__trace_kept(trace); i++) {
         const eddy_trace_record *r = eddy_trace_record_at(trace, i);
         uint32_t *top;
 
@@ -266,7 +267,7 @@ const eddy_trace_pair *eddy_trace_pair_at(const eddy_trace *trace, size_t i)
 static bool allocate_index(eddy_trace *trace)
 {
     const eddy_allocator *a = trace->allocator;
-    const size_t n = trace->n_records;
+    const size_t n = eddy__trace_kept(trace);
 
     trace->n_indexed = n;
     trace->n_indexed_frames = trace->n_frames;
@@ -283,8 +284,9 @@ static bool allocate_index(eddy_trace *trace)
 
 static bool fill_index(eddy_trace *trace)
 {
-    const size_t n =
-        trace->n_records > trace->n_frames ? trace->n_records : trace->n_frames;
+    const size_t n = eddy__trace_kept(trace) > trace->n_frames
+                         ? eddy__trace_kept(trace)
+                         : trace->n_frames;
     eddy__arena scratch = {.allocator = trace->allocator};
     key *keys = eddy__arena_allocate(&scratch, n, sizeof *keys);
     stacks s = {.handles = eddy__arena_allocate(&scratch, n, sizeof *s.handles),
@@ -305,7 +307,8 @@ eddy_status eddy_trace_index(eddy_trace *trace, eddy_error *err)
 {
     if (trace->is_indexed)
         return EDDY_OK;
-    if (!allocate_index(trace) || !fill_index(trace)) {
+    if (!eddy__trace_decode(trace) || !allocate_index(trace) ||
+        !fill_index(trace)) {
         eddy__trace_drop_index(trace);
         return eddy__fail_memory(err);
     }

@@ -52,39 +52,39 @@ const eddy_trace_frame *eddy_trace_frame_at(const eddy_trace *trace, size_t i)
 
 size_t eddy_trace_records(const eddy_trace *trace)
 {
-    return trace->n_records;
+    return eddy__trace_kept(trace);
 }
 
-/* Where record `i` lies in the ring. */
-static size_t slot_of(const eddy_trace *trace, size_t i)
+/* Where record `i` has been decoded; what is made there is no answer's. */
+static bool decode(const eddy_trace *trace, size_t i)
 {
-    const size_t at = trace->oldest + i;
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): no trace is read-only. */
+    eddy_trace *own = (eddy_trace *)(uintptr_t)trace;
 
-    return at < trace->n_records ? at : at - trace->n_records;
+    return i < eddy__trace_kept(trace) && eddy__trace_decode(own);
 }
 
 const eddy_trace_record *eddy_trace_record_at(const eddy_trace *trace, size_t i)
 {
-    return i < trace->n_records ? eddy__trace_place(trace, slot_of(trace, i))
-                                : NULL;
+    return decode(trace, i) ? &trace->records[trace->n_skipped + i] : NULL;
 }
 
 const eddy_trace_value *eddy_trace_value_at(const eddy_trace *trace, size_t i,
                                             size_t k)
 {
-    size_t at;
+    const eddy_trace_record *record = eddy_trace_record_at(trace, i);
 
-    if (i >= trace->n_records)
-        return NULL;
-    at = slot_of(trace, i);
-    return k < eddy__trace_place(trace, at)->n_values
-               ? &eddy__trace_kept(trace, at)->first[k]
+    return record && k < record->n_values
+               ? &trace->values[trace->first_value[trace->n_skipped + i] + k]
                : NULL;
 }
 
 eddy_trace_totals eddy_trace_total(const eddy_trace *trace)
 {
-    return trace->totals;
+    eddy_trace_totals totals = trace->totals;
+
+    totals.n_dropped = totals.n_seen - eddy__trace_kept(trace);
+    return totals;
 }
 
 static uint32_t depth_of(const eddy_trace *trace, uint32_t frame)

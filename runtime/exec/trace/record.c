@@ -2,7 +2,9 @@
 /*
  * Recording: what engines tell becomes records.
  *
- * The clock is read once a token: a token begins when the one before it ended.
+ * A token begins when the one before it ended.  The clock, which takes longer
+ * to read than a scalar's kernel runs, is read around kernels that may take
+ * long, and else once in EDDY__TRACE_PERIOD tokens, which share the time.
  * Recording never fails a run; what there is no memory for is counted.
  */
 #include "runtime/exec/trace/record.h"
@@ -10,6 +12,9 @@
 #include "core/base/status.h"
 
 #include <string.h>
+
+/* Tokens of which none may take long share the time between two readings. */
+#define EDDY__TRACE_PERIOD 32
 
 /* ---- which ---- */
 
@@ -90,163 +95,117 @@ static uint32_t worker_of(eddy_trace *trace, eddy__thread thread)
     return n;
 }
 
-/* ---- room ---- */
+/* ---- items ---- */
 
-/* Summaries that a block holds, if those of one record are not more. */
-#define BLOCK 256
-
-/* The block has one user less; NULL: there is none. */
-static void release_block(eddy_trace *trace, eddy__trace_block *block)
+static void put(eddy_trace *trace, const void *bytes, size_t n)
 {
-    if (!block || --block->n_users > 0)
-        return;
-    block->used = 0;
-    if (block == trace->block)
-        return;
-    block->spare = trace->spares;
-    trace->spares = block;
+    trace->next = eddy__item_put(trace->next, bytes, n);
 }
 
-static eddy__trace_block *make_block(eddy_trace *trace, uint32_t n)
+static void put_item(eddy_trace *trace, eddy__trace_item_kind kind,
+                     uint32_t what, uint8_t flags)
 {
-    const uint32_t room = n > BLOCK ? n : BLOCK;
-    eddy__trace_block *block = trace->spares;
+    const eddy__trace_item item = {
+        .what = what, .kind = (uint8_t)kind, .flags = flags};
 
-    if (block && block->room >= n) {
-        trace->spares = block->spare;
-        return block;
+    put(trace, &item, sizeof item);
+}
+
+static uint64_t now_of(const eddy_trace *trace)
+{
+    const uint64_t now = eddy__ticks_now(&trace->ticks);
+
+    return now > trace->began_ns ? now - trace->began_ns : 0;
+}
+
+/* What is pending has taken until `mark_ns`. */
+static void put_time(eddy_trace *trace)
+{
+    const uint64_t ns = trace->mark_ns - trace->told.ns;
+    const bool is_long = ns > UINT32_MAX;
+
+    put_item(trace, EDDY__ITEM_TIME, is_long ? 0 : (uint32_t)ns,
+             is_long ? EDDY__ITEM_LONG : 0);
+    if (is_long)
+        put(trace, &ns, sizeof ns);
+    trace->told.ns = trace->mark_ns;
+    trace->n_pending = 0;
+    trace->clock_at = trace->is_plain ? EDDY__TRACE_PERIOD : 0;
+}
+
+void eddy__trace_tell_time(eddy_trace *trace)
+{
+    const uint64_t now = now_of(trace);
+
+    if (now > trace->mark_ns)
+        trace->mark_ns = now;
+    if (trace->n_pending > 0)
+        put_time(trace);
+}
+
+/* When and where what comes next is, as far as that has not been told. */
+static void put_where(eddy_trace *trace, const eddy__place *at)
+{
+    const uint64_t frame = eddy__trace_frame_of(at);
+
+    if (trace->n_pending == 0 && (trace->mark_ns != trace->told.ns ||
+                                  trace->worker != trace->told.worker)) {
+        put_item(trace, EDDY__ITEM_JUMP, trace->worker, 0);
+        put(trace, &trace->mark_ns, sizeof trace->mark_ns);
+        trace->told.ns = trace->mark_ns;
+        trace->told.worker = trace->worker;
     }
-    block = eddy__allocate(trace->allocator, 1,
-                           sizeof *block + room * sizeof *block->values);
-    if (block)
-        *block = (eddy__trace_block){.room = room};
-    return block;
+    if (!eddy__trace_is_there(trace, at))
+        eddy__trace_put_place(trace, (uint32_t)frame, at->index);
 }
 
-/* Room for `n` summaries, the caller being a user of it; none without memory.
- */
-static eddy__trace_values take_values(eddy_trace *trace, uint32_t n)
+/* What the last token has left in use, and how much more that is. */
+static void put_memory(eddy_trace *trace, int64_t in_use)
 {
-    eddy__trace_block *block = trace->block;
+    const int64_t more = in_use - trace->in_use;
+    const bool is_long = more > INT32_MAX || more < INT32_MIN;
 
-    if (!block || block->room - block->used < n) {
-        block = make_block(trace, n);
-        if (!block)
-            return (eddy__trace_values){.block = NULL};
-        if (trace->block && trace->block->n_users == 0) {
-            trace->block->spare = trace->spares;
-            trace->spares = trace->block;
-        }
-        trace->block = block;
-    }
-    block->n_users++;
-    block->used += n;
-    return (eddy__trace_values){.block = block,
-                                .first = &block->values[block->used - n]};
-}
-
-static void free_block(const eddy_trace *trace, eddy__trace_block *block)
-{
-    eddy__free(trace->allocator, block, 1,
-               sizeof *block + block->room * sizeof *block->values);
-}
-
-static void free_values(eddy_trace *trace, size_t i)
-{
-    eddy_trace_record *record = eddy__trace_place(trace, i);
-
-    if (record->n_values > 0)
-        release_block(trace, eddy__trace_kept(trace, i)->block);
-    record->n_values = 0;
-}
-
-/* Chunks up to that of place `at`; false without memory. */
-static bool make_chunk(eddy_trace *trace, size_t at)
-{
-    eddy__trace_chunk *chunk;
-
-    if (at / EDDY__TRACE_CHUNK < trace->n_chunks)
-        return true;
-    if (!eddy__grow(trace->allocator, (void **)&trace->chunks,
-                    &trace->chunks_room, trace->n_chunks + 1,
-                    sizeof(eddy__trace_chunk *)))
-        return false;
-    chunk = eddy__allocate(trace->allocator, 1, sizeof *chunk);
-    if (chunk)
-        trace->chunks[trace->n_chunks++] = chunk;
-    return chunk != NULL;
-}
-
-/* Where the next record goes; NONE: nowhere. */
-static size_t make_room(eddy_trace *trace)
-{
-    size_t at = trace->n_records;
-
-    if (at < trace->max_records) {
-        if (!make_chunk(trace, at))
-            return EDDY_TRACE_NONE;
-        trace->n_records++;
-        eddy__trace_place(trace, at)->n_values = 0;
-        return at;
-    }
-    if (!trace->options.keep_last)
-        return EDDY_TRACE_NONE;
-    at = trace->oldest;
-    free_values(trace, at);
-    trace->oldest = at + 1 == trace->max_records ? 0 : at + 1;
-    trace->totals.n_dropped++;
-    return at;
-}
-
-/* Counts the records of the window that have been written. */
-static void close_window(eddy_trace *trace)
-{
-    const size_t n = (size_t)(trace->next - trace->window);
-
-    trace->window = trace->next = trace->limit = NULL;
-    if (trace->n_records < trace->max_records) {
-        trace->n_records += n;
+    if (more == 0 && in_use == trace->told.in_use)
         return;
-    }
-    trace->oldest += n;
-    if (trace->oldest == trace->max_records)
-        trace->oldest = 0;
-    trace->totals.n_dropped += n;
+    put_item(trace, EDDY__ITEM_MEMORY, (uint32_t)(uint64_t)more,
+             is_long ? EDDY__ITEM_LONG : 0);
+    if (is_long)
+        put(trace, &more, sizeof more);
+    put(trace, &in_use, sizeof in_use);
+    trace->told.in_use = in_use;
 }
 
-/* Opens it on what is left of the chunk where the next record goes. */
-static void open_window(eddy_trace *trace)
+static void put_sum(eddy_trace *trace, const eddy_trace_value *value)
 {
-    const bool is_full = trace->n_records == trace->max_records;
-    const size_t at = is_full ? trace->oldest : trace->n_records;
-    size_t n = EDDY__TRACE_CHUNK - at % EDDY__TRACE_CHUNK;
+    const eddy__trace_sum sum = {.dtype = (int32_t)value->dtype,
+                                 .rank = value->shape.rank,
+                                 .count = value->count,
+                                 .min = value->min,
+                                 .max = value->max,
+                                 .mean = value->mean,
+                                 .n_nan = value->n_nan,
+                                 .n_infinite = value->n_infinite,
+                                 .hash = value->hash,
+                                 .bits = value->bits};
 
-    if ((is_full && !trace->options.keep_last) ||
-        at / EDDY__TRACE_CHUNK >= trace->n_chunks)
-        return;
-    if (n > trace->max_records - at)
-        n = trace->max_records - at;
-    trace->window = trace->next = eddy__trace_place(trace, at);
-    trace->limit = trace->next + n;
+    put(trace, &sum, sizeof sum);
+    if (sum.rank > 0)
+        put(trace, value->shape.dims,
+            (size_t)sum.rank * sizeof *value->shape.dims);
 }
 
-static void keep_values(eddy_trace *trace, eddy_trace_record *record,
-                        const eddy__value *values, const uint32_t *slots,
-                        uint32_t n)
+/* The host hears of them when the token is through. */
+static void pass_value(eddy_trace *trace, uint32_t i,
+                       const eddy_trace_value *value)
 {
-    const eddy__trace_values kept = take_values(trace, n);
-
-    if (!kept.block)
-        return;
-    for (uint32_t i = 0; i < n; i++) {
-        eddy_trace_value *value = &kept.first[i];
-
-        eddy__trace_summarise(&values[slots[i]], value);
-        record->is_non_finite =
-            record->is_non_finite || value->n_nan > 0 || value->n_infinite > 0;
+    if (i == trace->passing.n_values &&
+        eddy__grow(trace->allocator, (void **)&trace->passed,
+                   &trace->passed_room, (size_t)i + 1, sizeof *trace->passed)) {
+        trace->passed[trace->passing.n_values++] = *value;
+        trace->passing.is_non_finite = trace->passing.is_non_finite ||
+                                       value->n_nan > 0 ||
+                                       value->n_infinite > 0;
     }
-    record->n_values = (uint16_t)n;
-    trace->told = kept;
 }
 
 /* ---- numerics ---- */
@@ -289,25 +248,171 @@ void eddy__trace_check_inputs(eddy_run *run, const eddy__step *step,
             run->trace->inputs_are_finite = false;
 }
 
-void eddy__trace_tell(eddy_trace *trace, eddy_trace_record *record)
+/* A token, as the engine tells it. */
+typedef struct token {
+    const eddy__step *step;
+    const eddy__place *at;
+    eddy_trace_state state;
+    const eddy__value *values;
+    const uint32_t *slots;
+    uint32_t n, output;
+    uint64_t resource;
+    const eddy__trace_task *task; /* NULL: the driver ran it */
+} token;
+
+static bool is_scalar(const token *t)
 {
-    if (trace->options.record)
-        trace->options.record(trace->options.user, trace, record,
-                              trace->told.first);
-    if (record == &trace->passing)
-        release_block(trace, trace->told.block);
-    trace->told = (eddy__trace_values){.block = NULL};
+    return t->n == 1 && t->values[t->slots[0]].kind == EDDY__SCALAR;
 }
 
-/* Where a record goes that is made; NULL: nobody wants to see it. */
-static eddy_trace_record *place_record(eddy_trace *trace, const eddy__place *at,
-                                       size_t *out_place)
+/* The record that the host will see, but for its end. */
+static void pass_record(eddy_trace *trace, const token *t)
 {
-    *out_place = note_frames(trace, at) ? make_room(trace) : EDDY_TRACE_NONE;
-    if (*out_place != EDDY_TRACE_NONE)
-        return eddy__trace_place(trace, *out_place);
-    trace->totals.n_dropped++;
-    return trace->options.record ? &trace->passing : NULL;
+    trace->passing = (eddy_trace_record){
+        .number = trace->totals.n_seen,
+        .start_ns = t->task ? t->task->start_ns : trace->mark_ns,
+        .resource = t->resource,
+        .iteration = t->at->index,
+        .frame = (uint32_t)eddy__trace_frame_of(t->at),
+        .node = (uint32_t)(t->step - trace->plan->steps),
+        .n_nodes = eddy__trace_weight(t->step),
+        .output = t->output,
+        .worker = t->task ? t->task->worker : trace->worker,
+        .state = (uint8_t)t->state};
+    for (uint32_t i = 0; trace->options.values && i < t->n; i++) {
+        eddy_trace_value value;
+
+        eddy__trace_summarise(&t->values[t->slots[i]], &value);
+        pass_value(trace, i, &value);
+    }
+}
+
+static uint8_t flags_of(const eddy_trace *trace, const token *t)
+{
+    const bool has_values = trace->options.values && t->n > 0;
+    uint8_t flags = 0;
+
+    if (has_values)
+        flags = is_scalar(t) ? EDDY__ITEM_SCALAR : EDDY__ITEM_VALUES;
+    if (t->output != EDDY_TRACE_NONE && t->output >= EDDY__ITEM_NO_OUTPUT)
+        flags |= EDDY__ITEM_OUTPUT;
+    if (t->resource != 0)
+        flags |= EDDY__ITEM_RESOURCE;
+    if (t->task)
+        flags |= EDDY__ITEM_TASK;
+    return flags;
+}
+
+/* Does it put out what it reads? */
+static bool is_pass(const eddy__step *step)
+{
+    switch ((eddy__step_kind)step->kind) {
+    case EDDY__STEP_FORWARD:
+    case EDDY__STEP_SWITCH:
+    case EDDY__STEP_MERGE:
+    case EDDY__STEP_ENTER:
+    case EDDY__STEP_EXIT:
+    case EDDY__STEP_NEXT_ITERATION:
+    case EDDY__STEP_CONST:
+    case EDDY__STEP_FETCH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * A tensor is looked at where it is made, and not again by each node that hands
+ * it on: it is not changed as long as one of them has it, and where all tokens
+ * are put, the last summary for its address is its own.
+ */
+static void summarise(eddy_trace *trace, const token *t, uint32_t i,
+                      eddy_trace_value *out)
+{
+    const eddy__value *value = &t->values[t->slots[i]];
+    eddy__trace_seen *seen;
+
+    if (!eddy__value_is_tensor(value) || !trace->is_plain ||
+        trace->n_lost > 0) {
+        eddy__trace_summarise(value, out);
+        return;
+    }
+    seen = &trace->seen[((uintptr_t)value->as.tensor >> 4) % EDDY__TRACE_SEEN];
+    if (seen->tensor != value->as.tensor || !is_pass(t->step)) {
+        seen->tensor = value->as.tensor;
+        eddy__trace_summarise(value, &seen->value);
+    }
+    *out = seen->value;
+}
+
+static void put_values(eddy_trace *trace, const token *t)
+{
+    put(trace, &t->n, sizeof t->n);
+    for (uint32_t i = 0; i < t->n; i++) {
+        eddy_trace_value value;
+
+        summarise(trace, t, i, &value);
+        put_sum(trace, &value);
+    }
+}
+
+static void put_token(eddy_trace *trace, const token *t)
+{
+    const eddy__value *value = t->n > 0 ? &t->values[t->slots[0]] : NULL;
+    const eddy__trace_item item = {
+        .what = (uint32_t)(t->step - trace->plan->steps),
+        .kind = (uint8_t)t->state,
+        .flags = flags_of(trace, t),
+        .output = t->output < EDDY__ITEM_NO_OUTPUT ? (uint8_t)t->output
+                                                   : EDDY__ITEM_NO_OUTPUT,
+        .dtype = value && is_scalar(t) ? value->dtype : 0};
+
+    put(trace, &item, sizeof item);
+    if (item.flags & EDDY__ITEM_SCALAR)
+        put(trace, &value->as, eddy__item_scalar_bytes(item.dtype));
+    if (item.flags & EDDY__ITEM_OUTPUT)
+        put(trace, &t->output, sizeof t->output);
+    if (item.flags & EDDY__ITEM_RESOURCE)
+        put(trace, &t->resource, sizeof t->resource);
+    if (item.flags & EDDY__ITEM_TASK)
+        put(trace, t->task, sizeof *t->task);
+    if (item.flags & EDDY__ITEM_VALUES)
+        put_values(trace, t);
+}
+
+/* Is it among those to be kept, and is there room for it? */
+static bool may_put(eddy_trace *trace, const token *t)
+{
+    const size_t n = trace->options.values ? t->n : 0;
+    const size_t most = EDDY__ITEM_MOST + n * (sizeof(eddy__trace_sum) +
+                                               EDDY_MAX_RANK * sizeof(int64_t));
+
+    if (!trace->options.keep_last &&
+        eddy__trace_held(trace) >= trace->max_records)
+        return false;
+    if (!note_frames(trace, t->at))
+        return false;
+    if (eddy__trace_is_gapless(trace) && eddy__trace_room(trace) >= most)
+        return true;
+    eddy__trace_tell_time(trace);
+    return eddy__trace_make_room(trace, most);
+}
+
+static void add(eddy_trace *trace, const token *t)
+{
+    trace->open = may_put(trace, t);
+    trace->is_passing = trace->options.record != NULL;
+    if (trace->is_passing)
+        pass_record(trace, t);
+    if (trace->open) {
+        put_where(trace, t->at);
+        put_token(trace, t);
+        trace->n_pending += t->task == NULL;
+    } else {
+        trace->n_lost++;
+    }
+    eddy__trace_count(trace, eddy__trace_weight(t->step), t->state);
+    eddy__trace_set_limit(trace);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what a record is made of. */
@@ -317,39 +422,51 @@ void eddy__trace_add_any(eddy_run *run, const eddy__step *step,
                          uint32_t n, uint32_t output, uint64_t resource)
 {
     eddy_trace *trace = run->trace;
-    eddy_trace_record *record;
-    size_t place;
+    token t = {.step = step,
+               .at = at,
+               .state = state,
+               .values = values,
+               .slots = slots,
+               .n = n,
+               .output = output,
+               .resource = resource};
 
     if (!is_wanted(trace, step, at))
         return;
-    close_window(trace);
     if (resource == 0 && n > 0)
-        resource = eddy__trace_resource(&values[slots[0]]);
-    record = place_record(trace, at, &place);
-    if (record) {
-        *record =
-            (eddy_trace_record){.number = trace->totals.n_seen,
-                                .start_ns = trace->mark_ns - trace->began_ns,
-                                .resource = resource,
-                                .iteration = at->index,
-                                .frame = (uint32_t)eddy__trace_frame_of(at),
-                                .node = (uint32_t)(step - run->steps),
-                                .n_nodes = eddy__trace_weight(step),
-                                .output = output,
-                                .worker = trace->worker,
-                                .state = (uint8_t)state};
-        trace->open = record;
-        if (trace->options.values && n > 0 && n <= UINT16_MAX)
-            keep_values(trace, record, values, slots, n);
-        if (place != EDDY_TRACE_NONE && record->n_values > 0)
-            *eddy__trace_kept(trace, place) = trace->told;
-    }
-    eddy__trace_count(trace, eddy__trace_weight(step), state);
-    if (trace->is_plain)
-        open_window(trace);
+        t.resource = eddy__trace_resource(&values[slots[0]]);
+    add(trace, &t);
     if (trace->options.check_numerics && trace->inputs_are_finite &&
         makes_values(step))
         check_numerics(run, step, at, values, slots, n);
+}
+
+/* The host hears of the open record, which has taken `ns`. */
+static void tell_host(eddy_trace *trace, uint64_t ns, int64_t in_use)
+{
+    trace->passing.duration_ns = ns;
+    trace->passing.bytes = in_use > 0 ? (uint64_t)in_use : 0;
+    trace->passing.allocated = in_use - trace->in_use;
+    trace->is_passing = false;
+    trace->options.record(trace->options.user, trace, &trace->passing,
+                          trace->passing.n_values > 0 ? trace->passed : NULL);
+}
+
+void eddy__trace_done_any(eddy_run *run, int64_t in_use)
+{
+    eddy_trace *trace = run->trace;
+    const uint64_t began = trace->mark_ns;
+
+    if (trace->open)
+        put_memory(trace, in_use);
+    if (trace->n_pending >= trace->clock_at)
+        eddy__trace_tell_time(trace);
+    if (trace->is_passing)
+        tell_host(trace, trace->mark_ns - began, in_use);
+    /* What nobody told, the next token does. */
+    if (trace->told.in_use != in_use)
+        trace->clock_at = 0;
+    trace->in_use = in_use;
 }
 
 /* Its start is that of the kernel, on the thread that ran it. */
@@ -359,64 +476,82 @@ void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
     eddy_trace *trace = run->trace;
     const eddy__step *step = task->step;
     const uint32_t n_in = step->node->n_in;
-    eddy_trace_record *record;
-    uint64_t resource = 0;
+    const int64_t in_use = eddy__trace_bytes(run);
+    const eddy__trace_task times = {
+        .start_ns = task->begin_ns - trace->began_ns,
+        .duration_ns =
+            task->end_ns > task->begin_ns ? task->end_ns - task->begin_ns : 0,
+        .worker = worker_of(trace, task->thread)};
+    token t = {.step = step,
+               .at = task->at,
+               .state = state,
+               .values = task->values,
+               .slots = task->kernel.out,
+               .n = state == EDDY_TRACE_LIVE ? step->node->n_out : 0,
+               .output = EDDY_TRACE_NONE,
+               .task = &times};
 
-    trace->inputs_are_finite = true;
     if (n_in > 0)
-        resource = eddy__trace_resource(&task->values[0]);
+        t.resource = eddy__trace_resource(&task->values[0]);
+    if (t.resource == 0 && t.n > 0)
+        t.resource = eddy__trace_resource(&task->values[t.slots[0]]);
+    trace->inputs_are_finite = true;
     for (uint32_t i = 0; trace->options.check_numerics && i < n_in; i++)
         if (eddy__trace_is_non_finite(&task->values[i]))
             trace->inputs_are_finite = false;
     eddy__trace_resume(run);
-    eddy__trace_add_any(run, step, task->at, state, task->values,
-                        task->kernel.out,
-                        state == EDDY_TRACE_LIVE ? step->node->n_out : 0,
-                        EDDY_TRACE_NONE, resource);
-    record = trace->open;
-    if (!record)
+    if (!is_wanted(trace, step, task->at))
         return;
-    record->start_ns = task->begin_ns - trace->began_ns;
-    record->worker = worker_of(trace, task->thread);
-    eddy__trace_close(run, task->begin_ns, task->end_ns);
+    add(trace, &t);
+    if (trace->open)
+        put_memory(trace, in_use);
+    if (trace->is_passing)
+        tell_host(trace, times.duration_ns, in_use);
+    trace->in_use = in_use;
+    trace->open = false;
+    if (trace->options.check_numerics && trace->inputs_are_finite &&
+        makes_values(step))
+        check_numerics(run, step, task->at, t.values, t.slots, t.n);
 }
 
 void eddy__trace_resume(eddy_run *run)
 {
     eddy_trace *trace = run->trace;
-    const uint64_t now = eddy__ticks_set(&trace->ticks);
+    const uint64_t now = eddy__ticks_set(&trace->ticks) - trace->began_ns;
 
+    if (trace->n_pending > 0)
+        put_time(trace);
     if (now > trace->mark_ns)
         trace->mark_ns = now;
     trace->worker = worker_of(trace, uv_thread_self());
 }
 
-/* Nothing is kept, of the values neither. */
-static void forget_records(eddy_trace *trace)
+void eddy__trace_pause(eddy_run *run)
 {
-    if (trace->open == &trace->passing)
-        release_block(trace, trace->told.block);
-    for (size_t i = 0; trace->options.values && i < trace->n_records; i++)
-        free_values(trace, i);
-    trace->open = NULL;
-    trace->n_records = trace->oldest = 0;
-    trace->window = trace->next = trace->limit = NULL;
-    trace->told = (eddy__trace_values){.block = NULL};
+    eddy__trace_tell_time(run->trace);
 }
 
 void eddy__trace_begin(eddy_run *run)
 {
     eddy_trace *trace = run->trace;
 
-    forget_records(trace);
+    eddy__trace_forget(trace);
     if (trace->frames)
         memset(trace->frames, 0, trace->n_frames * sizeof *trace->frames);
     eddy__trace_drop_index(trace);
     trace->n_frames = 0;
     trace->totals = (eddy_trace_totals){.n_seen = 0};
+    trace->n_lost = 0;
+    memset(trace->seen, 0, sizeof trace->seen);
     eddy__ticks_begin(&trace->ticks);
-    trace->began_ns = trace->mark_ns = eddy__ticks_set(&trace->ticks);
+    trace->began_ns = eddy__ticks_set(&trace->ticks);
+    trace->mark_ns = 0;
     trace->in_use = eddy__trace_bytes(run);
+    trace->told =
+        (eddy__trace_told){.in_use = trace->in_use, .frame = EDDY_TRACE_NONE};
+    trace->n_pending = 0;
+    trace->clock_at = trace->is_plain ? EDDY__TRACE_PERIOD : 0;
+    trace->open = trace->is_passing = false;
     trace->inputs_are_finite = true;
 }
 
@@ -424,9 +559,11 @@ void eddy__trace_end(eddy_run *run)
 {
     eddy_trace *trace = run->trace;
 
-    if (trace->open)
-        eddy__trace_done(run);
-    close_window(trace);
+    if (trace->open || trace->is_passing)
+        eddy__trace_done_any(run, eddy__trace_bytes(run));
+    eddy__trace_tell_time(trace);
+    trace->open = false;
+    trace->limit = trace->next;
     trace->totals.duration_ns = eddy__now_ns() - trace->began_ns;
     trace->totals.stats = run->stats;
     trace->totals.status = run->status;
@@ -505,13 +642,13 @@ static eddy_status init(eddy_trace *trace, eddy_error *err)
     EDDY_TRY(choose_frame(trace, err));
     EDDY_TRY(choose_nodes(trace, err));
     o->values = o->values || o->check_numerics;
-    trace->is_plain = !o->values && !o->record && !o->frame &&
+    trace->is_plain = !o->record && !o->check_numerics && !o->frame &&
                       o->n_nodes == 0 && o->first_iteration == 0 &&
                       o->last_iteration == 0;
     o->frame = NULL; /* the caller's, as are the names */
     o->nodes = NULL;
     o->n_nodes = 0;
-    trace->max_records = o->max_records > 0 ? (size_t)o->max_records : 1000000;
+    trace->max_records = o->max_records > 0 ? o->max_records : 1000000;
     if (trace->max_records >= EDDY_TRACE_NONE)
         trace->max_records = EDDY_TRACE_NONE - 1;
     return EDDY_OK;
@@ -553,20 +690,10 @@ void eddy_trace_destroy(eddy_trace *trace)
     if (!trace)
         return;
     a = trace->allocator;
-    forget_records(trace);
-    if (trace->block)
-        free_block(trace, trace->block);
-    while (trace->spares) {
-        eddy__trace_block *block = trace->spares;
-
-        trace->spares = block->spare;
-        free_block(trace, block);
-    }
+    eddy__trace_free_chunks(trace);
+    eddy__trace_free_decoded(trace);
     eddy__trace_drop_index(trace);
-    for (size_t i = 0; i < trace->n_chunks; i++)
-        eddy__free(a, trace->chunks[i], 1, sizeof *trace->chunks[i]);
-    eddy__free(a, trace->chunks, trace->chunks_room,
-               sizeof(eddy__trace_chunk *));
+    eddy__free(a, trace->passed, trace->passed_room, sizeof *trace->passed);
     eddy__free(a, trace->frames, trace->frames_room, sizeof *trace->frames);
     eddy__arena_destroy(&trace->arena);
     eddy_plan_release(trace->plan);

@@ -31,14 +31,6 @@ static inline uint64_t eddy__trace_frame_of(const eddy__place *at)
     return ((const eddy__frame *)(const void *)at->instance)->number;
 }
 
-/* For how many of the statistics' nodes a step stands. */
-static inline uint32_t eddy__trace_weight(const eddy__step *step)
-{
-    if (step->kind == EDDY__STEP_KERNEL)
-        return 1 + step->aux;
-    return step->kind != EDDY__STEP_FEED && step->kind != EDDY__STEP_FETCH;
-}
-
 static inline void eddy__trace_count(eddy_trace *trace, uint32_t weight,
                                      eddy_trace_state state)
 {
@@ -47,6 +39,17 @@ static inline void eddy__trace_count(eddy_trace *trace, uint32_t weight,
         trace->totals.live += weight;
     else if (state == EDDY_TRACE_DEAD)
         trace->totals.dead += weight;
+}
+
+/*
+ * A kernel is about to run that may take long: it has a time of its own.  Nodes
+ * of which nobody says so share theirs with those around.
+ */
+static inline void eddy__trace_may_last(eddy_run *run)
+{
+    if (run->trace->n_pending > 0)
+        eddy__trace_tell_time(run->trace);
+    run->trace->clock_at = 1;
 }
 
 /* A kernel is about to run on `values`. */
@@ -60,77 +63,88 @@ static inline void eddy__trace_before(eddy_run *run, const eddy__step *step,
         eddy__trace_check_inputs(run, step, values);
 }
 
+/* Was the last token there too? */
+static inline bool eddy__trace_is_there(const eddy_trace *trace,
+                                        const eddy__place *at)
+{
+    return trace->told.iteration == at->index &&
+           trace->told.frame == eddy__trace_frame_of(at);
+}
+
+/*
+ * The same, or it was in another iteration of a frame that is told of now;
+ * there is room for that.
+ */
+static inline bool eddy__trace_moves(eddy_trace *trace, const eddy__place *at)
+{
+    const uint64_t frame = eddy__trace_frame_of(at);
+
+    if (trace->told.frame == frame && trace->told.iteration == at->index)
+        return true;
+    if (frame >= trace->n_frames || !trace->frames[frame].is_known)
+        return false;
+    eddy__trace_put_place(trace, (uint32_t)frame, at->index);
+    return true;
+}
+
 /*
  * A node of `at`: its outputs are at `slots` of `values`, `n` of them; `output`
  * is what a Switch took or which input a Merge has.
+ *
+ * Inline wherever it is called: most of its arguments are constants there.
  */
-/* NOLINTNEXTLINE(readability-function-size): what a record is made of. */
-static inline void eddy__trace_add(eddy_run *run, const eddy__step *step,
-                                   const eddy__place *at,
-                                   eddy_trace_state state,
-                                   const eddy__value *values,
-                                   const uint32_t *slots, uint32_t n,
-                                   uint32_t output, uint64_t resource)
+/* NOLINTBEGIN(readability-function-size): what a record is made of. */
+__attribute__((always_inline)) static inline void
+eddy__trace_add(eddy_run *run, const eddy__step *step, const eddy__place *at,
+                eddy_trace_state state, const eddy__value *values,
+                const uint32_t *slots, uint32_t n, uint32_t output,
+                uint64_t resource)
 {
     eddy_trace *trace = run->trace;
-    eddy_trace_record *record = trace->next;
-    const uint64_t frame = eddy__trace_frame_of(at);
-    const uint32_t weight = eddy__trace_weight(step);
+    unsigned char *next;
+    const eddy__value *value = n == 1 ? &values[slots[0]] : NULL;
+    eddy__trace_item item = {.what = (uint32_t)(step - run->steps),
+                             .kind = (uint8_t)state,
+                             .output = (uint8_t)output};
 
-    if (__builtin_expect(record == trace->limit || frame >= trace->n_frames ||
-                             !trace->frames[frame].is_known,
-                         0)) {
+    if (__builtin_expect(
+            trace->next >= trace->limit || resource != 0 ||
+                !eddy__trace_is_there(trace, at) || n > 1 ||
+                (value && value->kind != EDDY__SCALAR &&
+                 (trace->options.values || eddy__value_is_resource(value))) ||
+                (output >= EDDY__ITEM_NO_OUTPUT && output != EDDY_TRACE_NONE),
+            0)) {
         eddy__trace_add_any(run, step, at, state, values, slots, n, output,
                             resource);
         return;
     }
-    if (resource == 0 && n > 0)
-        resource = eddy__trace_resource(&values[slots[0]]);
-    trace->next = record + 1;
-    trace->open = record;
-    record->number = trace->totals.n_seen;
-    record->start_ns = trace->mark_ns - trace->began_ns;
-    record->resource = resource;
-    record->iteration = at->index;
-    record->frame = (uint32_t)frame;
-    record->node = (uint32_t)(step - run->steps);
-    record->n_nodes = weight;
-    record->output = output;
-    record->worker = trace->worker;
-    record->n_values = 0;
-    record->state = (uint8_t)state;
-    record->is_non_finite = false;
-    eddy__trace_count(trace, weight, state);
-}
-
-/* The record that is open, if one is, has taken from `began` to `now`. */
-static inline void eddy__trace_close(eddy_run *run, uint64_t began,
-                                     uint64_t now)
-{
-    eddy_trace *trace = run->trace;
-    eddy_trace_record *record = trace->open;
-    const int64_t in_use = eddy__trace_bytes(run);
-
-    if (record) {
-        record->duration_ns = now > began ? now - began : 0;
-        record->bytes = in_use > 0 ? (uint64_t)in_use : 0;
-        record->allocated = in_use - trace->in_use;
-        trace->open = NULL;
-        if (!trace->is_plain)
-            eddy__trace_tell(trace, record);
+    next = trace->next;
+    if (value && trace->options.values) {
+        item.flags = EDDY__ITEM_SCALAR;
+        item.dtype = value->dtype;
+        memcpy(next + sizeof item, &value->as, sizeof value->as);
+        trace->next = next + sizeof item + eddy__item_scalar_bytes(item.dtype);
+    } else {
+        trace->next = next + sizeof item;
     }
-    trace->in_use = in_use;
+    memcpy(next, &item, sizeof item);
+    trace->n_pending++;
+    trace->open = true;
+    eddy__trace_count(trace, eddy__trace_weight(step), state);
 }
+
+/* NOLINTEND(readability-function-size) */
 
 /* The token is through. */
 static inline void eddy__trace_done(eddy_run *run)
 {
     eddy_trace *trace = run->trace;
-    const uint64_t now = eddy__ticks_now(&trace->ticks);
+    const int64_t in_use = eddy__trace_bytes(run);
 
-    eddy__trace_close(run, trace->mark_ns, now);
-    if (now > trace->mark_ns)
-        trace->mark_ns = now;
+    if (__builtin_expect(
+            trace->n_pending >= trace->clock_at || in_use != trace->in_use, 0))
+        eddy__trace_done_any(run, in_use);
+    trace->open = false;
 }
 
 #endif

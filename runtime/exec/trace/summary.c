@@ -5,9 +5,11 @@
  *
  * Of a list, that of all its elements, if they are not too many.
  *
- * The hash is FNV-1a with a final mix.  NaNs are hashed as they lie in memory:
- * it is for comparing runs, in which the same value has the same bits.
+ * The hash is FNV-1a, or that of tally.h of many bytes, with a final mix.  NaNs
+ * are hashed as they lie in memory: it is for comparing runs, in which the same
+ * value has the same bits.
  */
+#include "runtime/exec/trace/tally.h"
 #include "runtime/exec/trace/trace.h"
 
 #include "core/value/list.h"
@@ -25,20 +27,6 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t n)
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ bytes[i]) * FNV_PRIME;
     return hash;
-}
-
-/* Words at a time: tensors are large. */
-static uint64_t hash_words(uint64_t hash, const void *data, size_t n)
-{
-    const unsigned char *bytes = data;
-    uint64_t word;
-
-    for (; n >= sizeof word; n -= sizeof word, bytes += sizeof word) {
-        memcpy(&word, bytes, sizeof word);
-        hash = (hash ^ word) * FNV_PRIME;
-        hash ^= hash >> 29;
-    }
-    return hash_bytes(hash, bytes, n);
 }
 
 /* The constants are those of MurmurHash3's end. */
@@ -109,18 +97,12 @@ static double element(eddy_dtype dtype, const void *data, int64_t i)
     }
 }
 
-/* What is known of the elements that have been looked at. */
-typedef struct tally {
-    double min, max, sum;
-    int64_t n_finite;
-    uint64_t n_nan, n_infinite;
-} tally;
-
-static void tally_numbers(const eddy_view *view, tally *t)
+static void tally_numbers(const eddy_view *view, eddy__tally *t)
 {
     const int64_t n = view->count * (int64_t)parts_of(view->dtype);
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = eddy__tally_finite(view->dtype, view->data, n, t); i < n;
+         i++) {
         const double x = element(view->dtype, view->data, i);
 
         if (isnan(x)) {
@@ -136,7 +118,7 @@ static void tally_numbers(const eddy_view *view, tally *t)
     }
 }
 
-static void put_tally(const tally *t, eddy_trace_value *out)
+static void put_tally(const eddy__tally *t, eddy_trace_value *out)
 {
     out->min = t->min;
     out->max = t->max;
@@ -147,7 +129,7 @@ static void put_tally(const tally *t, eddy_trace_value *out)
 
 static void describe_numbers(const eddy_view *view, eddy_trace_value *out)
 {
-    tally t = {.n_finite = 0};
+    eddy__tally t = {.n_finite = 0};
 
     tally_numbers(view, &t);
     put_tally(&t, out);
@@ -177,12 +159,12 @@ static void describe_elements(const eddy__value *value, eddy_trace_value *out)
     for (int32_t i = 0; i < view.rank; i++)
         out->shape.dims[i] = view.dims[i];
     hash = hash_bytes(hash, &value->dtype, sizeof value->dtype);
-    hash = hash_words(hash, out->shape.dims,
-                      (size_t)view.rank * sizeof *out->shape.dims);
+    hash = eddy__tally_hash(hash, out->shape.dims,
+                            (size_t)view.rank * sizeof *out->shape.dims);
     if (view.dtype == EDDY_STRING)
         hash = hash_strings(hash, &view);
     else
-        hash = hash_words(hash, view.data, (size_t)view.count * size);
+        hash = eddy__tally_hash(hash, view.data, (size_t)view.count * size);
     out->hash = finish_hash(hash);
     if (size == 0)
         return;
@@ -220,7 +202,7 @@ static bool is_summable(const eddy__list *list)
 static void describe_list(const eddy__list *list, eddy_trace_value *out)
 {
     uint64_t hash = hash_bytes(FNV_OFFSET, &list->count, sizeof list->count);
-    tally t = {.n_finite = 0};
+    eddy__tally t = {.n_finite = 0};
 
     out->count = list->count;
     if (!is_summable(list))

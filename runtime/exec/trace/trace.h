@@ -10,31 +10,18 @@
 
 #include "eddy/explain.h"
 #include "runtime/exec/run.h"
+#include "runtime/exec/trace/stream.h"
 #include "runtime/exec/trace/ticks.h"
 
 #define EDDY__TRACE_THREADS 256
 
-/* Summaries of outputs, of as many records as there is room for. */
-typedef struct eddy__trace_block {
-    struct eddy__trace_block *spare; /* the next one that nobody uses */
-    uint32_t n_users, used, room;
-    eddy_trace_value values[];
-} eddy__trace_block;
+/* A tensor with its summary. */
+typedef struct eddy__trace_seen {
+    const eddy_tensor *tensor;
+    eddy_trace_value value;
+} eddy__trace_seen;
 
-/* What a record has kept of its outputs: n_values of it, in `block`. */
-typedef struct eddy__trace_values {
-    eddy__trace_block *block;
-    eddy_trace_value *first;
-} eddy__trace_values;
-
-/* Records lie in chunks, which never move; `values` is only of those that have
- * some. */
-#define EDDY__TRACE_CHUNK 512
-
-typedef struct eddy__trace_chunk {
-    eddy_trace_record records[EDDY__TRACE_CHUNK];
-    eddy__trace_values values[EDDY__TRACE_CHUNK];
-} eddy__trace_chunk;
+#define EDDY__TRACE_SEEN 127
 
 struct eddy_trace {
     eddy_plan *plan; /* a reference */
@@ -42,38 +29,51 @@ struct eddy_trace {
     eddy_trace_options options; /* names copied */
 
     /* Of the plan; immutable. */
-    bool is_plain; /* no values, no limits, no host: all tokens are alike */
+    bool is_plain; /* no limits, no host, no checks: all tokens are alike */
     eddy__arena arena;
     eddy_trace_node *nodes;
     eddy_trace_static_frame *static_frames;
     uint8_t *wanted; /* one a node */
     uint32_t frame;  /* of the options; NONE: all */
+    uint64_t max_records;
 
-    /* Of the last execution. */
-    eddy__trace_chunk **chunks; /* a ring, if the last are kept */
-    size_t n_chunks, chunks_room;
-    size_t n_records;
-    size_t oldest; /* in the ring */
-    size_t max_records;
-    eddy__trace_block *block;  /* where the next values go */
-    eddy__trace_block *spares; /* blocks that nobody uses */
     /*
-     * Places from `next` on are free for records that need nothing but to be
-     * written; those from `window` to it are not counted yet.
+     * Of the last execution.  Items are written at `next`; as long as that is
+     * below `limit`, a plain token of an iteration that was told has room, and
+     * is wanted.
      */
-    eddy_trace_record *window, *next, *limit;
+    unsigned char *next, *limit;
+    eddy__trace_told told;
+    uint32_t n_pending; /* tokens whose time has not been told */
+    uint32_t clock_at;  /* with how many of them the clock is read */
+    bool open;          /* one has been put that is not through */
+    bool is_passing;    /* likewise, and the host waits for it */
+    eddy_trace_totals totals;
+    uint64_t n_lost;        /* records that were seen, and are nowhere */
+    uint64_t mark_ns;       /* when the clock was read, since began_ns */
+    int64_t in_use;         /* at the last token's end */
+    uint32_t worker;        /* who drives */
+    bool inputs_are_finite; /* of the kernel that is about to run */
+    eddy__ticks ticks;
+    uint64_t began_ns;
+    eddy__trace_chunk *oldest, *newest, *spares;
     eddy_trace_frame *frames;
     size_t n_frames, frames_room;
     eddy__thread threads[EDDY__TRACE_THREADS];
-    eddy_trace_totals totals;
-    uint32_t worker;            /* who drives */
-    eddy__ticks ticks;          /* the clock that is read at each token */
-    uint64_t began_ns, mark_ns; /* the execution; the last token's end */
-    int64_t in_use;             /* at the last token's end */
-    eddy_trace_record *open;    /* waits for its end; NULL: none does */
-    eddy_trace_record passing;  /* one that is told and not kept */
-    eddy__trace_values told;    /* of the open one; NULL: none */
-    bool inputs_are_finite;     /* of the kernel that is about to run */
+    eddy__trace_seen seen[EDDY__TRACE_SEEN]; /* by their addresses */
+    eddy_trace_record passing;               /* the open one, for the host */
+    eddy_trace_value *passed;                /* its values */
+    size_t passed_room;
+
+    /* Made of the items by eddy__trace_decode. */
+    uint64_t n_decoded; /* of how many records; 0: none */
+    eddy_trace_record *records;
+    size_t records_room;
+    eddy_trace_value *values;
+    size_t values_room;
+    size_t *first_value; /* a record: in `values` */
+    size_t first_value_room;
+    size_t n_skipped; /* records that are older than those to be kept */
 
     /* Made by eddy_trace_index. */
     bool is_indexed;
@@ -86,21 +86,81 @@ struct eddy_trace {
     size_t n_indexed, n_indexed_frames;
 };
 
-/* Where place `at` of the ring is. */
-static inline eddy_trace_record *eddy__trace_place(const eddy_trace *trace,
-                                                   size_t at)
+/* Records that the items have, wanted or too old. */
+static inline uint64_t eddy__trace_held(const eddy_trace *trace)
 {
-    return &trace->chunks[at / EDDY__TRACE_CHUNK]
-                ->records[at % EDDY__TRACE_CHUNK];
+    const uint64_t n = trace->totals.n_seen - trace->n_lost;
+
+    return trace->oldest ? n - trace->oldest->first : 0;
 }
 
-/* Its values, if it has some. */
-static inline eddy__trace_values *eddy__trace_kept(const eddy_trace *trace,
-                                                   size_t at)
+/* Those that are kept. */
+static inline size_t eddy__trace_kept(const eddy_trace *trace)
 {
-    return &trace->chunks[at / EDDY__TRACE_CHUNK]
-                ->values[at % EDDY__TRACE_CHUNK];
+    const uint64_t n = eddy__trace_held(trace);
+
+    return (size_t)(n < trace->max_records ? n : trace->max_records);
 }
+
+/* Bytes that are left in the newest chunk. */
+static inline size_t eddy__trace_room(const eddy_trace *trace)
+{
+    const eddy__trace_chunk *chunk = trace->newest;
+
+    return chunk ? (size_t)(chunk->items + chunk->room - trace->next) : 0;
+}
+
+/* Have all records since the newest chunk began been put in it? */
+static inline bool eddy__trace_is_gapless(const eddy_trace *trace)
+{
+    return trace->newest &&
+           trace->newest->number - trace->newest->first == trace->n_lost;
+}
+
+/* For how many of the statistics' nodes a step stands. */
+static inline uint32_t eddy__trace_weight(const eddy__step *step)
+{
+    if (step->kind == EDDY__STEP_KERNEL)
+        return 1 + step->aux;
+    return step->kind != EDDY__STEP_FEED && step->kind != EDDY__STEP_FETCH;
+}
+
+/* What comes is in that iteration; there is room. */
+static inline void eddy__trace_put_place(eddy_trace *trace, uint32_t frame,
+                                         int64_t iteration)
+{
+    const bool is_next =
+        frame == trace->told.frame && iteration == trace->told.iteration + 1;
+    const eddy__trace_item item = {
+        .what = frame, .kind = is_next ? EDDY__ITEM_NEXT : EDDY__ITEM_PLACE};
+
+    trace->next = eddy__item_put(trace->next, &item, sizeof item);
+    if (!is_next)
+        trace->next = eddy__item_put(trace->next, &iteration, sizeof iteration);
+    trace->told.frame = frame;
+    trace->told.iteration = iteration;
+}
+
+/* ---- store.c: chunks of items ---- */
+
+/*
+ * Sees to `n` bytes at `next`, for one token at least; false without memory.
+ * The time of all tokens so far has been told.
+ */
+bool eddy__trace_make_room(eddy_trace *trace, size_t n);
+
+/* As long as `next` is below `limit`, plain tokens may be written. */
+void eddy__trace_set_limit(eddy_trace *trace);
+
+/* No items, but their chunks; not those either. */
+void eddy__trace_forget(eddy_trace *trace);
+void eddy__trace_free_chunks(eddy_trace *trace);
+
+/* ---- decode.c ---- */
+
+/* Sees to it that `records` and `values` are those of the items. */
+bool eddy__trace_decode(eddy_trace *trace);
+void eddy__trace_free_decoded(eddy_trace *trace);
 
 /* Describes the plan's nodes and frames in `trace->arena`. */
 eddy_status eddy__trace_describe(eddy_trace *trace, eddy_error *err);
@@ -126,10 +186,11 @@ void eddy__trace_drop_index(eddy_trace *trace);
 
 /*
  * An execution begins, a slice of it begins on this thread (some hundred nodes
- * at the most), it is over.
+ * at the most) and ends, it is over.
  */
 void eddy__trace_begin(eddy_run *run);
 void eddy__trace_resume(eddy_run *run);
+void eddy__trace_pause(eddy_run *run);
 void eddy__trace_end(eddy_run *run);
 
 /* The inputs of a kernel that is about to run, for check_numerics. */
@@ -142,8 +203,11 @@ void eddy__trace_add_any(eddy_run *run, const eddy__step *step,
                          const eddy__value *values, const uint32_t *slots,
                          uint32_t n, uint32_t output, uint64_t resource);
 
-/* The record that has got its end is told to the host. */
-void eddy__trace_tell(eddy_trace *trace, eddy_trace_record *record);
+/* As eddy__trace_done of record.h, with what the run has in use. */
+void eddy__trace_done_any(eddy_run *run, int64_t in_use);
+
+/* Tokens so far have taken until now. */
+void eddy__trace_tell_time(eddy_trace *trace);
 
 /* A kernel that ran outside, before its task's outputs are moved. */
 void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
