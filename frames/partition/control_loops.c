@@ -123,6 +123,7 @@ static eddy_output add_loop(const control_loop *l, eddy_output outer)
     const eddy_output next = add(l, "NextIteration", &on, 1, NULL, 0, inside);
 
     eddy__emitter_connect(&p->emitter, merge.node, 1, next);
+    p->control_switch[eddy__partition_at(p, l->frame, l->rank)] = turn.node;
     return merge;
 }
 

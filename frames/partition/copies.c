@@ -70,6 +70,7 @@ static eddy_status find_copy(copying *c, eddy_node of, uint32_t rank,
     eddy__arena *arena = &c->p->arena;
     const char *key =
         eddy__names_print(arena, "%u %u", (unsigned)of, (unsigned)rank);
+    uint32_t frame;
 
     if (!key)
         return eddy__fail_memory(c->p->err);
@@ -77,6 +78,9 @@ static eddy_status find_copy(copying *c, eddy_node of, uint32_t rank,
     if (*out != EDDY__NOT_FOUND)
         return EDDY_OK;
     EDDY_TRY(add_copy(c, of, rank, out));
+    frame = c->p->placed[of].frame;
+    if (c->p->analysis->frames[frame].loop_cond == of)
+        c->p->predicate_copy[eddy__partition_at(c->p, frame, rank)] = *out;
     return eddy__map_set(&c->copies, key, *out) ? EDDY_OK
                                                 : eddy__fail_memory(c->p->err);
 }
@@ -114,11 +118,10 @@ static eddy_status copy_to(copying *c, uint32_t frame, uint32_t rank)
 
     for (uint32_t f = frame; f != 0; f = p->analysis->frames[f].parent) {
         const eddy_node predicate = p->analysis->frames[f].loop_cond;
+        eddy_node copy;
 
         if (p->is_counted[f] && p->placed[predicate].rank != rank)
-            EDDY_TRY(
-                find_copy(c, predicate, rank,
-                          &p->predicate_copy[eddy__partition_at(p, f, rank)]));
+            EDDY_TRY(find_copy(c, predicate, rank, &copy));
     }
     return EDDY_OK;
 }

@@ -15,10 +15,12 @@ static eddy_status run_steps(eddy__partitioning *p, const eddy_graph *graph)
     }
     EDDY_TRY(eddy__partition_list(p, &p->predicate_copy));
     EDDY_TRY(eddy__partition_list(p, &p->control_merge));
+    EDDY_TRY(eddy__partition_list(p, &p->control_switch));
     EDDY_TRY(eddy__partition_place(p));
     if (!p->options->is_literal) {
         EDDY_TRY(eddy__partition_find_counted(p));
         EDDY_TRY(eddy__partition_copy(p));
+        EDDY_TRY(eddy__partition_find_known(p));
     }
     EDDY_TRY(eddy__partition_control_loops(p));
     return eddy__partition_split(p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a partition that is being made.  Five steps, a file each:
+ * The state of a partition that is being made.  Six steps, a file each:
  * request (what is needed, lowered), place (a rank for each node), copies
- * (constants, invariants, and by counting what makes a predicate),
+ * (constants, invariants, and by counting what makes a predicate), known_dead,
  * control_loops, split.
  */
 #ifndef EDDY_FRAMES_PARTITIONING_H
@@ -12,10 +12,6 @@
 #include "core/graph/emit.h"
 #include "eddy/partition.h"
 #include "frames/analysis/analysis.h"
-
-/* The names of the ops that carry a value from one rank to another. */
-#define EDDY__SEND "_Send"
-#define EDDY__RECV "_Recv"
 
 /* What is known of a node of the whole graph, those that are added too. */
 typedef struct eddy__placed {
@@ -60,10 +56,13 @@ typedef struct eddy__partitioning {
     uint8_t *is_counted;  /* every rank computes its predicate for itself ... */
     uint8_t *is_counting; /* ... by these */
     /*
-     * A frame and a rank, or EDDY_NO_NODE: a copy of the predicate, and the
-     * Merge of the control loop.
+     * A frame and a rank, or EDDY_NO_NODE: a copy of the predicate, and of the
+     * control loop the Merge and the Switch.
      */
-    eddy_node *predicate_copy, *control_merge;
+    eddy_node *predicate_copy, *control_merge, *control_switch;
+    /* A node when copies have been made: known_dead.c.  NULL: nothing is. */
+    uint8_t *when;
+    size_t n_when;
     /* Likewise: does the rank begin iterations of the frame by itself? */
     uint8_t *is_begun;
     eddy__emitter emitter; /* of nodes of `whole` */
@@ -104,6 +103,10 @@ static inline size_t eddy__partition_at(const eddy__partitioning *p,
     return (size_t)frame * p->options->n_ranks + rank;
 }
 
+/* The needed nodes in topological order, back edges left out. */
+eddy_status eddy__partition_order(eddy__partitioning *p, eddy_node **out,
+                                  size_t *out_n);
+
 /* A list of nodes for a frame and a rank, all of them EDDY_NO_NODE. */
 eddy_status eddy__partition_list(eddy__partitioning *p, eddy_node **out);
 
@@ -126,11 +129,20 @@ bool eddy__partition_iterates(const eddy__partitioning *p, eddy_node v);
 /* Which loops count. */
 eddy_status eddy__partition_find_counted(eddy__partitioning *p);
 
+/*
+ * Is the output, or what waits for the node, live in just those iterations of
+ * its loop in which the predicate is true?
+ */
+bool eddy__partition_is_known(const eddy__partitioning *p, eddy_output of);
+bool eddy__partition_control_is_known(const eddy__partitioning *p,
+                                      eddy_node of);
+
 /* The steps, in their order. */
 eddy_status eddy__partition_request(eddy__partitioning *p,
                                     const eddy_graph *graph);
 eddy_status eddy__partition_place(eddy__partitioning *p);
 eddy_status eddy__partition_copy(eddy__partitioning *p);
+eddy_status eddy__partition_find_known(eddy__partitioning *p);
 eddy_status eddy__partition_control_loops(eddy__partitioning *p);
 eddy_status eddy__partition_split(eddy__partitioning *p);
 

@@ -10,7 +10,6 @@
  * they pass on; so no edge of a loop variable's own nodes is cut.
  */
 #include "core/base/status.h"
-#include "frames/analysis/flow.h"
 #include "frames/analysis/groups.h"
 #include "frames/partition/partitioning.h"
 
@@ -326,24 +325,6 @@ static eddy_status check_once(const placing *pl)
     return EDDY_OK;
 }
 
-/* The needed nodes in topological order. */
-static eddy_status find_order(placing *pl)
-{
-    eddy__partitioning *p = pl->p;
-    const size_t n = p->whole->n_nodes;
-    uint8_t *keep = eddy__arena_allocate(&p->arena, n, 1);
-    const eddy__selection needed = {
-        .graph = p->whole, .keep = keep, .budget = p->budget};
-    eddy__flow flow;
-
-    if (!keep)
-        return eddy__fail_memory(p->err);
-    for (size_t v = 0; v < n; v++)
-        keep[v] = p->placed[v].is_needed;
-    EDDY_TRY(eddy__flow_build(&flow, &needed, &p->arena, p->err));
-    return eddy__flow_order(&flow, &p->arena, &pl->order, &pl->n_order, p->err);
-}
-
 eddy_status eddy__partition_place(eddy__partitioning *p)
 {
     const size_t n = p->whole->n_nodes;
@@ -358,7 +339,7 @@ eddy_status eddy__partition_place(eddy__partitioning *p)
 
     if (!pl.group || !pl.is_grouped || !pl.is_alias)
         return eddy__fail_memory(p->err);
-    EDDY_TRY(find_order(&pl));
+    EDDY_TRY(eddy__partition_order(p, &pl.order, &pl.n_order));
     status = wish_all(&pl);
     eddy__map_deinit(&pl.prefixes);
     EDDY_TRY(status);

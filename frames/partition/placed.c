@@ -2,6 +2,7 @@
 /* What the steps of a partition add nodes with: a leaf that they call. */
 #include "core/base/status.h"
 #include "core/graph/names.h"
+#include "frames/analysis/flow.h"
 #include "frames/partition/partitioning.h"
 
 #include <string.h>
@@ -28,6 +29,23 @@ eddy_status eddy__partition_list(eddy__partitioning *p, eddy_node **out)
     for (size_t i = 0; *out && i < n; i++)
         (*out)[i] = EDDY_NO_NODE;
     return *out ? EDDY_OK : eddy__fail_memory(p->err);
+}
+
+eddy_status eddy__partition_order(eddy__partitioning *p, eddy_node **out,
+                                  size_t *out_n)
+{
+    const size_t n = p->whole->n_nodes;
+    uint8_t *keep = eddy__arena_allocate(&p->arena, n, 1);
+    const eddy__selection needed = {
+        .graph = p->whole, .keep = keep, .budget = p->budget};
+    eddy__flow flow;
+
+    if (!keep)
+        return eddy__fail_memory(p->err);
+    for (size_t v = 0; v < n; v++)
+        keep[v] = p->placed[v].is_needed;
+    EDDY_TRY(eddy__flow_build(&flow, &needed, &p->arena, p->err));
+    return eddy__flow_order(&flow, &p->arena, out, out_n, p->err);
 }
 
 eddy_output eddy__partition_nothing(eddy__emitter *e, const char *base,

@@ -16,6 +16,7 @@
 
 #include "core/base/status.h"
 #include "core/graph/names.h"
+#include "frames/partition/pair.h"
 
 #include <string.h>
 
@@ -167,42 +168,26 @@ typedef struct pair {
     eddy_dtype dtype;
 } pair;
 
-typedef struct pair_texts {
-    eddy_string name, from, to;
-} pair_texts;
-
-static eddy_string text_of(const char *text)
-{
-    return (eddy_string){text, text ? strlen(text) : 0};
-}
-
-static bool name_pair(const replicating *r, const pair *c, pair_texts *t)
+static bool describe(const replicating *r, const pair *c, eddy__pair *out)
 {
     eddy__arena *arena = &r->p->arena;
 
-    t->name =
-        text_of(eddy__names_print(arena, "%s/%s_%u_%u", node_of(r, c->of)->name,
-                                  c->role, (unsigned)c->from, (unsigned)c->to));
-    t->from = text_of(
-        eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->from));
-    t->to =
-        text_of(eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->to));
-    return t->name.data && t->from.data && t->to.data;
+    *out = (eddy__pair){
+        .name = eddy__names_print(arena, "%s/%s_%u_%u", node_of(r, c->of)->name,
+                                  c->role, (unsigned)c->from, (unsigned)c->to),
+        .send_device =
+            eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->from),
+        .recv_device =
+            eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->to),
+        .dtype = c->dtype};
+    return out->name && out->send_device && out->recv_device;
 }
 
-static size_t pair_attrs(const pair *c, const pair_texts *t, const char *type,
-                         eddy_attr attrs[6])
+static const char *name_end(const replicating *r, const pair *c,
+                            const char *suffix)
 {
-    static const int64_t incarnation = 1;
-    static const bool is_client = false;
-
-    attrs[0] = eddy_attr_type(type, &c->dtype);
-    attrs[1] = eddy_attr_string("tensor_name", &t->name);
-    attrs[2] = eddy_attr_string("send_device", &t->from);
-    attrs[3] = eddy_attr_string("recv_device", &t->to);
-    attrs[4] = eddy_attr_int("send_device_incarnation", &incarnation);
-    attrs[5] = eddy_attr_bool("client_terminated", &is_client);
-    return 6;
+    return eddy__names_print(&r->p->arena, "%s/%s", node_of(r, c->of)->name,
+                             suffix);
 }
 
 static eddy_status keep_end(const replicating *r, uint32_t rank, eddy_node end)
@@ -222,20 +207,17 @@ static eddy_status keep_end(const replicating *r, uint32_t rank, eddy_node end)
 static eddy_status carry(const replicating *r, const pair *c, eddy_output x,
                          eddy_node start, eddy_output *out)
 {
-    eddy_attr attrs[6];
-    pair_texts texts;
-    eddy_node_spec send = {.op = EDDY__SEND, .inputs = &x, .n_inputs = 1};
-    eddy_node_spec recv = {.op = EDDY__RECV,
-                           .controls = &start,
-                           .n_controls = start != EDDY_NO_NODE};
+    eddy__pair ends;
 
-    if (!name_pair(r, c, &texts))
+    if (!describe(r, c, &ends))
         return eddy__fail_memory(r->p->err);
-    send.attrs = recv.attrs = attrs;
-    send.n_attrs = pair_attrs(c, &texts, "T", attrs);
-    EDDY_TRY(keep_end(r, c->from, add(r, c->from, c->of, "send", &send).node));
-    recv.n_attrs = pair_attrs(c, &texts, "tensor_type", attrs);
-    *out = add(r, c->to, c->of, "recv", &recv);
+    EDDY_TRY(
+        keep_end(r, c->from,
+                 eddy__pair_send(&r->emitters[c->from], name_end(r, c, "send"),
+                                 &ends, x, EDDY_NO_NODE)
+                     .node));
+    *out = eddy__pair_receive(&r->emitters[c->to], name_end(r, c, "recv"),
+                              &ends, start);
     EDDY_TRY(keep_end(r, c->to, out->node));
     r->p->result->counts[c->from].n_sends++;
     r->p->result->counts[c->to].n_recvs++;

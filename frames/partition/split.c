@@ -7,6 +7,7 @@
  */
 #include "core/base/status.h"
 #include "core/graph/names.h"
+#include "frames/partition/pair.h"
 #include "frames/partition/partitioning.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ typedef struct splitting {
     eddy_node *copy;         /* a node of `whole`: that of its rank's graph */
     transfer **first;        /* likewise */
     eddy__emitter *emitters; /* a rank */
+    eddy_node *body;         /* a frame and a rank: see body_of */
     size_t n_edges;
     eddy_node *sends; /* all of them, in the graphs of their ranks */
     uint32_t *send_ranks;
@@ -56,46 +58,16 @@ typedef struct cut {
     eddy_node from; /* of `whole` */
     uint32_t index; /* or CONTROL */
     uint32_t rank;  /* that receives */
-    eddy_dtype dtype;
-    const char *name, *send_device, *recv_device; /* of the pair */
-    const char *device;                           /* of the receiving node */
+    eddy__pair pair;
+    const char *device; /* of the receiving node */
 } cut;
 
-/* The attributes that both of a pair have, and the type of either. */
-static size_t pair_attrs(const cut *c, const char *type, eddy_string texts[3],
-                         eddy_attr attrs[6])
+/* `<node>/<suffix>` */
+static const char *name_end(const splitting *s, const cut *c,
+                            const char *suffix)
 {
-    static const int64_t incarnation = 1;
-    static const bool is_client = false;
-
-    texts[0] = (eddy_string){c->name, strlen(c->name)};
-    texts[1] = (eddy_string){c->send_device, strlen(c->send_device)};
-    texts[2] = (eddy_string){c->recv_device, strlen(c->recv_device)};
-    attrs[0] = eddy_attr_type(type, &c->dtype);
-    attrs[1] = eddy_attr_string("tensor_name", &texts[0]);
-    attrs[2] = eddy_attr_string("send_device", &texts[1]);
-    attrs[3] = eddy_attr_string("recv_device", &texts[2]);
-    attrs[4] = eddy_attr_int("send_device_incarnation", &incarnation);
-    attrs[5] = eddy_attr_bool("client_terminated", &is_client);
-    return 6;
-}
-
-/* Adds a node to the graph of a rank: `<node>/<suffix>`. */
-static eddy_output add(const splitting *s, uint32_t rank, const cut *c,
-                       const char *suffix, const char *device,
-                       const eddy_node_spec *spec)
-{
-    eddy__emitter *e = emitter_of(s, rank);
-    eddy_output out;
-
-    e->options.device = device;
-    out = eddy__emitter_add_as(
-        e,
-        eddy__names_print(&s->p->arena, "%s/%s",
-                          eddy__partition_node(s->p, c->from)->name, suffix),
-        spec);
-    e->options.device = NULL;
-    return out;
+    return eddy__names_print(&s->p->arena, "%s/%s",
+                             eddy__partition_node(s->p, c->from)->name, suffix);
 }
 
 /* An empty tensor that is there once the node has run. */
@@ -135,25 +107,15 @@ static eddy_status add_send(splitting *s, const cut *c)
     const eddy_output from = c->index == CONTROL
                                  ? add_token(s, c)
                                  : (eddy_output){s->copy[c->from], c->index};
-    const eddy_node start = start_of_send(s, c->from);
-    eddy_string texts[3];
-    eddy_attr attrs[6];
-    const eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = EDDY__SEND,
-        .inputs = &from,
-        .n_inputs = 1,
-        .controls = &start,
-        .n_controls = start == EDDY_NO_NODE ? 0 : 1,
-        .attrs = attrs,
-        .n_attrs = pair_attrs(c, "T", texts, attrs),
-    };
-    const eddy_node send =
-        add(s, rank, c, "send", eddy__partition_node(s->p, c->from)->device,
-            &spec)
-            .node;
+    eddy__emitter *e = emitter_of(s, rank);
+    eddy_node send;
 
-    EDDY_TRY(emitter_of(s, rank)->status);
+    e->options.device = eddy__partition_node(s->p, c->from)->device;
+    send = eddy__pair_send(e, name_end(s, c, "send"), &c->pair, from,
+                           start_of_send(s, c->from))
+               .node;
+    e->options.device = NULL;
+    EDDY_TRY(e->status);
     if (!eddy__grow(allocator, (void **)&s->sends, &s->sends_capacity,
                     s->n_sends + 1, sizeof *s->sends) ||
         !eddy__grow(allocator, (void **)&s->send_ranks, &s->ranks_capacity,
@@ -165,47 +127,63 @@ static eddy_status add_send(splitting *s, const cut *c)
     return EDDY_OK;
 }
 
-/* A _Recv, which in a loop is asked for once an iteration. */
-static eddy_output add_recv(const splitting *s, const cut *c)
+/* What is there if the body of a loop runs on a rank, and dead otherwise. */
+static eddy_node body_of(const splitting *s, uint32_t frame, const cut *c)
+{
+    eddy__partitioning *p = s->p;
+    const size_t at = eddy__partition_at(p, frame, c->rank);
+    const eddy_node turn = p->control_switch[at];
+    const eddy_output on = {s->copy[turn], 1};
+    const eddy_node_spec spec = {
+        .size = sizeof spec, .op = "Identity", .inputs = &on, .n_inputs = 1};
+
+    if (s->body[at] == EDDY_NO_NODE)
+        s->body[at] =
+            eddy__emitter_add_as(
+                emitter_of(s, c->rank),
+                eddy__names_print(&p->arena, "%s_body",
+                                  eddy__partition_node(p, turn)->name),
+                &spec)
+                .node;
+    return s->body[at];
+}
+
+/*
+ * What begins the iterations that a value is received in: of a loop, those that
+ * its control loop begins, or those alone in which its body runs.
+ */
+static eddy_node start_of_receive(const splitting *s, const cut *c)
 {
     const eddy__partitioning *p = s->p;
     const uint32_t frame = p->placed[c->from].output_frame;
-    eddy_node merge = EDDY_NO_NODE;
-    eddy_string texts[3];
-    eddy_attr attrs[6];
-    eddy_node_spec spec = {
-        .size = sizeof spec,
-        .op = EDDY__RECV,
-        .attrs = attrs,
-        .n_attrs = pair_attrs(c, "tensor_type", texts, attrs),
-    };
 
-    if (frame != 0) {
-        merge = s->copy[p->control_merge[(size_t)frame * p->options->n_ranks +
-                                         c->rank]];
-        spec.controls = &merge;
-        spec.n_controls = 1;
-    }
-    p->result->counts[c->rank].n_recvs++;
-    return add(s, c->rank, c, "recv", c->device, &spec);
+    if (frame == 0)
+        return EDDY_NO_NODE;
+    return c->pair.is_known_dead ? body_of(s, frame, c)
+                                 : s->copy[p->control_merge[eddy__partition_at(
+                                       p, frame, c->rank)]];
 }
 
 static eddy_status make_pair(splitting *s, const cut *c, eddy_output *out)
 {
-    eddy_output received;
+    eddy__emitter *e = emitter_of(s, c->rank);
 
     EDDY_TRY(add_send(s, c));
-    received = add_recv(s, c);
+    e->options.device = c->device;
+    *out = eddy__pair_receive(e, name_end(s, c, "recv"), &c->pair,
+                              start_of_receive(s, c));
+    s->p->result->counts[c->rank].n_recvs++;
     if (c->index == CONTROL) {
+        const eddy_output received = *out;
         const eddy_node_spec spec = {.size = sizeof spec,
                                      .op = "Identity",
                                      .inputs = &received,
                                      .n_inputs = 1};
 
-        received = add(s, c->rank, c, "received", c->device, &spec);
+        *out = eddy__emitter_add_as(e, name_end(s, c, "received"), &spec);
     }
-    *out = received;
-    return emitter_of(s, c->rank)->status;
+    e->options.device = NULL;
+    return e->status;
 }
 
 static eddy_status refuse_dtype(const splitting *s, eddy_node from,
@@ -227,21 +205,26 @@ static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,
     *out = (cut){.from = from,
                  .index = index,
                  .rank = p->placed[to].rank,
-                 .dtype = EDDY_FLOAT32,
+                 .pair = {.dtype = EDDY_FLOAT32},
                  .device = reader->device};
     if (index != CONTROL) {
         if (index >= source->n_outputs)
             return refuse_dtype(s, from, "an output of an unknown dtype");
-        out->dtype = (eddy_dtype)source->output_dtypes[index];
-        if (out->dtype == EDDY_RESOURCE ||
+        out->pair.dtype = (eddy_dtype)source->output_dtypes[index];
+        if (out->pair.dtype == EDDY_RESOURCE ||
             eddy__node_gives_reference(source, index))
             return refuse_dtype(s, from, "a handle or a reference");
     }
-    out->name =
+    out->pair.is_known_dead =
+        index == CONTROL
+            ? eddy__partition_control_is_known(p, from)
+            : eddy__partition_is_known(p, (eddy_output){from, index});
+    out->pair.name =
         eddy__names_print(arena, "edge_%zu_%s", s->n_edges++, source->name);
-    out->send_device = name_device(arena, source->device, p->placed[from].rank);
-    out->recv_device = name_device(arena, reader->device, out->rank);
-    return out->name && out->send_device && out->recv_device
+    out->pair.send_device =
+        name_device(arena, source->device, p->placed[from].rank);
+    out->pair.recv_device = name_device(arena, reader->device, out->rank);
+    return out->pair.name && out->pair.send_device && out->pair.recv_device
                ? EDDY_OK
                : eddy__fail_memory(p->err);
 }
@@ -407,6 +390,7 @@ eddy_status eddy__partition_split(eddy__partitioning *p)
                                                     sizeof(eddy_graph *));
     if (!s.copy || !s.first || !s.emitters || !p->result->graphs)
         return eddy__fail_memory(p->err);
+    EDDY_TRY(eddy__partition_list(p, &s.body));
     for (uint32_t r = 0; r < n_ranks; r++) {
         EDDY_TRY(eddy__graph_clone_empty(p->whole, p->budget,
                                          &p->result->graphs[r], p->err));

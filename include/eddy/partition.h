@@ -5,12 +5,13 @@
  *
  * Where an edge leads from one rank to another, a _Send stands on its side and
  * a _Recv on the other.  In each iteration of its frame every pair carries one
- * message, live or dead.  A rank that receives inside of a loop has a control
- * loop of that frame, which starts its _Recvs and is stopped by the loop's
- * predicate: TensorFlow's encoding (core/graph/graph_partition.cc), so that
- * either system runs what the other has cut.  Constants and loop invariants are
- * copied to the rank that wants them: a constant is never sent, and an
- * invariant once, in the frame around the loop.
+ * message, live or dead, or none where both ranks know that it is dead.  A rank
+ * that receives inside of a loop has a control loop of that frame, which starts
+ * its _Recvs and is stopped by the loop's predicate: TensorFlow's encoding
+ * (core/graph/graph_partition.cc), so that either system runs what the other
+ * has cut.  Constants and loop invariants are copied to the rank that wants
+ * them: a constant is never sent, and an invariant once, in the frame around
+ * the loop.
  */
 #ifndef EDDY_PARTITION_H
 #define EDDY_PARTITION_H
@@ -50,8 +51,9 @@ typedef struct eddy_partition_options {
     const eddy_node *targets;
     size_t n_targets;
     /*
-     * To the letter as TensorFlow does it: constants, invariants, and the
-     * predicates of loops that count their trips are sent.
+     * To the letter as TensorFlow does it: constants, invariants, the
+     * predicates of loops that count their trips, and what is known to be dead
+     * are sent.
      */
     bool is_literal;
     const eddy_limits *limits; /* NULL: none */

@@ -2,7 +2,9 @@
 /*
  * _Send and _Recv: the two ends of an edge that leads from one rank to another.
  * A dead value is sent as such, so in each iteration of its frame a pair
- * carries exactly one message (frames/partition).
+ * carries exactly one message (frames/partition).  But a pair of which both
+ * ends are dead together (EDDY__KNOWN_DEAD) carries none then: the one does not
+ * send, the other, whose start is dead, does not ask.
  */
 #include "core/base/status.h"
 #include "core/carrier.h"
@@ -31,6 +33,7 @@ static eddy_string part_of(const eddy_infer *infer, size_t i)
 static eddy_status prepare(eddy_infer *infer)
 {
     size_t length = 0;
+    eddy_attr known;
     char *to;
     pair *p;
 
@@ -55,6 +58,9 @@ static eddy_status prepare(eddy_infer *infer)
         *to++ = i + 1 < N_PARTS ? ';' : '\0';
     }
     p->hash = eddy__edge_hash(p->text);
+    p->is_known_dead = eddy_infer_attr(infer, EDDY__KNOWN_DEAD, &known) &&
+                       known.kind == EDDY_ATTR_BOOL && known.n == 1 &&
+                       known.as.bools[0];
     return EDDY_OK;
 }
 
@@ -76,12 +82,21 @@ static eddy__message_key key_of(const eddy_kernel *k)
         .edge = p->text, .hash = p->hash, .tag = k->services->tag(k)};
 }
 
+static bool is_silent(const eddy_kernel *k)
+{
+    const pair *p = eddy__state(k);
+
+    return k->is_dead && p->is_known_dead;
+}
+
 static eddy_status run_send(eddy_kernel *k)
 {
     const eddy__message_key key = key_of(k);
     eddy__value value = {.kind = EDDY__NONE};
     eddy__exchange *exchange;
 
+    if (is_silent(k))
+        return EDDY_OK;
     EDDY_TRY(find_exchange(k, &exchange));
     if (!k->is_dead)
         value = eddy__in_take(k, 0);
@@ -93,6 +108,8 @@ static eddy_status run_receive(eddy_kernel *k)
     const eddy__message_key key = key_of(k);
     eddy__exchange *exchange;
 
+    if (is_silent(k))
+        return EDDY_OK;
     /* It asks, whatever becomes of what starts it. */
     k->is_dead = false;
     EDDY_TRY(find_exchange(k, &exchange));

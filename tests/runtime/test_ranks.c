@@ -279,8 +279,9 @@ END_TEST
 /* ---- runs ---- */
 
 /*
- * Of a loop of n trips: each predicate that is sent makes n + 1 messages, as
- * does each value of the body, and what the loop is entered with one.
+ * Of a loop of n trips: each predicate that is sent makes n + 1 messages, each
+ * value of the body n, since both ranks know that it is dead in the end, and
+ * what the loop is entered with one.
  */
 START_TEST(test_loop_over_two_ranks)
 {
@@ -319,7 +320,7 @@ START_TEST(test_loop_over_two_ranks)
         ck_assert(x == loop_value(n));
         ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
                           kinds[k].n_predicates * ((uint64_t)n + 1) +
-                              kinds[k].n_body * ((uint64_t)n + 1) +
+                              kinds[k].n_body * (uint64_t)n +
                               kinds[k].n_entered);
         ck_assert_uint_eq(left, 0);
         eddy_tensor_release(out[0]);
@@ -328,6 +329,84 @@ START_TEST(test_loop_over_two_ranks)
     ck_assert_uint_gt(eddy_run_stats(eddy_ranks_at(c.ranks, 1)).dead_executions,
                       0);
     ck_assert_ptr_null(eddy_ranks_at(c.ranks, 2));
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/* Which side a branch in a loop takes is not followed: it sends what is dead.
+ */
+START_TEST(test_branch_in_a_loop_sends_in_every_iteration)
+{
+    const eddy_place places[] = {{"bn", 1}};
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, UNCOUNTED);
+    program_build(&p, "y/e Enter@w x\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
+                      "e Equal i/s:1 one/e\nbs Switch y/s:1 e\nbn Neg bs:1\n"
+                      "bm Merge bs bn\ny/n NextIteration bm\ny/x Exit y/s\n");
+    cut(&p, &c, 2, places, 1, "n", "y/x i/x");
+    make_ranks(&p, &c, 3, UINT64_C(20000000000));
+    for (int32_t n = 0; n < 6; n++) {
+        eddy_tensor *out[2] = {NULL};
+        uint64_t left = 1;
+
+        ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                      p.err.message);
+        ck_assert(*(const float *)eddy_tensor_data(out[0]) == (n < 2 ? 1 : -1));
+        /* The predicate, what goes there, and what comes back. */
+        ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
+                          3 * ((uint64_t)n + 1));
+        ck_assert_uint_eq(left, 0);
+        eddy_tensor_release(out[0]);
+        eddy_tensor_release(out[1]);
+    }
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/*
+ * A loop in a loop: what only its body makes is sent once a trip, and in the
+ * last iteration of the outer loop, in which the inner one is dead, not at all.
+ */
+START_TEST(test_inner_loop_sends_what_its_trips_make)
+{
+    const eddy_place places[] = {{"z", 1}};
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    program_build(&p,
+                  "y/e Enter@w x\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
+                  "j0 Sub i/s:1 i/s:1\nk/e Enter@v! i/s:1\n"
+                  "ov/e Enter@v! one/e\nj/e Enter@v j0\nj/m Merge j/e j/n\n"
+                  "jl Less j/m k/e\njc LoopCond jl\nj/s Switch j/m jc\n"
+                  "j/b AddV2 j/s:1 ov/e\nj/n NextIteration j/b\n"
+                  "u/e Enter@v y/s:1\nu/m Merge u/e u/n\nu/s Switch u/m jc\n"
+                  "z Neg u/s:1\nu/n NextIteration z\nu/x Exit u/s\n"
+                  "y/n NextIteration u/x\ny/x Exit y/s\n");
+    cut(&p, &c, 2, places, 1, "n", "y/x i/x");
+    make_ranks(&p, &c, 3, UINT64_C(20000000000));
+    for (int32_t n = 0; n < 6; n++) {
+        const uint64_t trips = (uint64_t)(n * (n - 1) / 2);
+        eddy_tensor *out[2] = {NULL};
+        uint64_t left = 1;
+
+        ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                      p.err.message);
+        ck_assert(*(const float *)eddy_tensor_data(out[0]) ==
+                  (trips % 2 ? -1 : 1));
+        /* To z and back; where j begins, each time; n, once. */
+        ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
+                          2 * trips + (uint64_t)n + 1);
+        ck_assert_uint_eq(left, 0);
+        eddy_tensor_release(out[0]);
+        eddy_tensor_release(out[1]);
+    }
     drop(&c);
     program_deinit(&p);
 }
@@ -644,6 +723,8 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_refuses_what_cannot_be_cut);
     tcase_add_test(tc, test_predicate_of_counted_loop_is_not_sent);
     tcase_add_loop_test(tc, test_loop_over_two_ranks, 0, 32);
+    tcase_add_test(tc, test_branch_in_a_loop_sends_in_every_iteration);
+    tcase_add_test(tc, test_inner_loop_sends_what_its_trips_make);
     tcase_add_test(tc, test_rank_with_invariants_alone);
     tcase_add_test(tc, test_literal_rank_with_an_enter_alone);
     tcase_add_test(tc, test_text_handles_stay_together);
