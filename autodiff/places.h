@@ -25,7 +25,7 @@ typedef struct eddy__scope {
 
     /* The forward loop's trip counter, and what its next trip waits for. */
     eddy_node count_add, count_next, count_sync;
-    /* That of the gradient loop; the pivot is live in the body alone. */
+    /* The gradient loop's trip counter; the pivot is live in the body alone. */
     eddy_output pivot;
     eddy_node back_next, back_sync, back_exit;
 } eddy__scope;

@@ -63,7 +63,8 @@ eddy_output eddy__repeat_enter(const eddy__repeat *repeat,
                                eddy_output value, eddy_node gate,
                                bool is_constant);
 
-/* Of the loop in `frame`; `is_given` and `has_arrays` are set before. */
+/* Begins one of the loop in `frame`; `is_given` and `has_arrays` are set
+ * before. */
 void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,
                          const eddy__study *study, uint32_t frame);
 
@@ -108,7 +109,7 @@ void eddy__replica_copy(eddy__replica *replica);
 /* The variable's next value; gives what it is after all trips. */
 eddy_output eddy__replica_end(eddy__replica *replica, eddy_node merge);
 
-/* Of outputs that are taken as constants: those that the replica has. */
+/* Finds which outputs that are taken as constants the replica has. */
 size_t eddy__replica_stops(const eddy__replica *replica,
                            const eddy_output *stop, size_t n_stop,
                            eddy_output *out_stop);

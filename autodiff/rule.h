@@ -146,7 +146,7 @@ size_t eddy__rule_attrs(const eddy_gradient *g, const char *const *names,
 #include "autodiff/grads.def"
 #undef GRAD
 
-/* That of an IdentityN that stands for a write to an array (replica.h). */
+/* The rule of an IdentityN that stands for a write to an array (replica.h). */
 eddy_status eddy__grad_ta_written(eddy_gradient *g);
 
 #endif

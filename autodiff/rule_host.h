@@ -29,7 +29,7 @@ typedef struct eddy__rule_host {
     /* Is a gradient of input `x` of use?  Then it may be set. */
     bool (*is_wanted)(const eddy_gradient *g, eddy_output x);
     void (*set)(eddy_gradient *g, uint32_t i, eddy_output gradient);
-    /* That of item `index` of input `i`, a list. */
+    /* The gradient of item `index` of input `i`, a list. */
     void (*set_item)(eddy_gradient *g, uint32_t i, eddy_output index,
                      eddy_output gradient);
 } eddy__rule_host;

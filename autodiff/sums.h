@@ -22,7 +22,7 @@ typedef struct eddy__contribution {
     struct eddy__contribution *last; /* of the list, kept by its first one */
 } eddy__contribution;
 
-/* Of a branch, in the scope of its frame; see taken.c. */
+/* What is known of a branch, in the scope of its frame; see taken.c. */
 typedef struct eddy__taken {
     eddy_output is_taken;  /* a bool that is live in branch 0 */
     eddy_output truths[2]; /* false and true, live in the branch */

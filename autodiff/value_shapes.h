@@ -39,7 +39,8 @@ const eddy_shape *eddy__value_shapes_find(const eddy__value_shapes *shapes,
 const eddy_tensor *eddy__value_shapes_constant(const eddy__value_shapes *shapes,
                                                eddy_output v);
 
-/* That of an emitted node, which may be set; NULL for what was not noted. */
+/* The shape of an emitted node, which may be set; NULL for what was not noted.
+ */
 eddy_shape *eddy__value_shapes_emitted(const eddy__value_shapes *shapes,
                                        eddy_output v);
 

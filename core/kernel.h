@@ -37,7 +37,7 @@ typedef struct eddy__services {
     uint8_t *(*mark)(const eddy_kernel *kernel, uint32_t mark);
     void (*log)(const eddy_kernel *kernel, eddy_log_level level,
                 const char *line);
-    /* Of the session, or of the run if it has none. */
+    /* The table of the session, or of the run if it has none. */
     eddy__resource_table *(*table)(const eddy_kernel *kernel);
     /* Must the run leave files alone? */
     bool (*forbids_files)(const eddy_kernel *kernel);
@@ -90,7 +90,7 @@ struct eddy_kernel {
     void *iteration;               /* the executor's own */
     int64_t work;                  /* done since eddy__gives_up was asked */
     /*
-     * Of a transfer (EDDY__OP_TRANSFER), which runs dead as well as live:
+     * For a transfer (EDDY__OP_TRANSFER), which runs dead as well as live:
      * before, whether an input is dead; after, whether its outputs are.
      */
     bool is_dead;

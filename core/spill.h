@@ -50,7 +50,7 @@ typedef struct eddy__spill {
     eddy_spill_cipher cipher; /* encrypt NULL: none */
     uint64_t above;           /* what may be held */
     uint64_t limit;           /* of the file; 0: none */
-    /* Of the execution. */
+    /* What changes in an execution. */
     uint64_t held;    /* by blocks, and by what their owners add */
     uint64_t leaving; /* of that, what is LEAVING */
     uint64_t length;  /* of the file */

@@ -22,7 +22,7 @@
 /* name_F32, if that is what D is. */
 #define EDDY__OF_D(name) EDDY__JOIN(name##_, D)
 
-/* Of D: the types that elements have in memory, in registers and where sums
+/* For D: the types that elements have in memory, in registers and where sums
  * wrap, and the functions from one of the first two to the other. */
 #define EDDY__STORED EDDY__JOIN(eddy__stored_, D)
 #define EDDY__COMPUTED EDDY__JOIN(eddy__computed_, D)
@@ -30,7 +30,7 @@
 #define EDDY__LOAD(x) EDDY__JOIN(eddy__load_, D)(x)
 #define EDDY__STORE(x) EDDY__JOIN(EDDY__STORE_, D)(x)
 
-/* Of what a macro is defined as, the n-th: EDDY__FIRST_OF(MACRO, ). */
+/* The n-th of what a macro is defined as: EDDY__FIRST_OF(MACRO, ). */
 #define EDDY__FIRST_OF(...) EDDY__FIRST_OF_(__VA_ARGS__)
 #define EDDY__SECOND_OF(...) EDDY__SECOND_OF_(__VA_ARGS__)
 #define EDDY__THIRD_OF(...) EDDY__THIRD_OF_(__VA_ARGS__)

@@ -17,7 +17,7 @@ typedef struct eddy__program {
     eddy_onnx_model *onnx;  /* the same of ONNX; NULL: it is none */
     eddy__texts fetches;    /* of the options, or all outputs of `onnx` */
     const char **outputs;   /* the names of those outputs */
-    /* Of the model or of --init; NULL: there is nothing to keep. */
+    /* The session of the model or of --init; NULL: there is nothing to keep. */
     eddy_session *session;
     /* What is asked of a signature, in the graph's names. */
     eddy__called called;

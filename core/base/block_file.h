@@ -47,7 +47,7 @@ typedef struct eddy__block_io {
     uint64_t offset;
     uint64_t serial; /* of the last write */
     uint32_t checksum;
-    /* Of one that is done: 0, or what the system said. */
+    /* Once it is done: 0, or what the system said. */
     int error;
     struct eddy__block_io *next; /* guarded by mu, as all below */
     bool is_write, is_queued, is_busy;

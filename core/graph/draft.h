@@ -14,7 +14,7 @@ typedef struct eddy__draft {
     const eddy__add_options *options;
     const eddy__op *op; /* NULL: opaque */
 
-    /* Of what the inputs read; EDDY_INVALID where it is not known. */
+    /* The dtypes of what the inputs read; EDDY_INVALID: not known. */
     const eddy_dtype *dtypes;
 
     /*

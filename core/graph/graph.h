@@ -41,7 +41,7 @@ typedef struct eddy__node {
     uint32_t n_inputs, n_outputs, n_controls, n_attrs;
     uint32_t controls_capacity;
     /*
-     * Of an opaque node: how many outputs the edges so far assume.  Edges from
+     * For an opaque node: how many outputs the edges so far assume.  Edges from
      * it have dtype EDDY_INVALID.
      */
     uint32_t n_assumed_outputs;
@@ -69,8 +69,8 @@ typedef struct eddy__function {
     size_t n_attrs;
     const char *gradient; /* the function of its gradient, or NULL */
     /*
-     * Of a function that eddy cannot read: why, and the FunctionDef as it came,
-     * for writing back; its body is then empty.  NULL: it could be read.
+     * For a function that eddy cannot read: why, and the FunctionDef as it
+     * came, for writing back; its body is then empty.  NULL: it could be read.
      */
     const char *problem;
     eddy_string bytes;

@@ -23,7 +23,7 @@ typedef struct eddy__nearest {
 
 eddy__nearest eddy__nearest_to(const char *name, size_t length);
 
-/* Of two as close as each other the one that is offered first is kept. */
+/* The first that is offered is kept of those that are equally close. */
 void eddy__nearest_offer(eddy__nearest *nearest, const char *other);
 
 #endif

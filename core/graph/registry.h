@@ -30,7 +30,7 @@ typedef enum eddy__role {
     EDDY__ROLE_CONST,
     EDDY__ROLE_PLACEHOLDER,
     EDDY__ROLE_FORWARD, /* Identity and its like: input 0 is output 0 */
-    /* Of functions; no plan has these: see frames/lower/lower.h. */
+    /* Calls of functions; no plan has these: see frames/lower/lower.h. */
     EDDY__ROLE_CALL,
     EDDY__ROLE_BRANCH, /* If, Case */
     EDDY__ROLE_WHILE,

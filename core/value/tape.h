@@ -50,7 +50,7 @@ typedef struct eddy__cells {
     uint8_t after_read;
 } eddy__cells;
 
-/* Its bytes, if values of the dtype may be stored bare, else 0. */
+/* The bytes of a dtype, if values of the dtype may be stored bare, else 0. */
 static inline size_t eddy__tape_bare_size(eddy_dtype dtype)
 {
     const size_t size = eddy_dtype_size(dtype);

@@ -32,7 +32,8 @@ eddy_status eddy__lower_loop_enter(const eddy__lower_loop *w, eddy_dtype dtype,
                                    bool is_constant, eddy__ref from,
                                    eddy_node *out_node);
 
-/* Of variable `i`: the Merge of `enter` and what eddy__lower_loop_ends adds. */
+/* For variable `i`: the Merge of `enter` and what eddy__lower_loop_ends adds.
+ */
 eddy_status eddy__lower_loop_merge(const eddy__lower_loop *w, size_t i,
                                    eddy_dtype dtype, eddy_node enter);
 
@@ -40,7 +41,8 @@ eddy_status eddy__lower_loop_merge(const eddy__lower_loop *w, size_t i,
 eddy_status eddy__lower_loop_cond(const eddy__lower_loop *w,
                                   eddy__instance *home, eddy__ref predicate);
 
-/* Of variable `i`: the Switch, and later the ways out of the loop and round. */
+/* For variable `i`: the Switch, and later the ways out of the loop and round.
+ */
 eddy_status eddy__lower_loop_switch(const eddy__lower_loop *w, size_t i,
                                     eddy_dtype dtype);
 eddy_status eddy__lower_loop_ends(const eddy__lower_loop *w, size_t i,

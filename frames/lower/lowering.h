@@ -187,7 +187,8 @@ eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
                                const eddy__function_ref *ref,
                                eddy__routine **out_routine);
 
-/* That of a function which needs no values; NULL for one that does, or none. */
+/* The body of a function which needs no values; NULL for one that does, or
+ * none. */
 eddy_status eddy__routine_plain(eddy__lowering *l, const char *name,
                                 size_t length, eddy__routine **out_routine);
 

@@ -21,7 +21,7 @@ typedef struct eddy__net_copy {
     const eddy_graph *net;
     eddy_output *values; /* what stands for output 0 of a Placeholder */
     /*
-     * Of a Placeholder that is made of another output of the net, that one;
+     * For a Placeholder that is made of another output of the net, that one;
      * once it is copied, `bind_late` binds the Placeholder.
      */
     eddy_output *made_of;

@@ -23,7 +23,7 @@ typedef struct eddy__construction {
     eddy_output *now;    /* a value at the step that is being built */
     eddy_output *final;  /* what its loop has left of a value, if known */
 
-    /* Of the loop that is being built. */
+    /* The loop that is being built. */
     uint32_t loop;
     eddy_cntk_value *inputs;  /* of the loop */
     eddy_cntk_value *outputs; /* likewise: delays first, then what is read */

@@ -83,7 +83,7 @@ typedef struct eddy__taps {
     /* The result: how many steps were taken. */
     eddy_output n_taken;
 
-    /* Of the call that builds it. */
+    /* The state of the call that builds it. */
     eddy_emitter w;
     eddy__arena arena;
     size_t n_past, n_args;

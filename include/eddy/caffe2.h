@@ -79,7 +79,8 @@ typedef struct eddy_caffe2_alias {
 typedef struct eddy_caffe2_spec {
     size_t size;      /* sizeof(eddy_caffe2_spec) */
     const char *name; /* NULL or "": `recurrent` */
-    /* Of the same context; it is copied, and may be destroyed afterwards. */
+    /* A graph of the same context; it is copied, and may be destroyed
+     * afterwards. */
     const eddy_graph *step_net;
     const eddy_caffe2_blob *inputs; /* sequences; the first says the length */
     size_t n_inputs;

@@ -63,9 +63,9 @@ typedef struct eddy_gradient_options {
     bool zeros_if_unconnected;
     const eddy_limits *limits; /* on what is added; NULL: none */
     /*
-     * That of all loops, and those of single ones, which come before it.  It is
-     * noted in the graph, as `_eddy_tape` of each LoopCond, and so is that of
-     * later calls.
+     * The policy of all loops, and those of single ones, which come before it.
+     * It is noted in the graph, as `_eddy_tape` of each LoopCond, and so is
+     * that of later calls.
      */
     eddy_tape_policy tape;
     const eddy_loop_tape *loop_tapes;

@@ -52,7 +52,7 @@ typedef struct eddy_host_spec {
     size_t n_controls;
     void *user;
     /*
-     * Of a selector: above 0, any other value than -1 to n_choices - 1 fails
+     * For a selector: above 0, any other value than -1 to n_choices - 1 fails
      * the run (OUT_OF_RANGE, EDDY_E_INDEX).
      */
     int32_t n_choices;

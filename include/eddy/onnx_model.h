@@ -151,7 +151,7 @@ EDDY_API void eddy_onnx_data_free(eddy_onnx_data *data);
 
 typedef struct eddy_onnx_write_options {
     size_t size; /* sizeof(eddy_onnx_write_options) */
-    /* Of ONNX's own operators, 14 to 28; 0: 18. */
+    /* The version of ONNX's own operators, 14 to 28; 0: 18. */
     int64_t opset;
     /* 7 to 14; 0: the first that has the opset. */
     int64_t ir_version;

@@ -92,7 +92,7 @@ eddy_plan_create(const eddy_graph *graph, const eddy_plan_options *options,
 EDDY_API eddy_plan *eddy_plan_retain(eddy_plan *plan);
 EDDY_API void eddy_plan_release(eddy_plan *plan);
 
-/* Of the final plan, primitives included.  @thread any */
+/* What the final plan has, primitives included.  @thread any */
 EDDY_API size_t eddy_plan_nodes(const eddy_plan *plan);
 EDDY_API size_t eddy_plan_frames(const eddy_plan *plan);
 

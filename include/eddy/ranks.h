@@ -63,7 +63,7 @@ EDDY_API void eddy_ranks_cancel(eddy_ranks *ranks);
 EDDY_API const eddy_run *eddy_ranks_at(const eddy_ranks *ranks, uint32_t rank);
 
 /*
- * Of the last execution: how many messages were sent, and how many of them
+ * In the last execution: how many messages were sent, and how many of them
  * nobody received, which is 0 unless it failed.
  */
 EDDY_API uint64_t eddy_ranks_messages(const eddy_ranks *ranks,

@@ -171,8 +171,8 @@ EDDY_API eddy_tensor *eddy_run_fetch(const eddy_run *run, size_t i);
 EDDY_API void eddy_run_clear(eddy_run *run);
 
 /*
- * Of the last execution.  Not while one is under way, but in its eddy_done_cb;
- * the same holds for eddy_run_fetch.
+ * What the last execution counted.  Not while one is under way, but in its
+ * eddy_done_cb; the same holds for eddy_run_fetch.
  */
 EDDY_API eddy_stats eddy_run_stats(const eddy_run *run);
 

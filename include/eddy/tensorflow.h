@@ -90,7 +90,7 @@ typedef struct eddy_fold_spec {
      */
     eddy_part_fn step;
     void *user;
-    /* Of eddy_scan alone: from the last item to the first; as above. */
+    /* For eddy_scan alone: from the last item to the first; as above. */
     bool reverse;
     bool no_infer_shape;
     eddy_loop_options options;

@@ -35,7 +35,7 @@ EDDY_BEGIN_DECLS
 /* EDDY_VERSION_STRING of the library that runs.  @thread any */
 EDDY_API const char *eddy_version(void);
 
-/* Its EDDY_VERSION_NUMBER.  @thread any */
+/* The library's EDDY_VERSION_NUMBER.  @thread any */
 EDDY_API int eddy_version_number(void);
 
 /* What the library works with beside itself. */

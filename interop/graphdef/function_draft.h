@@ -11,7 +11,7 @@ typedef struct eddy__assumed_output {
     eddy_string name; /* "output:index" */
 } eddy__assumed_output;
 
-/* Its arrays stand in `temporary`, but for `assumed`. */
+/* A draft's arrays stand in `temporary`, but for `assumed`. */
 typedef struct eddy__function_draft {
     eddy__loader *loader;
     eddy__arena temporary;

@@ -125,7 +125,7 @@ typedef struct eddy__blas_provider {
     const char *version; /* EDDY_VERSION_STRING */
     EDDY__BLAS_ALL(EDDY__BLAS_MEMBER)
     EDDY__LAPACK_ALL(EDDY__BLAS_MEMBER)
-    /* Of OpenBLAS itself; the number of threads is the whole process's. */
+    /* For OpenBLAS itself; the number of threads is the whole process's. */
     void (*set_threads)(int n);
     char *(*get_core)(void);
     char *(*get_config)(void);

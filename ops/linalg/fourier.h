@@ -12,7 +12,7 @@
 
 #define EDDY__FOURIER_FACTORS 64
 
-/* Of lengths with the same factors many lines can be transformed. */
+/* For lengths with the same factors many lines can be transformed. */
 typedef struct eddy__fourier {
     int64_t n;
     int64_t factors[EDDY__FOURIER_FACTORS];

@@ -34,8 +34,8 @@ typedef struct stack {
     int64_t max_count;
     eddy__spill *spill; /* NULL: it stays in memory */
     /*
-     * Of one that may spill: all segments below are out, or can't be; from here
-     * on they are held or coming.
+     * In a stack that may spill: all segments below are out, or can't be; from
+     * here on they are held or coming.
      */
     segment *lowest_held;
     uint8_t dtype; /* eddy_dtype of what is pushed */

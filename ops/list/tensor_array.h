@@ -55,7 +55,7 @@ struct eddy__array {
     eddy__array *next;      /* in that list */
     const char *source;     /* of a gradient: its key there; of the plan */
 
-    /* Of loops that overlap (ops/list/tensor_array_rows.c). */
+    /* For loops that overlap (ops/list/tensor_array_rows.c). */
     struct eddy__row_wait *waits; /* reads of items that are not there yet */
     bool is_whole;                /* no more items come */
 };

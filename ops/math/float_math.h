@@ -96,7 +96,7 @@ typedef struct eddy__power {
 /* To add it to a small number rounds that to an integer, in the low bits. */
 #define EDDY__ROUNDER 0x1.8p52
 
-/* Of |x| <= 512: x = n log 2 + r, |r| <= log 2 / 2; r (e^r - 1) / r. */
+/* For |x| <= 512: x = n log 2 + r, |r| <= log 2 / 2; r (e^r - 1) / r. */
 static inline eddy__power eddy__split_exp(double x)
 {
     const double shifted = x * 0x1.71547652b82fep+0 + EDDY__ROUNDER;
@@ -177,7 +177,7 @@ static inline double eddy__float_sigmoid(float x)
 /* ---- logarithms ---- */
 
 /*
- * Of positive normal doubles: x = 2^k m, m between the roots of 1/2 and 2, and
+ * For positive normal doubles: x = 2^k m, m between the roots of 1/2 and 2, and
  * log m = 2 atanh s, s = (m - 1) / (m + 1).
  */
 static inline double eddy__log_of_normal(double x)
@@ -214,7 +214,7 @@ static inline float eddy__float_log(float x)
 }
 
 /*
- * Of x > -1.  What 1 + x lost is added to the result, which near 1 is 1 + x
+ * For x > -1.  What 1 + x lost is added to the result, which near 1 is 1 + x
  * itself.  -0 stays, as it is what is lost.
  */
 static inline double eddy__log1p_of_double(double x)

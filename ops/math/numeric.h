@@ -138,7 +138,7 @@ EDDY__PLAIN_DTYPE(U64, uint64_t, u64)
 /* A bool is read and written as the byte 0 or 1 that it is. */
 EDDY__PLAIN_DTYPE(B, uint8_t, u8)
 
-/* Those of a dtype of two bytes, which is computed as float. */
+/* The types of a dtype of two bytes, which is computed as float. */
 #define EDDY__HALF_DTYPE(D, to_float)                                          \
     typedef uint16_t eddy__stored_##D;                                         \
     typedef float eddy__computed_##D;                                          \

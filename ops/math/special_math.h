@@ -11,7 +11,7 @@
 /* log |gamma(x)|; infinite at 0 and the negative integers. */
 double eddy__lgamma(double x);
 
-/* Its derivative; NaN at 0 and the negative integers. */
+/* The derivative of lgamma; NaN at 0 and the negative integers. */
 double eddy__digamma(double x);
 
 /* The inverse of the error function: infinite at -1 and 1. */

@@ -70,8 +70,8 @@ typedef void (*eddy__math_loop)(double *x, const double *y, int64_t n);
 const eddy__math_loop *eddy__math_loops(void);
 
 /*
- * Those for one width of vectors, from narrow to wide: for tests; NULL if the
- * processor or the build lacks them.
+ * The loops for one width of vectors, from narrow to wide: for tests; NULL if
+ * the processor or the build lacks them.
  */
 #define EDDY__MATH_WIDTHS 3
 const eddy__math_loop *eddy__math_loops_of(int width);

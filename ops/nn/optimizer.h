@@ -36,7 +36,7 @@ typedef void (*eddy__step_loop)(const eddy__optimizer_step *s);
 typedef struct eddy__optimizer {
     uint32_t n_variables; /* the first inputs */
     uint32_t gradient;    /* input; the others are scalars */
-    /* Of the inputs, for messages. */
+    /* The names of the inputs, for messages. */
     const char *names[EDDY__STEP_VARIABLES + EDDY__STEP_SCALARS + 1];
     eddy__step_loop loops[EDDY_DTYPE_COUNT];
 } eddy__optimizer;

@@ -24,13 +24,13 @@ typedef struct eddy__resizing {
     eddy__resized_side rows, columns;
 } eddy__resizing;
 
-/* Of input 0 to the size in input 1: output 0, of `dtype`. */
+/* Resizes input 0 to the size in input 1: output 0, of `dtype`. */
 eddy_status eddy__resize_begin(eddy_kernel *k, eddy_dtype dtype,
                                eddy__resizing *r, unsigned char **out);
 
 /*
- * Of input 1, whose resized images' gradients are input 0: output 0, zeros like
- * input 1.
+ * The gradient for input 1, whose resized images' gradients are input 0: output
+ * 0, zeros like input 1.
  */
 eddy_status eddy__resize_begin_back(eddy_kernel *k, eddy__resizing *r,
                                     unsigned char **out);

@@ -44,7 +44,7 @@ eddy_status eddy__cubes_read(eddy_infer *infer, eddy__cubes *out);
 /* The state of a node: what it has read. */
 eddy_status eddy__cubes_prepare(eddy_infer *infer);
 
-/* Of a shape of rank 5; dimensions may be unknown. */
+/* The volumes of a shape of rank 5; dimensions may be unknown. */
 eddy__volumes eddy__volumes_of(const eddy_shape *shape, bool is_ncdhw);
 eddy_shape eddy__volumes_shape(int64_t n, const int64_t *sides,
                                int64_t channels, bool is_ncdhw);

@@ -23,7 +23,7 @@ typedef enum eddy__distribution {
     EDDY__DISTRIBUTIONS,
 } eddy__distribution;
 
-/* Of EDDY__UNIFORM_INT; integers as unsigned ones, which wrap. */
+/* The range of EDDY__UNIFORM_INT; integers as unsigned ones, which wrap. */
 typedef struct eddy__interval {
     uint64_t low;
     uint64_t span; /* not 0 */

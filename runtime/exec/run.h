@@ -37,10 +37,10 @@ typedef struct eddy__task {
     size_t block_size;
     eddy_status status;
     bool is_suspended;
-    /* Of one that waits for other nodes (services->await); else NULL. */
+    /* For a task that waits for other nodes (services->await); else NULL. */
     void (*give_up)(eddy_kernel *kernel, void *arg);
     void *give_up_arg;
-    /* Of a recorded run: when its kernel ran, and on which thread. */
+    /* In a recorded run: when its kernel ran, and on which thread. */
     uint64_t begin_ns, end_ns;
     eddy__thread thread;
     struct eddy__task *next_wait, **wait_link;
@@ -73,7 +73,7 @@ typedef struct eddy__fetch_target {
     size_t bytes;
 } eddy__fetch_target;
 
-/* Its engine keeps what is its own behind it, in the same block. */
+/* A run's engine keeps what is its own behind the run, in the same block. */
 struct eddy_run {
     const eddy__engine *engine;
     eddy_plan *plan;

@@ -28,8 +28,8 @@ typedef enum eddy__native_class {
 /* A register of the linear form. */
 typedef struct eddy__native_range {
     /*
-     * It is live after `start` and up to `end`; -1: it has a value before the
-     * region begins.
+     * The register is live after `start` and up to `end`; -1: it has a value
+     * before the region begins.
      */
     int32_t start, end;
     uint64_t weight; /* how often it is touched, by depth of loops */

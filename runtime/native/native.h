@@ -91,7 +91,7 @@ struct eddy__native_provider {
                            eddy__native_code **out_code);
 };
 
-/* That of this processor; NULL if there is none. */
+/* The provider of this processor; NULL if there is none. */
 const eddy__native_provider *eddy__native_provider_here(void);
 
 /* Does an iteration begin there? */

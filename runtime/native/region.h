@@ -122,7 +122,7 @@ static inline bool eddy__native_is_store(uint32_t op)
     return op >= EDDY__LINEAR_PUSH_8 && op <= EDDY__LINEAR_WRITE_64;
 }
 
-/* Of those, they come by the bits of their items, in fours. */
+/* The size of a store's item: stores come by its bits, in fours. */
 static inline uint32_t eddy__native_item_log(uint32_t op)
 {
     return (op - EDDY__LINEAR_PUSH_8) / 4;

@@ -63,7 +63,7 @@
     X(SELECT_32, "wrr", "")                                                    \
     X(SELECT_64, "wrr", "")
 
-/* Of items of so many bits; a is the handle. */
+/* Stores of items of so many bits; a is the handle. */
 #define EDDY__LINEAR_STORE_MAP(X, bits)                                        \
     X(PUSH_##bits, "-rr", "b")                                                 \
     X(POP_##bits, "wr-", "")                                                   \

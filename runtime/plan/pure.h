@@ -13,7 +13,7 @@
 bool eddy__is_pure(const eddy__node *node);
 
 /*
- * Of a pure node: is it certain that its kernel succeeds, but for memory?  All
+ * Is it certain of a pure node that its kernel succeeds, but for memory?  All
  * of its shapes must be known.  False where nothing is known of its op.
  */
 bool eddy__pure_cannot_fail(const eddy__readers *r, eddy_node v);

@@ -49,7 +49,7 @@ typedef enum eddy__linear_verdict {
     EDDY__LINEAR_WARM,   /* within: machine code may go on */
 } eddy__linear_verdict;
 
-/* Of an iteration at `parent`; NULL: raised. */
+/* A run of the region in an iteration at `parent`; NULL: raised. */
 eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
                                       const eddy__place *parent);
 
