@@ -5,6 +5,7 @@
 
 #include "eddy/analysis.h"
 #include "eddy/caffe2.h"
+#include "eddy/checkpoint.h"
 #include "eddy/cntk.h"
 #include "eddy/context.h"
 #include "eddy/control_flow.h"

@@ -71,6 +71,7 @@
     X(reduce)                                                                  \
     X(resize)                                                                  \
     X(resize_bicubic)                                                          \
+    X(resume)                                                                  \
     X(save)                                                                    \
     X(scan)                                                                    \
     X(segment)                                                                 \

@@ -266,7 +266,14 @@ static eddy__exit execute(eddy__program *program, const eddy__options *options)
 static eddy__exit run(const eddy__options *options)
 {
     eddy__program program;
-    eddy__exit result = eddy__program_load(&program, options);
+    eddy__exit result;
+
+    if (options->checkpoint_folder == NULL &&
+        (options->checkpoint > 0 || options->resume)) {
+        eddy__complain("--checkpoint and --resume want --checkpoint-dir");
+        return EDDY__EXIT_USAGE;
+    }
+    result = eddy__program_load(&program, options);
 
     if (result == EDDY__EXIT_DONE)
         result = eddy__program_prepare(&program, options);
@@ -304,6 +311,12 @@ const eddy__command eddy__command_run = {
         "by\n"
         "one instead, each with the same other arguments: see `eddy "
         "partition`.\n"
+        "\n"
+        "--checkpoint N saves, every N trips of the loop that is in no other,\n"
+        "what it carries, the variables and the state of random numbers in\n"
+        "--checkpoint-dir; --resume goes on from there, to the same bits.  "
+        "With\n"
+        "ranks each saves its part.\n"
         "\n"
         "--out makes DIR if need be; in NAME.npy every byte of NAME that is\n"
         "not in A-Z a-z 0-9 . _ - becomes %XX.  Item 2 of a sequence xs is\n"

@@ -121,6 +121,14 @@ static const option options_table[] = {
     {"parallel-iterations", "N", KIND_COUNT, FOR_RUNS,
      MEMBER(parallel_iterations), 1, INT64_MAX,
      "replaces parallel_iterations of every frame"},
+    {"checkpoint", "N", KIND_COUNT, EDDY__FOR_RUN, MEMBER(checkpoint), 1,
+     INT64_MAX, "save variables and loop every N trips of the outermost loop"},
+    {"checkpoint-dir", "DIR", KIND_TEXT, EDDY__FOR_RUN,
+     MEMBER(checkpoint_folder), 0, 0, "where that is saved"},
+    {"checkpoint-loop", "FRAME", KIND_TEXT, EDDY__FOR_RUN,
+     MEMBER(checkpoint_loop), 0, 0, "which loop, if there are several"},
+    {"resume", NULL, KIND_FLAG, EDDY__FOR_RUN, MEMBER(resume), 0, 0,
+     "go on from the newest checkpoint in DIR, if there is one"},
     {"max-iterations", "N", KIND_COUNT, FOR_ALL, MEMBER(max_iterations), 0,
      UINT64_MAX, "fail after so many iterations; 0 is no limit (0)"},
     {"max-bytes", "N", KIND_COUNT, FOR_ALL | FOR_FILES, MEMBER(max_bytes), 0,
@@ -451,6 +459,17 @@ eddy_limits eddy__options_limits(const eddy__options *options)
         .size = sizeof(eddy_limits),
         .max_bytes = options->max_bytes,
         .timeout_ns = time_left(options),
+    };
+}
+
+eddy_checkpoint eddy__options_checkpoint(const eddy__options *options)
+{
+    return (eddy_checkpoint){
+        .size = sizeof(eddy_checkpoint),
+        .folder = options->checkpoint_folder,
+        .every = (int64_t)options->checkpoint,
+        .resume = options->resume,
+        .loop = options->checkpoint_loop,
     };
 }
 

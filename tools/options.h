@@ -67,6 +67,10 @@ typedef struct eddy__options {
     eddy__texts without; /* passes of planning */
     eddy_plan_executor executor;
     uint64_t parallel_iterations;
+    const char *checkpoint_folder; /* NULL: no loop is saved */
+    const char *checkpoint_loop;   /* NULL: the only one */
+    uint64_t checkpoint;           /* trips */
+    bool resume;
     uint64_t max_iterations;
     uint64_t max_bytes;
     uint64_t tape_bytes;
@@ -112,6 +116,9 @@ EDDY_MUST_USE eddy_status eddy__options_context(const eddy__options *options,
  * time since the options were parsed.  Each case of `verify` has all of it.
  */
 eddy_limits eddy__options_limits(const eddy__options *options);
+
+/* What --checkpoint and the like say. */
+eddy_checkpoint eddy__options_checkpoint(const eddy__options *options);
 
 /* The limits of a run; each execution of `bench` has all of the time. */
 eddy_run_options eddy__options_run(const eddy__options *options);

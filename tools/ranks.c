@@ -186,6 +186,7 @@ static eddy_status create_ranks(const eddy__request *request,
                                 eddy_error *err)
 {
     const eddy_limits limits = eddy__options_limits(options);
+    const eddy_checkpoint checkpoint = eddy__options_checkpoint(options);
     const eddy_plan_options plan = {
         .size = sizeof plan,
         .optimize = options->optimize,
@@ -194,6 +195,7 @@ static eddy_status create_ranks(const eddy__request *request,
         .executor = options->executor,
         .without = options->without.items,
         .n_without = options->without.n,
+        .checkpoint = options->checkpoint_folder != NULL ? &checkpoint : NULL,
     };
     eddy_run_options run = eddy__options_run(options);
     const eddy_ranks_options how = {

@@ -89,6 +89,7 @@ eddy_status eddy__request_plan(const eddy__request *request,
                                eddy_plan **out_plan, eddy_error *err)
 {
     const eddy_limits limits = eddy__options_limits(options);
+    const eddy_checkpoint checkpoint = eddy__options_checkpoint(options);
     const eddy_plan_options plan = {
         .size = sizeof plan,
         .feeds = request->feeds,
@@ -105,6 +106,7 @@ eddy_status eddy__request_plan(const eddy__request *request,
         .n_without = options->without.n,
         .observe = request->observe,
         .user = request->user,
+        .checkpoint = request->is_saved ? &checkpoint : NULL,
     };
 
     return eddy_plan_create(graph, &plan, out_plan, err);

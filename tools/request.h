@@ -26,6 +26,7 @@ typedef struct eddy__request {
     void *progress_user;
     eddy_plan_observer observe; /* of the plan; NULL: nobody */
     void *user;
+    bool is_saved; /* its loop has the checkpoints of the options */
 } eddy__request;
 
 /* Room for so many; it must be deinitialised, also when this fails. */

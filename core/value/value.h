@@ -94,6 +94,15 @@ static inline bool eddy__value_has_elements(const eddy__value *v)
             v->dtype != EDDY_VARIANT);
 }
 
+/* The elements of a value; a list and a handle are their own. */
+static inline const unsigned char *eddy__value_elements(const eddy__value *v)
+{
+    if (v->kind == EDDY__SCALAR)
+        return (const unsigned char *)&v->as;
+    return eddy__value_is_tensor(v) ? v->as.tensor->data
+                                    : (const unsigned char *)v;
+}
+
 /* Drops a reference to a list; `heap` and `list` may be NULL. */
 void eddy__list_recycle(eddy__heap *heap, eddy__list *list);
 

@@ -7,6 +7,7 @@
 #ifndef EDDY_PLAN_H
 #define EDDY_PLAN_H
 
+#include "eddy/checkpoint.h"
 #include "eddy/graph.h"
 #include "eddy/limits.h"
 
@@ -64,6 +65,7 @@ typedef struct eddy_plan_options {
     /* Passes that are left out: names of those that a plan can do without. */
     const char *const *without;
     size_t n_without;
+    const eddy_checkpoint *checkpoint; /* NULL: no loop is saved */
 } eddy_plan_options;
 
 /* The name of pass `i` of planning, in order; NULL past the end.  @thread any
@@ -95,6 +97,12 @@ EDDY_API void eddy_plan_release(eddy_plan *plan);
 /* What the final plan has, primitives included.  @thread any */
 EDDY_API size_t eddy_plan_nodes(const eddy_plan *plan);
 EDDY_API size_t eddy_plan_frames(const eddy_plan *plan);
+
+/*
+ * The trip of the loop with checkpoints that runs begin with: above 0 if they
+ * go on from one.  @thread any
+ */
+EDDY_API int64_t eddy_plan_first_trip(const eddy_plan *plan);
 
 /* What inference found of fetch `i`.  @thread any */
 EDDY_API eddy_dtype eddy_plan_fetch_dtype(const eddy_plan *plan, size_t i);

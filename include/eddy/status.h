@@ -128,7 +128,8 @@ typedef enum eddy_status {
     X(PLACE, "a node is placed where it can't be")                             \
     X(MESSAGE, "a message between ranks that can't be")                        \
     X(SPILL, "a tape could not be written to its file or read from it")        \
-    X(LIMIT_SPILL, "the limit on spilled bytes was reached")
+    X(LIMIT_SPILL, "the limit on spilled bytes was reached")                   \
+    X(CHECKPOINT, "a loop can't be saved, or not go on from what was saved")
 
 typedef enum eddy_detail {
 #define X(name, text) EDDY_E_##name,

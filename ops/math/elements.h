@@ -30,15 +30,6 @@ static inline size_t eddy__element_size(eddy_dtype dtype)
     return dtype == EDDY_STRING ? sizeof(eddy__string) : eddy_dtype_size(dtype);
 }
 
-/* The elements of a value; a list and a handle are their own. */
-static inline const unsigned char *eddy__value_elements(const eddy__value *v)
-{
-    if (v->kind == EDDY__SCALAR)
-        return (const unsigned char *)&v->as;
-    return eddy__value_is_tensor(v) ? v->as.tensor->data
-                                    : (const unsigned char *)v;
-}
-
 static inline const unsigned char *eddy__in_elements(const eddy_kernel *k,
                                                      uint32_t i)
 {

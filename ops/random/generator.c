@@ -3,52 +3,40 @@
 #include "ops/random/generator.h"
 
 #include "core/base/entropy.h"
+#include "core/value/generator.h"
 #include "ops/math/elements.h"
 
-#include <inttypes.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
-typedef struct generator {
-    eddy__resource base;
-    eddy__philox start;    /* immutable */
-    atomic_ullong n_taken; /* atomic: whoever reserves adds, relaxed; nothing
-                              else is ordered by it */
-} generator;
-
-static void clear_generator(eddy__resource *resource, eddy__heap *heap)
+static uint64_t key_of(const eddy__philox *p)
 {
-    (void)resource;
-    (void)heap;
+    return p->key[0] | (uint64_t)p->key[1] << 32;
 }
 
-static const eddy__resource_type generators = {.name = "a random generator",
-                                               .clear = clear_generator};
+static eddy__generator_state state_of(const eddy__seeds *seeds)
+{
+    const eddy__philox start =
+        seeds->seed == 0 && seeds->seed2 == 0
+            ? eddy__philox_from_seeds(eddy__entropy(), eddy__entropy())
+            : eddy__philox_from_seeds((uint64_t)seeds->seed,
+                                      (uint64_t)seeds->seed2);
+
+    return (eddy__generator_state){
+        .low = start.low, .high = start.high, .key = key_of(&start)};
+}
 
 static eddy__resource *make_generator(const eddy_allocator *allocator,
                                       const void *arg)
 {
-    const eddy__seeds *seeds = arg;
-    generator *g =
-        (void *)eddy__resource_create_named(allocator, &generators, sizeof *g);
+    const eddy__generator_state state = state_of(arg);
 
-    if (!g)
-        return NULL;
-    g->start = seeds->seed == 0 && seeds->seed2 == 0
-                   ? eddy__philox_from_seeds(eddy__entropy(), eddy__entropy())
-                   : eddy__philox_from_seeds((uint64_t)seeds->seed,
-                                             (uint64_t)seeds->seed2);
-    atomic_init(&g->n_taken, 0);
-    return &g->base;
+    return eddy__generator_make(allocator, &state);
 }
 
-/* The seeds are in the name, so that another graph's node of that name and
- * other seeds has another generator. */
 eddy_status eddy__seeds_prepare(eddy_infer *infer, eddy__seeds *out_seeds)
 {
     const char *node = infer->node->name;
-    const size_t size = strlen(node) + 48;
+    const size_t size = strlen(node) + EDDY__GENERATOR_KEY_ROOM;
     char *name = eddy__prepare_state(infer, size);
 
     if (!name)
@@ -56,8 +44,7 @@ eddy_status eddy__seeds_prepare(eddy_infer *infer, eddy__seeds *out_seeds)
     out_seeds->seed = eddy__infer_int(infer, "seed");
     out_seeds->seed2 = eddy__infer_int(infer, "seed2");
     out_seeds->name = name;
-    snprintf(name, size, "%s %" PRId64 " %" PRId64, node, out_seeds->seed,
-             out_seeds->seed2);
+    eddy__generator_key(name, size, node, out_seeds->seed, out_seeds->seed2);
     return EDDY_OK;
 }
 
@@ -65,12 +52,12 @@ eddy_status eddy__generator_reserve(eddy_kernel *k, const eddy__seeds *seeds,
                                     uint64_t n_steps, eddy__philox *out_start)
 {
     eddy__resource *resource = NULL;
-    generator *g;
+    eddy__generator *g;
 
-    EDDY_TRY(eddy__find_resource(k, &generators, seeds->name, make_generator,
-                                 seeds, &resource));
-    g = (generator *)(void *)resource;
-    *out_start = g->start;
+    EDDY_TRY(eddy__find_resource(k, &eddy__generator_type, seeds->name,
+                                 make_generator, seeds, &resource));
+    g = (eddy__generator *)(void *)resource;
+    *out_start = eddy__philox_from_counter(g->key, g->low, g->high);
     eddy__philox_skip(
         out_start,
         atomic_fetch_add_explicit(&g->n_taken, n_steps, memory_order_relaxed));

@@ -8,6 +8,7 @@
 #include "core/bundle/bundle.h"
 #include "ops/misc/text.h"
 #include "ops/ops.h"
+#include "ops/state/saved.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -24,7 +25,7 @@ static eddy_string string_at(const eddy_kernel *k, uint32_t input, int64_t i)
     return (eddy_string){s->data ? s->data : "", s->length};
 }
 
-static eddy_status want_files(eddy_kernel *k)
+eddy_status eddy__saved_want_files(eddy_kernel *k)
 {
     if (!k->services->forbids_files(k))
         return EDDY_OK;
@@ -76,7 +77,7 @@ static eddy_status run_save(eddy_kernel *k)
     eddy__bundle_item *items;
     eddy_status status;
 
-    EDDY_TRY(want_files(k));
+    EDDY_TRY(eddy__saved_want_files(k));
     EDDY_TRY(check_lists(k, (int64_t)n));
     items = eddy__allocate(k->allocator, n, sizeof *items);
     if (!items)
@@ -111,7 +112,7 @@ static eddy_status prepare_save(eddy_infer *infer)
 
 /* ---- RestoreV2 ---- */
 
-static eddy_status find_entry(eddy_kernel *k, const eddy__bundle *b,
+eddy_status eddy__saved_entry(eddy_kernel *k, const eddy__bundle *b,
                               eddy_string name,
                               const eddy__bundle_entry **out_entry)
 {
@@ -152,10 +153,9 @@ static bool is_whole(const eddy__bundle_entry *entry, eddy_dtype dtype)
            count * (int64_t)size == entry->size;
 }
 
-/* Reads an entry of `dtype`; the tensor is the caller's. */
-static eddy_status read_entry(eddy_kernel *k, const eddy__bundle *b,
-                              const eddy__bundle_entry *entry, eddy_dtype dtype,
-                              eddy_tensor **out_tensor)
+eddy_status eddy__saved_read(eddy_kernel *k, const eddy__bundle *b,
+                             const eddy__bundle_entry *entry, eddy_dtype dtype,
+                             eddy_tensor **out_tensor)
 {
     eddy_status status;
 
@@ -182,14 +182,14 @@ static eddy_status restore(eddy_kernel *k, const eddy__bundle *b, uint32_t i)
     eddy_tensor *tensor;
     eddy_status status;
 
-    EDDY_TRY(find_entry(k, b, string_at(k, NAMES, i), &entry));
+    EDDY_TRY(eddy__saved_entry(k, b, string_at(k, NAMES, i), &entry));
     if (entry->tf_dtype != eddy__dtype_to_tf(dtype))
         return eddy__kfail(
             k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
             "tensor %u is %s in the checkpoint, not %s", i,
             eddy_dtype_name(eddy__dtype_from_tf(entry->tf_dtype)),
             eddy_dtype_name(dtype));
-    status = read_entry(k, b, entry, dtype, &tensor);
+    status = eddy__saved_read(k, b, entry, dtype, &tensor);
     if (!tensor)
         return status;
     value = eddy__value_take_tensor(k->heap, tensor);
@@ -202,7 +202,7 @@ static eddy_status run_restore(eddy_kernel *k)
     eddy_status status;
     eddy__bundle b;
 
-    EDDY_TRY(want_files(k));
+    EDDY_TRY(eddy__saved_want_files(k));
     EDDY_TRY(check_lists(k, k->node->n_out));
     EDDY_TRY(
         eddy__bundle_open(k->allocator, string_at(k, PREFIX, 0), &b, k->err));
@@ -257,12 +257,12 @@ static eddy_status add_item(merge *m, const eddy__bundle *b,
     m->tensors = tensors;
     if (!ok)
         return eddy__fail_memory(m->k->err);
-    EDDY_TRY(find_entry(m->k, b, entry->name, &found));
+    EDDY_TRY(eddy__saved_entry(m->k, b, entry->name, &found));
     if (!eddy__dtype_in(dtype, EDDY__MOVABLE))
         return eddy__kfail(m->k, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE,
                            "dtype %d of a tensor to merge is not supported",
                            (int)entry->tf_dtype);
-    status = read_entry(m->k, b, entry, dtype, &tensor);
+    status = eddy__saved_read(m->k, b, entry, dtype, &tensor);
     if (status != EDDY_OK) {
         if (tensor)
             eddy__tensor_recycle(m->k->heap, tensor);
@@ -360,7 +360,7 @@ static eddy_status run_merge(eddy_kernel *k)
     merge m = {.k = k};
     eddy_status status;
 
-    EDDY_TRY(want_files(k));
+    EDDY_TRY(eddy__saved_want_files(k));
     EDDY_TRY(want_scalar(k, 1, "the destination"));
     m.bundles = eddy__allocate(k->allocator, n > 0 ? n : 1, sizeof *m.bundles);
     if (!m.bundles)

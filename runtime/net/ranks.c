@@ -10,6 +10,7 @@
 #include "runtime/exec/run.h"
 #include "runtime/net/memory.h"
 #include "runtime/net/mpi.h"
+#include "runtime/net/parts.h"
 #include "runtime/net/process.h"
 
 #include <stdio.h>
@@ -40,6 +41,7 @@ struct eddy_ranks {
     eddy__memory_exchange *exchange; /* of the execution under way */
     eddy__process *process;          /* this one's part; NULL: all are here */
     uint64_t n_sent, n_left;         /* of the last one */
+    eddy__parts parts;               /* of the loop that is saved, if any is */
 };
 
 /* ---- making ---- */
@@ -96,7 +98,9 @@ static eddy_status make_member(member *m, const eddy_partition *p,
                                const eddy_ranks_options *options,
                                eddy_error *err)
 {
+    const eddy__parts *parts = &m->ranks->parts;
     eddy_plan_options how = {.size = sizeof how};
+    eddy_checkpoint saved = parts->how;
     eddy_run_options running = {.size = sizeof running};
 
     if (options->plan)
@@ -109,6 +113,11 @@ static eddy_status make_member(member *m, const eddy_partition *p,
     how.n_fetches = s->n_fetches;
     how.targets = eddy_partition_targets(p, m->rank, &how.n_targets);
     running.done = NULL;
+    how.checkpoint = NULL;
+    if (parts->part && parts->part[m->rank] != EDDY__NOT_FOUND) {
+        saved.part = parts->part[m->rank];
+        how.checkpoint = &saved;
+    }
     EDDY_TRY(eddy_plan_create(eddy_partition_graph(p, m->rank), &how, &m->plan,
                               err));
     return eddy_run_create(m->plan, &running, &m->run, err);
@@ -177,6 +186,7 @@ static eddy_status fill(eddy_ranks *r, const eddy_partition *p,
                         const eddy_ranks_options *options,
                         const eddy_ranks_place *place, eddy_error *err)
 {
+    eddy_plan_options how = {.size = sizeof how};
     share *shares;
 
     r->n_feeds = eddy_partition_feeds(p);
@@ -189,6 +199,11 @@ static eddy_status fill(eddy_ranks *r, const eddy_partition *p,
     if (!r->members || !r->feeds || !r->fetches ||
         make_shares(r, p, &shares) != EDDY_OK)
         return eddy__fail_memory(err);
+    if (options->plan)
+        memcpy(&how, options->plan, options->plan->size);
+    if (how.checkpoint)
+        EDDY_TRY(eddy__parts_find(p, how.checkpoint, &r->arena, &r->parts,
+                                  err));
     return place ? join(r, p, shares, options, place, err)
                  : make_members(r, p, shares, options, err);
 }

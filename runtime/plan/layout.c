@@ -163,6 +163,8 @@ static eddy_status make_frames(eddy__layout *l)
         if (!frame->name)
             return eddy__fail_memory(l->err);
         frame->parent = from->parent;
+        frame->is_saved = plan->saving && i > 0 && from->parent == 0 &&
+                          strcmp(from->name, plan->saving->loop) == 0;
         frame->n_enters = l->analysis->n_enters[i];
         if (p > EDDY__MAX_PARALLEL_ITERATIONS)
             p = EDDY__MAX_PARALLEL_ITERATIONS;

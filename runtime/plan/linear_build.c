@@ -1205,6 +1205,8 @@ static eddy_status make_regions(eddy__linear_build *w)
     for (uint32_t f = 1; f < plan->n_frames; f++) {
         const uint32_t parent = plan->frames[f].parent;
 
+        if (plan->frames[f].is_saved)
+            eddy__linear_refuse(w, f, EDDY__NO, "it has checkpoints");
         if (w->loops[f].is_wide)
             eddy__linear_refuse(w, f, EDDY__NO,
                                 "workers gain from nodes side by side");

@@ -18,6 +18,7 @@
 #include "runtime/plan/layout.h"
 #include "runtime/plan/linear.h"
 #include "runtime/plan/rewrites.h"
+#include "runtime/plan/saving.h"
 
 #include <string.h>
 
@@ -272,6 +273,14 @@ static eddy_status rewrite(eddy__plan_build *b,
     return go_on_with(b, graph);
 }
 
+static eddy_status save_loop(eddy__plan_build *b)
+{
+    eddy_graph *graph;
+
+    EDDY_TRY(eddy__plan_save_loop(b, &graph));
+    return go_on_with(b, graph);
+}
+
 static eddy_status drop_identities(eddy__plan_build *b)
 {
     bool any = false;
@@ -393,6 +402,7 @@ static const plan_pass passes[] = {
     {"shapes",     infer,                       false}, /* to a fixpoint */
     {"ends",       eddy__plan_describe_fetches, false}, /* of what is fetched */
     {"warnings",   copy_warnings,               false}, /* what is odd */
+    {"saving",     save_loop,                   false}, /* checkpoints */
     {"identities", drop_identities,             true}, /* that do nothing */
     {"fold",       fold_constants,              true}, /* what is constant */
     {"invariants", move_invariants,             true}, /* out of loops */
@@ -576,6 +586,11 @@ size_t eddy_plan_nodes(const eddy_plan *plan)
 size_t eddy_plan_frames(const eddy_plan *plan)
 {
     return plan->n_frames;
+}
+
+int64_t eddy_plan_first_trip(const eddy_plan *plan)
+{
+    return plan->saving ? plan->saving->first : 0;
 }
 
 eddy_dtype eddy_plan_fetch_dtype(const eddy_plan *plan, size_t i)

@@ -12,6 +12,7 @@
 #ifndef EDDY_PLAN_PLAN_H
 #define EDDY_PLAN_PLAN_H
 
+#include "core/bundle/saved_trips.h"
 #include "core/graph/graph.h"
 #include "core/kernel.h"
 #include "eddy/plan.h"
@@ -132,6 +133,7 @@ typedef struct eddy__plan_frame {
     /* Steps that only pre-applied Enters feed: they start every iteration. */
     uint32_t n_starters;
     uint32_t parallel_iterations;
+    bool is_saved;           /* it has checkpoints: eddy__plan_saving */
     bool has_counted;        /* some slot may hold a reference at the end */
     eddy__liveness *start;   /* n_steps */
     uint32_t *steps;         /* n_steps: local number to step */
@@ -158,6 +160,16 @@ typedef struct eddy__plan_feed {
     const char *name;
 } eddy__plan_feed;
 
+/* A loop with checkpoints, and the states that they have. */
+typedef struct eddy__plan_saving {
+    const char *loop; /* its frame, which is in no other */
+    eddy__saved_place place;
+    int64_t every, first; /* 0: none; the trip that comes first */
+    uint64_t hash;        /* of its nodes */
+    const char **variables, **generators;
+    size_t n_variables, n_generators;
+} eddy__plan_saving;
+
 struct eddy_plan {
     eddy_context *ctx;
     atomic_uint refs;
@@ -181,6 +193,7 @@ struct eddy_plan {
     size_t n_fetches;
     const char **warnings;
     size_t n_warnings;
+    const eddy__plan_saving *saving; /* NULL: nothing is */
 };
 
 /*

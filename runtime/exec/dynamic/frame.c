@@ -7,6 +7,7 @@
  * Enter of the frame has arrived.  A frame is done when all its Enters have
  * arrived and no iteration is left; it then tells its parent which Exits died.
  */
+#include "runtime/exec/dynamic/saving.h"
 #include "runtime/exec/dynamic/token.h"
 
 #include "core/base/status.h"
@@ -118,6 +119,18 @@ static void unpark(eddy_run *run, eddy__frame *frame, eddy__iteration *it)
     }
 }
 
+/* Is the loop saved before its next iteration?  Then that waits for all. */
+static bool is_saved_next(const eddy_run *run, const eddy__frame *frame)
+{
+    const eddy__plan_saving *saving;
+
+    if (!frame->plan->is_saved || frame->n_started == 0)
+        return false;
+    saving = run->plan->saving;
+    return saving->every > 0 &&
+           (saving->first + frame->n_started) % saving->every == 0;
+}
+
 static void begin_iteration(eddy_run *run, eddy__frame *frame,
                             eddy__iteration *it)
 {
@@ -126,6 +139,8 @@ static void begin_iteration(eddy_run *run, eddy__frame *frame,
     it->frame = frame;
     it->next = NULL;
     it->index = frame->n_started++;
+    frame->window =
+        is_saved_next(run, frame) ? 1 : frame->plan->parallel_iterations;
     it->outstanding = 0;
     memcpy(it->liveness, frame->start, plan->n_steps * sizeof *frame->start);
     if (plan->n_marks > 0)
@@ -171,6 +186,8 @@ eddy__iteration *eddy__frame_iterate(eddy_run *run, eddy__frame *frame)
 {
     eddy__iteration *it;
 
+    if (is_saved_next(run, frame) && !eddy__saving_save(run, frame))
+        return NULL;
     if (!count_iteration(run, frame))
         return NULL;
     it = new_iteration(run, frame);
@@ -386,7 +403,8 @@ static void retire_iterations(eddy_run *run, eddy__frame *frame)
             frame->newest = NULL;
         frame->n_outstanding--;
         recycle_iteration(run, it);
-        if (frame->n_parked > 0 && !eddy__frame_iterate(run, frame))
+        if (frame->n_parked > 0 && frame->n_outstanding < frame->window &&
+            !eddy__frame_iterate(run, frame))
             return;
     }
 }

@@ -57,6 +57,7 @@ struct eddy__frame {
     int64_t n_started;       /* iterations so far */
     uint32_t id;             /* of the static frame */
     uint32_t n_outstanding;  /* iterations not retired */
+    uint32_t window;         /* so many of them before the next one parks */
     uint32_t pending_enters; /* static Enters that have not arrived */
     uint32_t n_parked, n_starters;
     const eddy__liveness *start; /* the plan's, or `applied` */
