@@ -58,5 +58,18 @@ for page in docs/examples/*.md; do
     done
 done
 
+# Those whose pages are sections of a longer one: the block that follows the
+# line which names the program.
+for name in char_lstm_ranks wavefront; do
+    page=docs/distributed.md
+    awk -v "name=examples/$name.c" '
+        /^```$/ { if (inside) exit; inside = found; next }
+        inside { print }
+        index($0, name) { found = 1 }' "$page" >"$scratch/page"
+    check "$name fails" "$EXAMPLES/$name" >"$scratch/$name"
+    check "$name prints something else than $page" \
+        cmp "$scratch/$name" "$scratch/page"
+done
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -19,7 +19,7 @@ from ._flow import (Cond, While, cond, foldl, foldr, foreach, map_fn, scan,
                     while_loop)
 from ._graph import Graph, Operation, Output, describe_op, load
 from ._ops import GradientNode, register
-from ._options import Progress
+from ._options import Checkpoint, Progress
 from ._plan import Plan, Session, Stats
 from ._saved import SavedModel, Signature, load_saved_model
 from ._structure import Branch, Loop, LoopVariable
@@ -57,7 +57,7 @@ def components():
 
 
 __all__ = [
-    "Branch", "Cond", "Context", "Error", "GradientNode", "Graph", "Loop",
+    "Branch", "Checkpoint", "Cond", "Context", "Error", "GradientNode", "Graph", "Loop",
     "LoopVariable", "Operation", "Output", "Plan", "Progress", "Record", "SavedModel",
     "Session", "Signature", "Stats",
     "Tensor", "Trace", "Value", "Verification", "Wait", "While", "components", "cond", "default_context", "describe_op",

@@ -225,6 +225,7 @@ class Graph:
              | None = None,
              max_nodes: int = 0, plan_bytes: int = 0, plan_timeout: float = 0,
              is_cancelled: Callable[[], bool] | None = None,
+             checkpoint: Checkpoint | None = None,
              timeout: float = 0, max_iterations: int = 0, max_bytes: int = 0,
              max_frames: int = 0, keep_denormals: bool = False,
              no_files: bool = False,
@@ -345,6 +346,14 @@ def trace(graph: Graph, feeds: dict[Any, Any] | None = None,
           max_iterations: int = 0, max_bytes: int = 0,
           **how: Any) -> Trace: ...
 
+class Checkpoint:
+    folder: str
+    every: int
+    resume: bool
+    loop: str | None
+    def __init__(self, folder: str, every: int = 0, resume: bool = False,
+                 loop: str | None = None) -> None: ...
+
 class Progress:
     elapsed: float
     iterations: int
@@ -369,6 +378,7 @@ class Plan:
                  | None = None,
                  max_nodes: int = 0, plan_bytes: int = 0, plan_timeout: float = 0,
                  is_cancelled: Callable[[], bool] | None = None,
+                 checkpoint: Checkpoint | None = None,
                  timeout: float = 0, max_iterations: int = 0, max_bytes: int = 0,
                  max_frames: int = 0, keep_denormals: bool = False,
                  no_files: bool = False,

@@ -24,6 +24,15 @@ class Progress:
     frame: str
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a loop is saved: every so many trips, and whether to go on."""
+    folder: str
+    every: int = 0
+    resume: bool = False
+    loop: str | None = None
+
+
 class Calls:
     """Functions that C calls, and what one of them raised first."""
 
@@ -95,7 +104,7 @@ class PlanOptions:
     def __init__(self, context, *, optimize="exact", executor="auto",
                  parallel_iterations=0, native=True, without=(), max_nodes=0,
                  plan_bytes=0, plan_timeout=0, is_cancelled=None, observe=None,
-                 untrusted=False):
+                 checkpoint=None, untrusted=False):
         self.options = o = ffi.new("eddy_plan_options *")
         o.size = ffi.sizeof("eddy_plan_options")
         if untrusted:
@@ -107,6 +116,8 @@ class PlanOptions:
         o.max_nodes = max_nodes or o.max_nodes
         self.calls = Calls(context, observe=observe, is_cancelled=is_cancelled)
         self._leave_out([without] if isinstance(without, str) else without)
+        if checkpoint is not None:
+            self._save(checkpoint)
         if observe is not None:
             o.observe, o.user = lib.eddy_py_observe, self.calls.handle
         if plan_bytes or plan_timeout or observe or is_cancelled:
@@ -117,6 +128,17 @@ class PlanOptions:
         self._without = ffi.new("char *[]", self._names or 1)
         self.options.without = self._without
         self.options.n_without = len(self._names)
+
+    def _save(self, checkpoint):
+        self._folder = ffi.new("char[]", os.fsencode(checkpoint.folder))
+        self._checkpoint = c = ffi.new("eddy_checkpoint *")
+        c.size = ffi.sizeof("eddy_checkpoint")
+        c.folder, c.every = self._folder, checkpoint.every
+        c.resume = checkpoint.resume
+        if checkpoint.loop is not None:
+            self._loop = ffi.new("char[]", checkpoint.loop.encode())
+            c.loop = self._loop
+        self.options.checkpoint = c
 
     def _limit(self, max_bytes, timeout):
         self._limits = limits = ffi.new("eddy_limits *")

@@ -159,6 +159,8 @@ class Plan:
     max_nodes, plan_bytes, plan_timeout, is_cancelled
              of planning: nodes, bytes, seconds, and a function that says
              whether to give up
+    checkpoint
+             an eddy.Checkpoint: the loop that is in no other is saved
     timeout, max_iterations, max_bytes, max_frames
              of an execution: seconds, iterations of all loops, bytes, loops
     progress called as f(eddy.Progress) each `progress_seconds` of a run, which
@@ -184,7 +186,8 @@ class Plan:
                  session=None, tensors=False, untrusted=False,
                  optimize="exact", executor="auto", parallel_iterations=0,
                  native=True, without=(), observe=None, max_nodes=0,
-                 plan_bytes=0, plan_timeout=0, is_cancelled=None, **of_runs):
+                 plan_bytes=0, plan_timeout=0, is_cancelled=None,
+                 checkpoint=None, **of_runs):
         self.graph_context = graph.context
         self.session, self._tensors = session, tensors
         if fetches is None and not targets:
@@ -212,7 +215,8 @@ class Plan:
             executor=executor, parallel_iterations=parallel_iterations,
             native=native, without=without, observe=observe,
             max_nodes=max_nodes, plan_bytes=plan_bytes,
-            plan_timeout=plan_timeout, is_cancelled=is_cancelled)
+            plan_timeout=plan_timeout, is_cancelled=is_cancelled,
+            checkpoint=checkpoint)
         self._of_runs = RunOptions(untrusted=untrusted, **of_runs)
         self._run_options = self._of_runs.options
         self._compile(graph, options)

@@ -153,3 +153,17 @@ def test_progress_is_told_and_may_end_the_run():
     with pytest.raises(StopIteration, match="enough"):
         plan(n=2000000000)
     assert plan(n=1) == 2.5
+
+
+def test_a_loop_is_saved_and_gone_on_with(tmp_path):
+    folder = tmp_path / "saved"
+    g, x = loop()
+    want = g.plan(fetches=x)(n=30)
+    first = g.plan(fetches=x, max_iterations=20,
+                   checkpoint=eddy.Checkpoint(folder, every=6))
+    with pytest.raises(eddy.Error, match="20 iterations"):
+        first(n=30)
+    with pytest.raises(eddy.Error, match="of trip 18"):
+        g.plan(fetches=x, checkpoint=eddy.Checkpoint(folder, every=6))
+    rest = g.plan(fetches=x, checkpoint=eddy.Checkpoint(folder, resume=True))
+    assert rest(n=30) == want and rest.stats.iterations == 13

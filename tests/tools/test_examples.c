@@ -26,6 +26,7 @@ static const struct example {
     {"builder", true, {NULL}, "27: 111 steps"},
     {"caffe2", true, {NULL}, "h: 1 2.5 4.25 6.125\nlast: 6.125\n"},
     {"char_lstm", false, {NULL}, "step 199  loss 0.717\n"},
+    {"char_lstm_ranks", true, {NULL}, "step  48    2.575    2.575    2.575\n"},
     {"cntk", true, {NULL}, "from the past 1 2.5 4.25 6.125\n"},
     {"data_parallel",
      true,
@@ -67,6 +68,11 @@ static const struct example {
      "decay: 0.500000\nd decay / d target: 0.173913\n"},
     {"train_variable", false, {NULL}, "largest eigenvalue 4.7321"},
     {"unroll", true, {NULL}, "no loop, n = 4: h = 6.125, 0 iterations\n"},
+    {"wavefront",
+     false,
+     {NULL},
+     "h of layer 3: 0.475273 -0.600039 0.745576 ...\n"
+     "on four ranks: 64 of 64 the same\n"},
     {"while_loop", false, {NULL}, "1 + ... + 100 = 5050"},
 };
 
