@@ -5,7 +5,8 @@
  * Readers come first: a candidate joins a chain that reads it.  If others read
  * it too, the chain stores it for them; then nothing that reads it may lead
  * back into the chain, which would wait for itself, and it must be dead where
- * the others are.
+ * the others are.  The same holds for two chains one of which reads the other:
+ * they become one, so that what both read is read once.
  */
 #include "runtime/plan/chains.h"
 
@@ -19,6 +20,7 @@
 
 #define NONE UINT32_MAX
 #define SEVERAL (UINT32_MAX - 1)
+#define NO_CHAIN (UINT32_MAX - 2) /* nor one of nodes that are in none */
 
 /* Nodes that are looked at to see whether a value leads back to its chain. */
 #define MOST_BEHIND 512
@@ -158,13 +160,17 @@ static uint32_t chain_of(const joining *j, eddy_node v)
                                                    : NONE;
 }
 
-/* Puts aside who reads `v` and has not been met; false if they are too many. */
-static bool put_aside(joining *j, eddy_node v, uint32_t at)
+/*
+ * Puts aside who reads `v`, is in neither of the chains and has not been met;
+ * false if they are too many.
+ */
+static bool put_aside(joining *j, eddy_node v, uint32_t at, uint32_t other)
 {
     for (size_t k = j->lists.first[v]; k < j->lists.first[v + 1]; k++) {
         const eddy_node to = j->lists.reader[k];
 
-        if (j->seen[to] == j->n_walks || chain_of(j, to) == at)
+        if (j->seen[to] == j->n_walks || chain_of(j, to) == at ||
+            chain_of(j, to) == other)
             continue;
         if (j->n_waiting == MOST_BEHIND)
             return false;
@@ -190,9 +196,9 @@ static bool put_all_aside(joining *j, eddy_node v)
     uint32_t i;
 
     if (at == NONE)
-        return put_aside(j, v, NONE - 1);
+        return put_aside(j, v, NO_CHAIN, NO_CHAIN);
     for (i = j->chains[at].first; i != NONE; i = j->candidates[i].next)
-        if (!put_aside(j, j->candidates[i].node, at))
+        if (!put_aside(j, j->candidates[i].node, at, NO_CHAIN))
             return false;
     return true;
 }
@@ -206,18 +212,13 @@ static bool reads_chain(const joining *j, eddy_node v, uint32_t at)
 }
 
 /*
- * May the candidate's value come to the chain by way of others, in the same
- * iteration?  Also true where that would take long to see.
+ * Does what has been put aside lead to the chain, in the same iteration as a
+ * node of `frame`?  Also true where that would take long to see.
  */
-static bool leads_back(joining *j, const candidate *c, uint32_t at)
+static bool comes_to(joining *j, uint32_t at, uint32_t frame)
 {
-    const uint32_t frame = j->whole->node_frame[c->node];
     uint32_t n_seen = 0;
 
-    j->n_walks++;
-    j->n_waiting = 0;
-    if (!put_aside(j, c->node, at))
-        return true;
     while (j->n_waiting > 0) {
         const eddy_node v = j->waiting[--j->n_waiting];
         const uint32_t of = chain_of(j, v);
@@ -235,6 +236,29 @@ static bool leads_back(joining *j, const candidate *c, uint32_t at)
             return true;
     }
     return false;
+}
+
+/* May the candidate's value come to the chain by way of others? */
+static bool leads_back(joining *j, const candidate *c, uint32_t at)
+{
+    j->n_walks++;
+    j->n_waiting = 0;
+    return !put_aside(j, c->node, at, NO_CHAIN) ||
+           comes_to(j, at, j->whole->node_frame[c->node]);
+}
+
+/* The same of all that chain `from` gives. */
+static bool leads_around(joining *j, uint32_t from, uint32_t to)
+{
+    const eddy_node first = j->candidates[j->chains[from].first].node;
+
+    j->n_walks++;
+    j->n_waiting = 0;
+    for (uint32_t i = j->chains[from].first; i != NONE;
+         i = j->candidates[i].next)
+        if (!put_aside(j, j->candidates[i].node, from, to))
+            return true;
+    return comes_to(j, to, j->whole->node_frame[first]);
 }
 
 static bool is_exact_in(const joining *j, eddy_node v, uint32_t branch)
@@ -394,6 +418,84 @@ static void place_all(joining *j)
     }
 }
 
+/* ---- chains that read each other ---- */
+
+static bool is_read_beyond(const joining *j, eddy_node v, uint32_t at)
+{
+    for (size_t k = j->lists.first[v]; k < j->lists.first[v + 1]; k++)
+        if (chain_of(j, j->lists.reader[k]) != at)
+            return true;
+    return false;
+}
+
+/* May chain `to`, which reads chain `from`, have the members of that? */
+static bool may_merge(joining *j, uint32_t from, uint32_t to)
+{
+    const chain *a = &j->chains[from], *b = &j->chains[to];
+    const candidate *last = &j->candidates[a->first];
+    const eddy_output result = {last->node, 0};
+    const eddy_output other = {j->candidates[b->first].node, 0};
+
+    return a->n + b->n <= EDDY__CHAIN_MEMBERS &&
+           a->n_outputs + b->n_outputs <= EDDY__CHAIN_OUTPUTS && a->is_even &&
+           b->is_even && is_as_dead(j, last, b) &&
+           (a->columns == 0 || b->columns == 0 || a->columns == b->columns) &&
+           (j->standing[last->node] & (EDDY__IS_NAMED | EDDY__IS_AWAITED)) ==
+               0 &&
+           eddy__shape_equal(eddy__readers_seen_shape(&j->readers, result),
+                             eddy__readers_seen_shape(&j->readers, other)) &&
+           !leads_around(j, from, to);
+}
+
+static void merge(joining *j, uint32_t from, uint32_t to)
+{
+    chain *a = &j->chains[from], *b = &j->chains[to];
+
+    for (uint32_t i = a->first; i != NONE; i = j->candidates[i].next)
+        j->candidates[i].chain = to;
+    j->candidates[b->last].next = a->first;
+    b->last = a->last;
+    b->n += a->n;
+    b->columns = a->columns != 0 ? a->columns : b->columns;
+    b->n_outputs = 1;
+    a->n = 0;
+    for (uint32_t i = j->candidates[b->first].next; i != NONE;
+         i = j->candidates[i].next) {
+        candidate *c = &j->candidates[i];
+
+        c->is_stored = is_read_beyond(j, c->node, to);
+        b->n_outputs += c->is_stored;
+    }
+}
+
+/* Takes in the first chain that it reads and may have; false: there is none. */
+static bool merge_one(joining *j, uint32_t to)
+{
+    for (uint32_t i = j->chains[to].first; i != NONE;
+         i = j->candidates[i].next) {
+        const eddy__node *node =
+            eddy__graph_node(j->graph, j->candidates[i].node);
+
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            const uint32_t from = chain_of(j, node->inputs[k].node);
+
+            if (from != NONE && from != to && may_merge(j, from, to)) {
+                merge(j, from, to);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Without values that others read too, no chain reads another one's. */
+static void merge_all(joining *j)
+{
+    for (uint32_t at = 0; j->whole && at < j->n_chains; at++)
+        while (j->chains[at].n > 0 && merge_one(j, at))
+            ;
+}
+
 /* ---- the node of a chain ---- */
 
 typedef struct program {
@@ -519,6 +621,7 @@ static bool find_chains(joining *j)
     uint32_t i = 0;
 
     place_all(j);
+    merge_all(j);
     while (i < j->n_chains && !is_long(&j->chains[i], j))
         i++;
     return i < j->n_chains;
