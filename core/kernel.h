@@ -16,6 +16,7 @@
 #include "core/value/resource.h"
 #include "core/value/shape.h"
 #include "core/value/value.h"
+#include "core/vector_code.h"
 #include "eddy/op.h"
 
 /* What a kernel may ask of its run; one table, in runtime/exec. */
@@ -47,6 +48,8 @@ typedef struct eddy__services {
     /* As eddy_kernel_parallel_for, for a kernel that may share its work. */
     eddy_status (*parallel_for)(eddy_kernel *kernel, int64_t begin, int64_t end,
                                 int64_t grain, eddy_items_fn body, void *arg);
+    /* Machine code for several elementwise ops at once; NULL: there is none. */
+    const eddy__vector_maker *(*vector_maker)(void);
 } eddy__services;
 
 /*

@@ -149,7 +149,7 @@ static void print_table(const eddy__program *program, const figures *f)
     printf("%-18s%14" PRIu64 "\n", "peak bytes", f->stats.peak_bytes);
     printf("%-18s%14" PRIu64 "\n", "allocations", f->stats.allocations);
     printf("%-18s%14s\n", "tier", tier_of(f));
-    if (f->native.compiled > 0) {
+    if (f->native.compiled + f->native.compiled_chains > 0) {
         print_time("compiling", f->native.compile_ns);
         printf("%-18s%14" PRIu64 "\n", "code bytes", f->native.code_bytes);
     }

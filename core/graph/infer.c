@@ -172,6 +172,30 @@ eddy_status eddy__infer_mark(eddy_infer *infer, eddy_string name,
     return EDDY_OK;
 }
 
+eddy_status eddy__infer_vector_tier(eddy_infer *infer,
+                                    eddy__vector_tier **out_tier)
+{
+    eddy__vector_tier *tier;
+
+    *out_tier = NULL;
+    if (!infer->tiers)
+        return EDDY_OK;
+    tier = eddy__arena_allocate_zeroed(infer->arena, 1, sizeof *tier);
+    if (!tier)
+        return eddy__fail_memory(infer->err);
+    atomic_init(&tier->machine, NULL);
+    atomic_init(&tier->spent, 0);
+    atomic_init(&tier->is_refused, false);
+    atomic_init(&tier->compile_ns, 0);
+    atomic_init(&tier->n_bytes, 0);
+    tier->allocator = infer->tiers->allocator;
+    tier->threshold = infer->tiers->threshold;
+    tier->next = infer->tiers->first;
+    infer->tiers->first = tier;
+    *out_tier = tier;
+    return EDDY_OK;
+}
+
 eddy_status eddy__infer_scalar(eddy_infer *infer)
 {
     for (uint32_t i = 0; i < infer->node->n_outputs; i++)

@@ -10,6 +10,7 @@
 
 #include "core/graph/graph.h"
 #include "core/value/shape.h"
+#include "core/vector_code.h"
 #include "eddy/op.h"
 
 /*
@@ -34,11 +35,12 @@ struct eddy_infer {
      * known of any.
      */
     const eddy__node *const *makers;
-    eddy_shape *outputs;   /* start unknown */
-    eddy__arena *arena;    /* for eddy_infer_state; may be
-                              NULL in shape functions */
-    eddy__marks *marks;    /* likewise */
-    eddy_kernel_fn kernel; /* chosen by prepare */
+    eddy_shape *outputs;       /* start unknown */
+    eddy__arena *arena;        /* for eddy_infer_state; may be
+                                  NULL in shape functions */
+    eddy__marks *marks;        /* likewise */
+    eddy__vector_tiers *tiers; /* NULL: the plan makes no machine code */
+    eddy_kernel_fn kernel;     /* chosen by prepare */
     void *state;
     eddy_error *err;
 };
@@ -56,6 +58,13 @@ static inline const eddy__node *eddy__infer_maker(const eddy_infer *infer,
  */
 eddy_status eddy__infer_mark(eddy_infer *infer, eddy_string name,
                              uint32_t *out_mark);
+
+/*
+ * For prepare: a tier of the node's own in `*out_tier`, the plan's; NULL if
+ * the plan makes no machine code.
+ */
+eddy_status eddy__infer_vector_tier(eddy_infer *infer,
+                                    eddy__vector_tier **out_tier);
 
 /* Attributes that the op's definition guarantees. */
 int64_t eddy__infer_int(const eddy_infer *infer, const char *name);

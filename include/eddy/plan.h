@@ -136,6 +136,9 @@ typedef struct eddy_native_stats {
     uint32_t regions; /* ... they may become machine code */
     uint32_t compiled, refused;
     uint64_t compile_ns, code_bytes;
+    /* Chains of elementwise ops: all, and those that became machine code, in
+     * whole or in part, or could not. */
+    uint32_t chains, compiled_chains, refused_chains;
 } eddy_native_stats;
 
 /* Set `size` before.  @thread any, also while it runs */

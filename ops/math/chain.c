@@ -4,7 +4,8 @@
  * of one shape (runtime/plan/chains.h).
  *
  * The elements go through all members a strip at a time, so that what lies
- * between two members stays in the nearest cache.  What others read too is
+ * between two members stays in the nearest cache, or in registers where they
+ * are machine code (chain_code.h).  What others read too is
  * stored in passing, where the members behind it find it.  Members run the
  * loops of their own ops, and a loop gives an element the same bits wherever it
  * stands, so a chain has the bits of its members.
@@ -18,67 +19,19 @@
 #include "core/base/status.h"
 #include "core/graph/attr.h"
 #include "core/value/shape.h"
+#include "ops/math/chain_code.h"
 #include "ops/math/elements.h"
-#include "ops/math/strip.h"
 #include "ops/ops.h"
 
 #include <string.h>
-
-/* Bytes of a strip: a few of them leave room in the nearest cache. */
-#define STRIP 4096
 
 /* What an element of one member counts: some take half a microsecond. */
 #define WORK 64
 
 #define MAX_ELEMENT 16
 
-/* The last member is an output. */
-#define BUFFERS (EDDY__CHAIN_MEMBERS - 1)
-
-/* Where a member reads: an input of the node, or what a member left. */
-typedef enum place { OF_INPUT, OF_BUFFER, OF_OUTPUT } place;
-
-typedef struct operand {
-    place place;
-    uint32_t at; /* number of the input, the buffer or the output */
-} operand;
-
-typedef struct member {
-    eddy__strip strip;
-    uint32_t n_in;
-    operand in[EDDY__CHAIN_OPERANDS];
-    operand to;  /* a buffer or an output */
-    size_t size; /* of an element that it gives */
-} member;
-
-/*
- * How an input meets the result, which is seen as rows of columns: elements
- * from one column to the next, and from one row to the next.
- */
-typedef struct spread {
-    int64_t step, stride;
-    size_t size; /* of an element */
-    bool is_whole;
-} spread;
-
-/* An output, and who gives it. */
-typedef struct leaving {
-    uint32_t member;
-    eddy_dtype dtype;
-} leaving;
-
-typedef struct chain {
-    eddy_shape shape;
-    leaving outputs[EDDY__CHAIN_OUTPUTS];
-    uint32_t n_outputs;
-    int64_t n_rows, n_columns;
-    int64_t strip; /* elements */
-    uint32_t n_members;
-    member members[EDDY__CHAIN_MEMBERS];
-    spread inputs[EDDY__CHAIN_INPUTS];
-    uint32_t last_use[EDDY__CHAIN_INPUTS]; /* members */
-    uint32_t n_inputs;
-} chain;
+/* Elements that machine code does between two questions whether to stop. */
+#define LONG_STRIP ((int64_t)1 << 14)
 
 /* ---- which ops ---- */
 
@@ -243,57 +196,18 @@ eddy__chain_fit eddy__chain_fit_of(const eddy_shape *in, const eddy_shape *out,
 
 /* ---- running ---- */
 
-typedef struct strips {
-    const chain *c;
-    const unsigned char *in[EDDY__CHAIN_INPUTS];
-    unsigned char *out[EDDY__CHAIN_OUTPUTS];
-    unsigned char *buffers;
-} strips;
-
-/* Part of the result: `n` columns of `n_rows` rows. */
-typedef struct part {
-    int64_t row, column, n_rows, n;
-} part;
-
-/* Where the elements of a part are that a member leaves. */
-static unsigned char *left_at(const strips *s, const operand *o, const part *p)
-{
-    const chain *c = s->c;
-    const size_t first = (size_t)(p->row * c->n_columns + p->column);
-
-    return o->place == OF_BUFFER
-               ? s->buffers + (size_t)o->at * STRIP
-               : s->out[o->at] +
-                     first * c->members[c->outputs[o->at].member].size;
-}
-
-/* Finds the first element of an operand, and how it goes on. */
-static const void *operand_at(const strips *s, const operand *o, const part *p,
-                              int64_t *out_step, int64_t *out_stride)
-{
-    const spread *in = &s->c->inputs[o->at];
-
-    if (o->place != OF_INPUT) {
-        *out_step = 1;
-        *out_stride = p->n;
-        return left_at(s, o, p);
-    }
-    *out_step = in->step;
-    *out_stride = in->stride;
-    return s->in[o->at] +
-           (size_t)(p->row * in->stride + p->column * in->step) * in->size;
-}
-
-static void run_choice(const strips *s, const member *m, const part *p,
-                       unsigned char *out)
+static void run_choice(const eddy__chain_strips *s, const eddy__chain_member *m,
+                       const eddy__chain_part *p, unsigned char *out)
 {
     const size_t size = m->strip.chosen;
     eddy__choice c = {.out = out, .n = p->n};
     int64_t condition, then, otherwise;
 
-    c.condition = operand_at(s, &m->in[0], p, &c.step_condition, &condition);
-    c.then = operand_at(s, &m->in[1], p, &c.step_then, &then);
-    c.otherwise = operand_at(s, &m->in[2], p, &c.step_otherwise, &otherwise);
+    c.condition =
+        eddy__chain_read(s, &m->in[0], p, &c.step_condition, &condition);
+    c.then = eddy__chain_read(s, &m->in[1], p, &c.step_then, &then);
+    c.otherwise =
+        eddy__chain_read(s, &m->in[2], p, &c.step_otherwise, &otherwise);
     for (int64_t row = 0; row < p->n_rows; row++) {
         eddy__choose(size, &c);
         c.out = (unsigned char *)c.out + (size_t)p->n * size;
@@ -304,86 +218,130 @@ static void run_choice(const strips *s, const member *m, const part *p,
     }
 }
 
-static void run_member(const strips *s, const member *m, const part *p)
+static void run_member(const eddy__chain_strips *s, const eddy__chain_member *m,
+                       const eddy__chain_part *p)
 {
-    unsigned char *out = left_at(s, &m->to, p);
+    unsigned char *out = eddy__chain_left(s, &m->to, p);
     eddy__rows rows = {.out = out, .n = p->n, .n_rows = p->n_rows};
 
     if (m->strip.chosen) {
         run_choice(s, m, p, out);
         return;
     }
-    rows.a = operand_at(s, &m->in[0], p, &rows.step_a, &rows.stride_a);
+    rows.a = eddy__chain_read(s, &m->in[0], p, &rows.step_a, &rows.stride_a);
     if (m->strip.unary) {
         eddy__unary_loop_of(m->strip.unary)(out, rows.a, p->n * p->n_rows);
     } else {
-        rows.b = operand_at(s, &m->in[1], p, &rows.step_b, &rows.stride_b);
+        rows.b =
+            eddy__chain_read(s, &m->in[1], p, &rows.step_b, &rows.stride_b);
         eddy__binary_loop_of(m->strip.binary)(&rows);
     }
 }
 
-static void run_part(const strips *s, const part *p)
+static void run_part(const eddy__chain_strips *s, const eddy__chain_part *p)
 {
-    for (uint32_t i = 0; i < s->c->n_members; i++)
-        run_member(s, &s->c->members[i], p);
+    const eddy__chain_code *code = s->code;
+
+    if (!code) {
+        for (uint32_t i = 0; i < s->c->n_members; i++)
+            run_member(s, &s->c->members[i], p);
+        return;
+    }
+    for (uint32_t i = 0; i < code->n_segments; i++) {
+        const eddy__chain_segment *segment = &code->segments[i];
+
+        if (segment->code)
+            eddy__chain_run_code(s, segment, p);
+        else
+            run_member(s, &code->members[segment->first], p);
+    }
+}
+
+/* Elements of a strip: without buffers there is no need to be short. */
+static int64_t strip_of(const eddy__chain_strips *s)
+{
+    return s->code && s->code->is_one ? LONG_STRIP : s->c->strip;
 }
 
 /* Short rows are a part several at a time, long ones are cut. */
-static int64_t rows_at_once(const chain *c)
+static int64_t rows_at_once(const eddy__chain_state *c, int64_t strip)
 {
-    return c->n_columns >= c->strip ? 1 : c->strip / c->n_columns;
+    return c->n_columns >= strip ? 1 : strip / c->n_columns;
 }
 
-static int64_t parts_across(const chain *c)
+static int64_t parts_across(const eddy__chain_state *c, int64_t strip)
 {
-    return (c->n_columns + c->strip - 1) / c->strip;
+    return (c->n_columns + strip - 1) / strip;
+}
+
+static eddy_status run_some(eddy_kernel *k, const eddy__chain_strips *s,
+                            int64_t begin, int64_t end)
+{
+    const eddy__chain_state *c = s->c;
+    const int64_t strip = strip_of(s);
+    const int64_t at_once = rows_at_once(c, strip);
+    const int64_t across = parts_across(c, strip);
+    const int64_t work = WORK * (int64_t)c->n_members;
+
+    for (int64_t i = begin; i < end; i++) {
+        eddy__chain_part p = {.row = i / across * at_once,
+                              .column = i % across * strip};
+        const int64_t left = c->n_rows - p.row, rest = c->n_columns - p.column;
+
+        p.n_rows = left < at_once ? left : at_once;
+        p.n = rest < strip ? rest : strip;
+        if (eddy__spent(k, p.n_rows * p.n * work))
+            break;
+        run_part(s, &p);
+    }
+    return EDDY_OK;
 }
 
 /* Some of the parts, which workers may do: with buffers of their own. */
 static eddy_status run_parts(eddy_kernel *k, void *arg, int64_t begin,
                              int64_t end)
 {
-    _Alignas(64) unsigned char buffers[BUFFERS * STRIP];
-    strips s = *(const strips *)arg;
-    const chain *c = s.c;
-    const int64_t at_once = rows_at_once(c), across = parts_across(c);
-    const int64_t work = WORK * (int64_t)c->n_members;
+    _Alignas(64) unsigned char buffers[EDDY__CHAIN_BUFFERS * EDDY__CHAIN_STRIP];
+    eddy__chain_strips s = *(const eddy__chain_strips *)arg;
 
     s.buffers = buffers;
-    for (int64_t i = begin; i < end; i++) {
-        part p = {.row = i / across * at_once, .column = i % across * c->strip};
-        const int64_t left = c->n_rows - p.row, rest = c->n_columns - p.column;
-
-        p.n_rows = left < at_once ? left : at_once;
-        p.n = rest < c->strip ? rest : c->strip;
-        if (eddy__spent(k, p.n_rows * p.n * work))
-            break;
-        run_part(&s, &p);
-    }
-    return EDDY_OK;
+    return run_some(k, &s, begin, end);
 }
 
-/* An element of a member takes a quarter of a nanosecond or more. */
-static eddy_status run_all(eddy_kernel *k, strips *s)
+/* The same without buffers. */
+static eddy_status run_code_parts(eddy_kernel *k, void *arg, int64_t begin,
+                                  int64_t end)
 {
-    const chain *c = s->c;
+    return run_some(k, arg, begin, end);
+}
+
+/*
+ * An element of a member takes a quarter of a nanosecond or more, in machine
+ * code a tenth of that.
+ */
+static eddy_status run_all(eddy_kernel *k, eddy__chain_strips *s)
+{
+    const eddy__chain_state *c = s->c;
+    const bool is_code = s->code && s->code->is_one;
+    const int64_t strip = strip_of(s);
     int64_t at_once, elements;
 
     if (c->n_columns == 0)
         return EDDY_OK;
-    at_once = rows_at_once(c);
-    elements = at_once == 1 ? c->strip : at_once * c->n_columns;
+    at_once = rows_at_once(c, strip);
+    elements = at_once == 1 ? strip : at_once * c->n_columns;
     return eddy__parallel_for(
-        k, (c->n_rows + at_once - 1) / at_once * parts_across(c),
-        eddy__grain(elements * (int64_t)c->n_members / 4, 1), run_parts, s);
+        k, (c->n_rows + at_once - 1) / at_once * parts_across(c, strip),
+        eddy__grain(elements * (int64_t)c->n_members / (is_code ? 40 : 4), 1),
+        is_code ? run_code_parts : run_parts, s);
 }
 
 /*
  * An input whose buffer will do for the output, or EDDY__CHAIN_INPUTS: nothing
  * reads it after the member that gives the output.
  */
-static uint32_t find_spare(const eddy_kernel *k, const chain *c,
-                           const leaving *r)
+static uint32_t find_spare(const eddy_kernel *k, const eddy__chain_state *c,
+                           const eddy__chain_leaving *r)
 {
     for (uint32_t i = 0; i < c->n_inputs; i++)
         if (eddy__in(k, i)->kind == EDDY__TENSOR && eddy__in(k, i)->uses == 1 &&
@@ -393,10 +351,11 @@ static uint32_t find_spare(const eddy_kernel *k, const chain *c,
     return EDDY__CHAIN_INPUTS;
 }
 
-static eddy_status make_outputs(eddy_kernel *k, const chain *c, strips *s)
+static eddy_status make_outputs(eddy_kernel *k, const eddy__chain_state *c,
+                                eddy__chain_strips *s)
 {
     for (uint32_t i = 0; i < c->n_outputs; i++) {
-        const leaving *r = &c->outputs[i];
+        const eddy__chain_leaving *r = &c->outputs[i];
         const uint32_t spare = find_spare(k, c, r);
         void *out;
 
@@ -412,9 +371,11 @@ static eddy_status make_outputs(eddy_kernel *k, const chain *c, strips *s)
 
 static eddy_status run_chain(eddy_kernel *k)
 {
-    const chain *c = eddy__state(k);
-    strips s = {.c = c};
+    const eddy__chain_state *c = eddy__state(k);
+    eddy__chain_strips s;
 
+    s.c = c;
+    s.code = eddy__chain_code_of(k, c);
     for (uint32_t i = 0; i < c->n_inputs; i++)
         s.in[i] = eddy__in_elements(k, i);
     EDDY_TRY(make_outputs(k, c, &s));
@@ -429,7 +390,8 @@ typedef struct program {
     eddy_attr ops, types, results, wires, outs;
     size_t n_wires; /* taken so far */
     uint32_t last_use[EDDY__CHAIN_MEMBERS];
-    bool is_taken[BUFFERS]; /* a buffer, by what is still to be read */
+    bool is_taken[EDDY__CHAIN_BUFFERS]; /* a buffer, by what is still to be read
+                                         */
 } program;
 
 static eddy_status fail_program(program *p, const char *what)
@@ -459,16 +421,16 @@ static eddy_status read_attrs(program *p)
 }
 
 /* The next operand of member `i`, which must have the dtype `want`. */
-static eddy_status read_operand(program *p, chain *c, uint32_t i,
-                                eddy_dtype want, operand *out)
+static eddy_status read_operand(program *p, eddy__chain_state *c, uint32_t i,
+                                eddy_dtype want, eddy__chain_operand *out)
 {
     const int64_t wire =
         p->n_wires < p->wires.n ? p->wires.as.ints[p->n_wires++] : INT64_MAX;
 
     if (wire >= (int64_t)c->n_inputs || wire < -(int64_t)i)
         return fail_program(p, "reads what is not there");
-    out->place = wire >= 0 ? OF_INPUT : OF_BUFFER;
-    out->at = (uint32_t)(wire >= 0 ? wire : -wire - 1);
+    out->place = wire >= 0 ? EDDY__CHAIN_INPUT : EDDY__CHAIN_BUFFER;
+    out->at = out->member = (uint32_t)(wire >= 0 ? wire : -wire - 1);
     if ((wire >= 0 ? eddy_infer_input_dtype(p->infer, out->at)
                    : p->results.as.types[out->at]) != want)
         return fail_program(p, "reads another dtype than its member wants");
@@ -482,18 +444,23 @@ static bool is_held(eddy_dtype dtype)
            eddy_dtype_size(dtype) <= MAX_ELEMENT;
 }
 
-static eddy_status read_member(program *p, chain *c, uint32_t i)
+static eddy_status read_member(program *p, eddy__chain_state *c, uint32_t i)
 {
     const eddy_string op = p->ops.as.strings[i];
     const eddy_dtype dtype = p->types.as.types[i];
     const eddy_dtype result = p->results.as.types[i];
-    member *m = &c->members[i];
+    eddy__chain_member *m = &c->members[i];
     char name[64];
 
     if (op.length >= sizeof name)
         return fail_program(p, "has an unknown member");
     memcpy(name, op.data, op.length);
     name[op.length] = '\0';
+    m->op = eddy__arena_text(p->infer->arena, op.data, op.length);
+    if (!m->op)
+        return eddy__fail_memory(p->infer->err);
+    m->type = dtype;
+    m->result = result;
     if (!is_held(dtype) || !is_held(result) ||
         !eddy__strip_find(name, dtype, result, &m->strip))
         return fail_program(p, "has a member that it can't hold");
@@ -508,28 +475,28 @@ static eddy_status read_member(program *p, chain *c, uint32_t i)
 }
 
 /* The members that the outputs are of, each in its dtype. */
-static eddy_status read_outputs(program *p, chain *c)
+static eddy_status read_outputs(program *p, eddy__chain_state *c)
 {
     c->n_outputs = (uint32_t)p->outs.n;
     for (uint32_t i = 0; i < c->n_members; i++)
-        c->members[i].to.place = OF_BUFFER;
+        c->members[i].to.place = EDDY__CHAIN_BUFFER;
     for (uint32_t i = 0; i < c->n_outputs; i++) {
         const int64_t at = p->outs.as.ints[i];
-        member *m;
+        eddy__chain_member *m;
 
         if (at < 0 || at >= (int64_t)c->n_members)
             return fail_program(p, "gives what is not there");
         m = &c->members[at];
-        if (m->to.place == OF_OUTPUT)
+        if (m->to.place == EDDY__CHAIN_OUTPUT)
             return fail_program(p, "gives a member twice");
-        m->to = (operand){OF_OUTPUT, i};
-        c->outputs[i] =
-            (leaving){(uint32_t)at, eddy_infer_output_dtype(p->infer, i)};
+        m->to = (eddy__chain_operand){.place = EDDY__CHAIN_OUTPUT, .at = i};
+        c->outputs[i] = (eddy__chain_leaving){
+            (uint32_t)at, eddy_infer_output_dtype(p->infer, i)};
         if (p->results.as.types[at] != c->outputs[i].dtype)
             return fail_program(p, "gives another dtype than its member");
     }
     return c->n_outputs > 0 &&
-                   c->members[c->n_members - 1].to.place == OF_OUTPUT
+                   c->members[c->n_members - 1].to.place == EDDY__CHAIN_OUTPUT
                ? EDDY_OK
                : fail_program(p, "does not give its last member");
 }
@@ -538,15 +505,16 @@ static eddy_status read_outputs(program *p, chain *c)
  * Frees the buffers that member `i` is the last to read, those of elements as
  * long as its own or the others.
  */
-static void release_buffers(program *p, const chain *c, uint32_t i,
+static void release_buffers(program *p, const eddy__chain_state *c, uint32_t i,
                             bool is_alike)
 {
-    const member *m = &c->members[i];
+    const eddy__chain_member *m = &c->members[i];
 
     for (uint32_t j = 0; j < m->n_in; j++) {
-        const member *from = &c->members[m->in[j].at];
+        const eddy__chain_member *from = &c->members[m->in[j].at];
 
-        if (m->in[j].place == OF_BUFFER && from->to.place == OF_BUFFER &&
+        if (m->in[j].place == EDDY__CHAIN_BUFFER &&
+            from->to.place == EDDY__CHAIN_BUFFER &&
             p->last_use[m->in[j].at] == i &&
             (from->size == m->size) == is_alike)
             p->is_taken[from->to.at] = false;
@@ -557,13 +525,13 @@ static void release_buffers(program *p, const chain *c, uint32_t i,
  * Gives each member that is no output a buffer.  A result may take the place of
  * an operand that nothing reads later if their elements have one size.
  */
-static void place_results(program *p, chain *c)
+static void place_results(program *p, eddy__chain_state *c)
 {
     for (uint32_t i = 0; i + 1 < c->n_members; i++) {
         uint32_t at = 0;
 
         release_buffers(p, c, i, true);
-        if (c->members[i].to.place == OF_BUFFER) {
+        if (c->members[i].to.place == EDDY__CHAIN_BUFFER) {
             while (p->is_taken[at])
                 at++;
             p->is_taken[at] = true;
@@ -574,19 +542,21 @@ static void place_results(program *p, chain *c)
 }
 
 /* Operands name members until every member has its place. */
-static void point_at_places(chain *c)
+static void point_at_places(eddy__chain_state *c)
 {
     for (uint32_t i = 0; i < c->n_members; i++)
         for (uint32_t j = 0; j < c->members[i].n_in; j++) {
-            operand *o = &c->members[i].in[j];
+            eddy__chain_operand *o = &c->members[i].in[j];
 
-            if (o->place != OF_INPUT)
-                *o = c->members[o->at].to;
+            if (o->place != EDDY__CHAIN_INPUT) {
+                o->place = c->members[o->member].to.place;
+                o->at = c->members[o->member].to.at;
+            }
         }
 }
 
 /* Sees the result as rows of columns, as all inputs that are repeated do. */
-static eddy_status read_shapes(program *p, chain *c)
+static eddy_status read_shapes(program *p, eddy__chain_state *c)
 {
     int64_t total;
 
@@ -601,8 +571,8 @@ static eddy_status read_shapes(program *p, chain *c)
 
         if (fit == EDDY__CHAIN_NO_FIT)
             return fail_program(p, "has an input of an unfit shape");
-        c->inputs[i].size =
-            eddy_dtype_size(eddy_infer_input_dtype(p->infer, i));
+        c->inputs[i].dtype = eddy_infer_input_dtype(p->infer, i);
+        c->inputs[i].size = eddy_dtype_size(c->inputs[i].dtype);
         c->inputs[i].is_whole = fit == EDDY__CHAIN_WHOLE;
         c->inputs[i].step = fit == EDDY__CHAIN_WHOLE || fit == EDDY__CHAIN_ROW;
         c->inputs[i].stride = fit == EDDY__CHAIN_COLUMN;
@@ -619,14 +589,14 @@ static eddy_status read_shapes(program *p, chain *c)
     return EDDY_OK;
 }
 
-static void size_strips(chain *c)
+static void size_strips(eddy__chain_state *c)
 {
     size_t largest = 1;
 
     for (uint32_t i = 0; i < c->n_members; i++)
         if (c->members[i].size > largest)
             largest = c->members[i].size;
-    c->strip = (int64_t)(STRIP / largest);
+    c->strip = (int64_t)(EDDY__CHAIN_STRIP / largest);
 }
 
 /* The shape that all inputs broadcast to. */
@@ -658,7 +628,7 @@ static eddy_status infer_chain(eddy_infer *infer)
     return EDDY_OK;
 }
 
-static eddy_status read_program(program *p, chain *c)
+static eddy_status read_program(program *p, eddy__chain_state *c)
 {
     EDDY_TRY(read_attrs(p));
     c->n_members = (uint32_t)p->ops.n;
@@ -676,12 +646,13 @@ static eddy_status read_program(program *p, chain *c)
 static eddy_status prepare_chain(eddy_infer *infer)
 {
     program p = {.infer = infer};
-    chain *c = eddy__prepare_state(infer, sizeof *c);
+    eddy__chain_state *c = eddy__prepare_state(infer, sizeof *c);
 
     if (!c)
         return EDDY_RESOURCE_EXHAUSTED;
     EDDY_TRY(join_shapes(infer, &c->shape));
-    return read_program(&p, c);
+    EDDY_TRY(read_program(&p, c));
+    return eddy__infer_vector_tier(infer, &c->tier);
 }
 
 static const eddy_op_spec specs[] = {

@@ -12,6 +12,7 @@
 
 #include "core/base/float_mode.h"
 #include "core/base/status.h"
+#include "runtime/native/native.h"
 
 #include <string.h>
 
@@ -392,6 +393,7 @@ const eddy__services eddy__run_services = {
     .log = log_line,
     .table = table_of,
     .parallel_for = eddy__share_run,
+    .vector_maker = eddy__native_vector_maker,
 };
 
 /* ---- coming back ---- */

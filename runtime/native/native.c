@@ -4,15 +4,19 @@
 
 #include "runtime/native/arm64.h"
 #include "runtime/native/x86_64.h"
+#include "runtime/native/x86_64_chain.h"
 
 #include <string.h>
 
 #if EDDY_NATIVE && defined(__x86_64__) && defined(__unix__)
 #define PROVIDER &eddy__native_x86_64
+#define VECTOR_MAKER eddy__x86_64_vector_maker(eddy__cpu_vectors())
 #elif EDDY_NATIVE && defined(__aarch64__) && defined(__unix__)
 #define PROVIDER &eddy__native_arm64
+#define VECTOR_MAKER NULL
 #else
 #define PROVIDER NULL
+#define VECTOR_MAKER NULL
 #endif
 
 const eddy__native_provider *eddy__native_provider_here(void)
@@ -21,6 +25,11 @@ const eddy__native_provider *eddy__native_provider_here(void)
 
     return provider && provider->version == EDDY__NATIVE_VERSION ? provider
                                                                  : NULL;
+}
+
+const eddy__vector_maker *eddy__native_vector_maker(void)
+{
+    return VECTOR_MAKER;
 }
 
 /* The first byte of code is that of a function of these. */

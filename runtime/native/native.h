@@ -14,6 +14,7 @@
 #ifndef EDDY_NATIVE_NATIVE_H
 #define EDDY_NATIVE_NATIVE_H
 
+#include "core/vector_code.h"
 #include "runtime/plan/linear.h"
 
 /* Left out by `make NATIVE=0`. */
@@ -93,6 +94,9 @@ struct eddy__native_provider {
 
 /* The provider of this processor; NULL if there is none. */
 const eddy__native_provider *eddy__native_provider_here(void);
+
+/* Code for chains of elementwise ops; NULL if this processor has none. */
+const eddy__vector_maker *eddy__native_vector_maker(void);
 
 /* Does an iteration begin there? */
 static inline bool eddy__native_can_enter(const eddy__native_code *code,

@@ -413,3 +413,11 @@ void eddy__x86_emit_nothing(eddy__x86 *x, size_t n)
         n -= here;
     }
 }
+
+void eddy__x86_emit_bytes(eddy__x86 *x, const uint8_t *bytes, size_t n)
+{
+    if (!begin(x))
+        return;
+    memcpy(x->code + x->n, bytes, n);
+    x->n += n;
+}

@@ -161,6 +161,9 @@ void eddy__x86_emit_return(eddy__x86 *x);
 /* `n` bytes of instructions that do nothing. */
 void eddy__x86_emit_nothing(eddy__x86 *x, size_t n);
 
+/* At most 16 bytes that are an instruction. */
+void eddy__x86_emit_bytes(eddy__x86 *x, const uint8_t *bytes, size_t n);
+
 /* As objdump calls it. */
 const char *eddy__x86_mnemonic(eddy__x86_op op);
 

@@ -115,6 +115,13 @@ static const eddy_tensor *constant_input(const eddy__layout *l, uint32_t id,
     return value ? value->as.tensors[0] : NULL;
 }
 
+/* Loops have a say of their own (linear_build.c), which is the same. */
+static bool may_be_native(const eddy_plan_options *options)
+{
+    return !options->no_native && (options->executor == EDDY_EXECUTOR_AUTO ||
+                                   options->executor == EDDY_EXECUTOR_NATIVE);
+}
+
 static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
                            eddy__step *step)
 {
@@ -131,6 +138,8 @@ static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
                         .outputs = out,
                         .arena = &l->plan->arena,
                         .marks = &l->marks,
+                        .tiers =
+                            may_be_native(l->options) ? &l->plan->tiers : NULL,
                         .kernel = node->op->kernel,
                         .err = l->err};
 

@@ -492,6 +492,12 @@ static eddy_status fill_plan(eddy_plan *plan, const eddy_graph *graph,
     return status;
 }
 
+/*
+ * Elements that kernels take one op after the other, of all ops together,
+ * before they make machine code of them: that takes about as long.
+ */
+#define WARM (UINT64_C(1) << 18)
+
 /* The plan, with as much of it as the budget lets it have. */
 static eddy_status make_plan(const eddy_graph *graph,
                              const eddy_plan_options *options,
@@ -507,6 +513,9 @@ static eddy_status make_plan(const eddy_graph *graph,
     plan->ctx = graph->ctx;
     plan->arena.allocator = &budget->allocator;
     atomic_init(&plan->refs, 1);
+    plan->tiers.allocator = &graph->ctx->allocator;
+    plan->tiers.threshold =
+        options->executor == EDDY_EXECUTOR_NATIVE ? 0 : WARM;
     status = fill_plan(plan, graph, options, budget, err);
     /* The plan outlives the budget. */
     plan->arena.allocator = &graph->ctx->allocator;
@@ -561,6 +570,17 @@ eddy_plan *eddy_plan_retain(eddy_plan *plan)
     return plan;
 }
 
+static void release_tiers(const eddy__vector_tiers *tiers)
+{
+    for (const eddy__vector_tier *t = tiers->first; t; t = t->next) {
+        eddy__vector_machine *machine =
+            atomic_load_explicit(&t->machine, memory_order_acquire);
+
+        if (machine)
+            machine->release(machine);
+    }
+}
+
 void eddy_plan_release(eddy_plan *plan)
 {
     const eddy_allocator *allocator;
@@ -570,6 +590,7 @@ void eddy_plan_release(eddy_plan *plan)
         return;
     allocator = &plan->ctx->allocator;
     eddy__linear_release(plan);
+    release_tiers(&plan->tiers);
     for (size_t i = 0; i < plan->n_held; i++)
         eddy_tensor_release(plan->held[i]);
     eddy__free(allocator, plan->held, plan->held_capacity,

@@ -560,6 +560,87 @@ START_TEST(runs_of_a_plan_share_its_code)
 }
 END_TEST
 
+/* ---- chains ---- */
+
+/* As often as is asked for, x becomes (x + 1) x - x. */
+#define CHAIN                                                                  \
+    "n ?int64\nx float32[64]=0.25,-1,0.5\none float32=1\n"                     \
+    "zero int64=0\nstep int64=1\n"                                             \
+    "i/enter Enter@w zero\nx/enter Enter@w x\nn/in Enter@w! n\n"               \
+    "one/in Enter@w! one\nstep/in Enter@w! step\n"                             \
+    "i Merge i/enter i/next\nv Merge x/enter v/next\n"                         \
+    "less Less i n/in\ngo LoopCond less\n"                                     \
+    "i/s Switch i go\nv/s Switch v go\n"                                       \
+    "i/add AddV2 i/s:1 step/in\ni/next NextIteration i/add\n"                  \
+    "a AddV2 v/s:1 one/in\nb Mul a v/s:1\nc Sub b v/s:1\n"                     \
+    "v/next NextIteration c\nout Exit v/s"
+
+static float run_chain(program *p, eddy_plan_executor executor, bool no_native,
+                       int64_t trips)
+{
+    p->plan_options.executor = executor;
+    p->plan_options.no_native = no_native;
+    p->plan_options.optimize = EDDY_OPTIMIZE_EXACT;
+    program_plan(p, "n", "out");
+    program_feed_int(p, 0, trips);
+    program_run(p);
+    return *(const float *)eddy_tensor_data(eddy_run_fetch(p->run, 0));
+}
+
+static bool has_vectors(void)
+{
+    return eddy__native_vector_maker() != NULL;
+}
+
+START_TEST(chains_are_code_once_they_have_done_enough)
+{
+    program *p = &programs[1];
+
+    program_build(p, CHAIN);
+    ck_assert(run_chain(p, EDDY_EXECUTOR_AUTO, false, 10) == 0);
+    ck_assert_uint_eq(native_stats(p).chains, 1);
+    ck_assert_uint_eq(native_stats(p).compiled_chains, 0);
+    (void)run_chain(p, EDDY_EXECUTOR_AUTO, false, 2000);
+    ck_assert_uint_eq(native_stats(p).compiled_chains, has_vectors());
+    ck_assert_uint_eq(native_stats(p).refused_chains, !has_vectors());
+    ck_assert(!has_vectors() || native_stats(p).compile_ns > 0);
+    (void)run_chain(p, EDDY_EXECUTOR_NATIVE, false, 1);
+    ck_assert_uint_eq(native_stats(p).compiled_chains, has_vectors());
+}
+END_TEST
+
+START_TEST(chains_are_no_code_where_none_is_wanted)
+{
+    program *p = &programs[1];
+
+    program_build(p, CHAIN);
+    (void)run_chain(p, EDDY_EXECUTOR_AUTO, true, 2000);
+    ck_assert_uint_eq(native_stats(p).chains, 0);
+    ck_assert_uint_eq(native_stats(p).code_bytes, 0);
+    (void)run_chain(p, EDDY_EXECUTOR_LINEAR, false, 2000);
+    ck_assert_uint_eq(native_stats(p).chains, 0);
+    (void)run_chain(p, EDDY_EXECUTOR_DYNAMIC, false, 2000);
+    ck_assert_uint_eq(native_stats(p).chains, 0);
+}
+END_TEST
+
+START_TEST(a_system_that_refuses_pages_leaves_chains_as_they_are)
+{
+#if defined(__linux__)
+    program *p = &programs[1];
+    float want;
+
+    program_build(p, CHAIN);
+    want = run_chain(p, EDDY_EXECUTOR_LINEAR, false, 3);
+    if (!has_vectors() || prctl(65, 1L, 0L, 0L, 0L) != 0)
+        return;
+    ck_assert(run_chain(p, EDDY_EXECUTOR_NATIVE, false, 3) == want);
+    ck_assert_uint_eq(native_stats(p).refused_chains, 1);
+    ck_assert_uint_eq(native_stats(p).compiled_chains, 0);
+#endif
+}
+END_TEST
+
 /* A system may say no (PR_SET_MDWE: nothing becomes executable). */
 START_TEST(a_system_that_refuses_pages_leaves_the_interpreter)
 {
@@ -669,6 +750,9 @@ TCase *native_tests(void)
     tcase_add_test(tc, code_is_made_when_a_loop_has_run_long_enough);
     tcase_add_test(tc, no_code_is_made_where_it_is_not_wanted);
     tcase_add_test(tc, runs_of_a_plan_share_its_code);
+    tcase_add_test(tc, chains_are_code_once_they_have_done_enough);
+    tcase_add_test(tc, chains_are_no_code_where_none_is_wanted);
+    tcase_add_test(tc, a_system_that_refuses_pages_leaves_chains_as_they_are);
     tcase_add_test(tc, a_system_that_refuses_pages_leaves_the_interpreter);
     tcase_add_test(tc, no_page_is_both_writable_and_executable);
     tcase_add_test(tc, code_can_be_looked_at_with_its_nodes);

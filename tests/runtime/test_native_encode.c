@@ -5,7 +5,7 @@
  */
 #include "core/base/memory.h"
 #include "runtime/native/native.h"
-#include "runtime/native/x86_64_encode.h"
+#include "runtime/native/x86_64_vector.h"
 #include "tests/suites.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const char *const names64[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 
 /* What has been written, and what it should be, a line each. */
 static eddy__x86 x;
-static char wanted[1 << 16][64];
+static char wanted[1 << 16][128];
 static size_t n_wanted;
 
 #define WANT(...)                                                              \
@@ -352,15 +352,30 @@ static char *instruction_of(char *line)
     return line;
 }
 
-START_TEST(encodings_are_what_a_disassembler_says)
+/* "ZMMWORD PTR [rax]" becomes "[rax]"; that it could be VEX is left out. */
+static void drop_lengths(char *text)
+{
+    static const char evex[] = "{evex} ";
+
+    if (strncmp(text, evex, strlen(evex)) == 0)
+        memmove(text, text + strlen(evex), strlen(text + strlen(evex)) + 1);
+    for (char *at; (at = strstr(text, " PTR ")) != NULL;) {
+        char *from = at;
+
+        while (from > text && from[-1] != ' ' && from[-1] != ',')
+            from--;
+        memmove(from, at + 5, strlen(at + 5) + 1);
+    }
+}
+
+/* Holds what has been written against what it should be. */
+static void want_all(bool without_lengths)
 {
     char path[] = "/tmp/eddyXXXXXX", command[256], line[512];
     const int file = mkstemp(path);
     size_t n = 0;
     FILE *from;
 
-    x = (eddy__x86){.allocator = eddy__default_allocator()};
-    write_all();
     ck_assert(!x.failed);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, x.code, x.n), (ssize_t)x.n);
@@ -371,10 +386,12 @@ START_TEST(encodings_are_what_a_disassembler_says)
     from = popen(command, "r");
     ck_assert_ptr_nonnull(from);
     while (fgets(line, sizeof line, from)) {
-        const char *found = instruction_of(line);
+        char *found = instruction_of(line);
 
         if (!found || strstr(found, "file format"))
             continue;
+        if (without_lengths)
+            drop_lengths(found);
         if (n >= n_wanted || strcmp(found, wanted[n]) != 0)
             ck_abort_msg("%s is %s", n < n_wanted ? wanted[n] : "nothing",
                          found);
@@ -386,6 +403,284 @@ START_TEST(encodings_are_what_a_disassembler_says)
     /* Nothing at all: there is no objdump. */
     ck_assert(n == 0 || n == n_wanted);
     eddy__free(x.allocator, x.code, x.room, 1);
+}
+
+static void begin_all(void)
+{
+    x = (eddy__x86){.allocator = eddy__default_allocator()};
+    n_wanted = 0;
+}
+
+START_TEST(encodings_are_what_a_disassembler_says)
+{
+    begin_all();
+    write_all();
+    want_all(false);
+}
+END_TEST
+
+/* ---- vectors ---- */
+
+/* What the operands of an instruction are. */
+typedef enum shape {
+    THREE,        /* registers of its length, the last one maybe memory */
+    THREE_NUMBER, /* and a number of one byte */
+    TWO,
+    TWO_NUMBER,
+    STORED, /* the register is the last */
+} shape;
+
+static shape shape_of(eddy__x86_vector_op op)
+{
+    if (op < EDDY__VECTOR_COMPARE_F32)
+        return THREE;
+    if (op < EDDY__VECTOR_SQRT_F32)
+        return op == EDDY__VECTOR_TEST_BYTES ? THREE : THREE_NUMBER;
+    if (op < EDDY__VECTOR_ROUND_F32)
+        return TWO;
+    if (op < EDDY__VECTOR_STORE)
+        return TWO_NUMBER;
+    return (op >= EDDY__VECTOR_LOAD_ONE_F32 && op <= EDDY__VECTOR_OF_BITS) ||
+                   (op < EDDY__VECTOR_STORE)
+               ? TWO
+               : STORED;
+}
+
+/* Bits of the register, and of the operand that may be memory. */
+static void lengths_of(eddy__x86_vector_op op, int bits, int *own, int *other)
+{
+    *own = *other = bits;
+    switch (op) {
+    case EDDY__VECTOR_F64_OF_F32:
+    case EDDY__VECTOR_F64_OF_I32:
+    case EDDY__VECTOR_I64_OF_I32:
+        *other = bits == 128 ? 128 : bits / 2;
+        break;
+    case EDDY__VECTOR_F32_OF_F64:
+    case EDDY__VECTOR_I32_OF_F64:
+        *own = bits == 128 ? 128 : bits / 2;
+        break;
+    case EDDY__VECTOR_I32_OF_U8:
+    case EDDY__VECTOR_SPREAD_F32:
+    case EDDY__VECTOR_SPREAD_F64:
+    case EDDY__VECTOR_SPREAD_I32:
+    case EDDY__VECTOR_STORE_HIGH:
+        *other = 128;
+        break;
+    default:
+        break;
+    }
+}
+
+static const char *vector_name(int bits, uint32_t reg)
+{
+    static char names[4][8];
+    static uint32_t next;
+    char *name = names[next++ % 4];
+
+    (void)snprintf(name, sizeof names[0], "%s%u",
+                   bits == 512   ? "zmm"
+                   : bits == 256 ? "ymm"
+                                 : "xmm",
+                   reg);
+    return name;
+}
+
+/* The operand that may be memory: of what length is no matter here. */
+static const char *other_name(int bits, eddy__x86_place place)
+{
+    static char text[40];
+
+    if (place.has_index)
+        (void)snprintf(text, sizeof text, "[%s+%s*%u+0x0]", names64[place.reg],
+                       names64[place.index], 1u << place.scale_log);
+    else if (place.is_memory)
+        (void)snprintf(text, sizeof text, "[%s+0x%x]", names64[place.reg],
+                       (unsigned)place.at);
+    else
+        (void)snprintf(text, sizeof text, "%s", vector_name(bits, place.reg));
+    return text;
+}
+
+/* A comparison has its number in its name: 1 is "lt". */
+static const char *number_name(eddy__x86_vector_op op, char *mnemonic)
+{
+    const char *name = eddy__x86_vector_mnemonic(op);
+    const bool is_float = strncmp(name, "vcmp", 4) == 0;
+    const bool is_integer = strncmp(name, "vpcmp", 5) == 0;
+    const size_t length = is_float ? 4 : 5;
+
+    (void)snprintf(mnemonic, 24, "%s", name);
+    if (!is_float && !is_integer)
+        return op == EDDY__VECTOR_CHOOSE ? NULL : ",0x1";
+    (void)snprintf(mnemonic, 24, "%.*slt%s", (int)length, name, name + length);
+    return "";
+}
+
+static void want_vector(eddy__x86_vector_op op, eddy__x86_form form,
+                        uint32_t reg, uint32_t with, eddy__x86_place place,
+                        bool is_mask)
+{
+    char mnemonic[24], lanes[16] = "", end[16] = "";
+    const shape is = shape_of(op);
+    const char *number = "";
+    const char *first, *other;
+    int own, length;
+
+    lengths_of(op, form.bits, &own, &length);
+    (void)snprintf(mnemonic, sizeof mnemonic, "%s",
+                   eddy__x86_vector_mnemonic(op));
+    if (is == THREE_NUMBER || is == TWO_NUMBER || op == EDDY__VECTOR_STORE_HIGH)
+        number = number_name(op, mnemonic);
+    if (!number) {
+        (void)snprintf(end, sizeof end, ",%s", vector_name(form.bits, 5));
+        number = end;
+    }
+    if (form.mask)
+        (void)snprintf(lanes, sizeof lanes, "{k%u}%s", form.mask,
+                       form.is_zeroing ? "{z}" : "");
+    first = is_mask ? (const char *[]){"k0", "k1", "k2", "k3",
+                                       "k4", "k5", "k6", "k7"}[reg & 7]
+                    : vector_name(own, reg);
+    other = op == EDDY__VECTOR_OF_BITS || op == EDDY__VECTOR_AS_BITS
+                ? names32[place.reg]
+                : other_name(length, place);
+    if (is == STORED)
+        WANT("%s %s%s,%s%s", mnemonic, other, lanes, first, number);
+    else if (is == TWO || is == TWO_NUMBER)
+        WANT("%s %s%s,%s%s", mnemonic, first, lanes, other, number);
+    else
+        WANT("%s %s%s,%s,%s%s", mnemonic, first, lanes,
+             vector_name(form.bits, with), other, number);
+}
+
+static bool is_mask_first(eddy__x86_vector_op op)
+{
+    return op >= EDDY__VECTOR_TEST_F32 && op <= EDDY__VECTOR_TEST_BYTES;
+}
+
+/* Does memory as an operand make sense, and is it the only one that does? */
+static bool fits_place(eddy__x86_vector_op op, eddy__x86_place place)
+{
+    const bool is_bits =
+        op == EDDY__VECTOR_OF_BITS || op == EDDY__VECTOR_AS_BITS;
+    const bool is_one = op >= EDDY__VECTOR_LOAD_ONE_F32 && !is_bits;
+
+    if (is_bits)
+        return !place.is_memory && place.reg < 16;
+    return !is_one || place.is_memory;
+}
+
+static void try_vector(eddy__x86_vector_op op, eddy__x86_form form)
+{
+    const uint32_t n = form.is_evex ? 32 : 16;
+    const eddy__x86_place places[] = {
+        eddy__x86_reg(1),           eddy__x86_reg(n - 1),
+        eddy__x86_reg(n - 7),       eddy__x86_item(EDDY__RSI, EDDY__RAX, 2),
+        eddy__x86_item(13, 9, 3),   eddy__x86_item(EDDY__RDX, 12, 0),
+        eddy__x86_memory_by(10, 64)};
+    const shape is = shape_of(op);
+    const bool is_mask = is_mask_first(op);
+
+    for (size_t p = 0; p < sizeof places / sizeof places[0]; p++)
+        for (uint32_t reg = 0; reg < (is_mask ? 8 : n); reg++) {
+            const uint32_t with = (reg * 5 + 3) % n;
+            const bool has_with = is == THREE || is == THREE_NUMBER;
+            const bool has_number = is == THREE_NUMBER || is == TWO_NUMBER ||
+                                    op == EDDY__VECTOR_STORE_HIGH;
+            const int32_t number = op == EDDY__VECTOR_CHOOSE ? 5 << 4 : 1;
+
+            if (!fits_place(op, places[p]) ||
+                (op == EDDY__VECTOR_TEST_BYTES && places[p].is_memory))
+                continue;
+            eddy__x86_emit_vector(&x, op, form, reg, has_with ? with : 0,
+                                  places[p], has_number ? number : -1);
+            want_vector(op, form, reg, with, places[p], is_mask);
+        }
+}
+
+static void try_evex(eddy__x86_vector_op op, eddy__x86_form form)
+{
+    try_vector(op, form);
+    /* Masks where they are used, and where none changes what is printed. */
+    if (op == EDDY__VECTOR_LOAD || op == EDDY__VECTOR_LOAD_F64 ||
+        op == EDDY__VECTOR_LOAD_U8 || op == EDDY__VECTOR_CHOOSE_F32 ||
+        op == EDDY__VECTOR_CHOOSE_F64) {
+        form.mask = 6;
+        form.is_zeroing =
+            op != EDDY__VECTOR_CHOOSE_F32 && op != EDDY__VECTOR_CHOOSE_F64;
+        try_vector(op, form);
+    } else if (op == EDDY__VECTOR_STORE || op == EDDY__VECTOR_STORE_F64 ||
+               op == EDDY__VECTOR_STORE_U8) {
+        form.mask = 1;
+        try_vector(op, form);
+    }
+}
+
+/* Has it no form of this length? */
+static bool is_odd(eddy__x86_vector_op op, int bits)
+{
+    const bool is_one = op >= EDDY__VECTOR_LOAD_ONE_F32;
+
+    return (is_one && bits != 128) ||
+           (op == EDDY__VECTOR_SPREAD_F64 && bits == 128) ||
+           (op == EDDY__VECTOR_STORE_HIGH && bits != 256);
+}
+
+static void try_masks(void)
+{
+    for (int op = 0; op < EDDY__X86_N_MASK_OPS; op++)
+        for (uint32_t to = 0; to < 8; to++)
+            for (uint32_t b = 0; b < 8; b++) {
+                const char *name = eddy__x86_mask_mnemonic(op);
+                const uint32_t a = (to + b + 3) % 8;
+
+                eddy__x86_emit_mask(&x, op, to, a, b);
+                if (op == EDDY__MASK_OF_BITS)
+                    WANT("%s k%u,%s", name, to, names32[b]);
+                else if (op == EDDY__MASK_NOT)
+                    WANT("%s k%u,k%u", name, to, b);
+                else
+                    WANT("%s k%u,k%u,k%u", name, to, a, b);
+            }
+    eddy__x86_emit_zero_upper(&x);
+    WANT("vzeroupper");
+}
+
+START_TEST(vectors_are_what_a_disassembler_says)
+{
+    begin_all();
+    for (int op = 0; op < EDDY__X86_N_VECTOR_OPS; op++)
+        for (uint32_t bits = 128; bits <= 512; bits *= 2) {
+            const eddy__x86_form vex = {.bits = (uint16_t)bits};
+            const eddy__x86_form evex = {.is_evex = true,
+                                         .bits = (uint16_t)bits};
+
+            if (is_odd(op, (int)bits))
+                continue;
+            if (bits < 512 && eddy__x86_vector_has(op, false))
+                try_vector(op, vex);
+            if (eddy__x86_vector_has(op, true))
+                try_evex(op, evex);
+        }
+    try_masks();
+    want_all(true);
+}
+END_TEST
+
+/* The distance ends where it is said to, and counts from there. */
+START_TEST(a_distance_counts_from_the_next_instruction)
+{
+    begin_all();
+    for (int i = 0; i < 2; i++) {
+        const eddy__x86_form form = {.is_evex = i == 1, .bits = 256};
+        const size_t at =
+            eddy__x86_emit_vector_near(&x, EDDY__VECTOR_SPREAD_F32, form, 3);
+
+        eddy__x86_aim(&x, at, at + 0x40);
+        WANT("vbroadcastss ymm3,[rip+0x40] # 0x%zx", at + 0x40);
+    }
+    want_all(true);
 }
 END_TEST
 
@@ -410,6 +705,8 @@ TCase *native_encode_tests(void)
 #if EDDY_NATIVE
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, encodings_are_what_a_disassembler_says);
+    tcase_add_test(tc, vectors_are_what_a_disassembler_says);
+    tcase_add_test(tc, a_distance_counts_from_the_next_instruction);
     tcase_add_test(tc, nothing_is_as_long_as_it_should);
 #endif
     return tc;

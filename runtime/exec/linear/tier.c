@@ -158,6 +158,19 @@ eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
 
 /* ---- what there is ---- */
 
+static void add_chain(const eddy__vector_tier *tier, eddy_native_stats *all)
+{
+    all->chains++;
+    all->compiled_chains +=
+        atomic_load_explicit(&tier->machine, memory_order_relaxed) != NULL;
+    all->refused_chains +=
+        atomic_load_explicit(&tier->is_refused, memory_order_relaxed);
+    all->compile_ns +=
+        atomic_load_explicit(&tier->compile_ns, memory_order_relaxed);
+    all->code_bytes +=
+        atomic_load_explicit(&tier->n_bytes, memory_order_relaxed);
+}
+
 void eddy_plan_native_stats(const eddy_plan *plan, eddy_native_stats *out_stats)
 {
     const size_t size = out_stats->size;
@@ -180,6 +193,8 @@ void eddy_plan_native_stats(const eddy_plan *plan, eddy_native_stats *out_stats)
         all.code_bytes +=
             atomic_load_explicit(&tier->n_bytes, memory_order_relaxed);
     }
+    for (const eddy__vector_tier *t = plan->tiers.first; t; t = t->next)
+        add_chain(t, &all);
     memcpy(out_stats, &all, size < sizeof all ? size : sizeof all);
 }
 

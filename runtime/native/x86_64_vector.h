@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encodings of AVX2 and AVX-512, beside those of x86_64_encode.h. */
+#ifndef EDDY_NATIVE_X86_64_VECTOR_H
+#define EDDY_NATIVE_X86_64_VECTOR_H
+
+#include "runtime/native/x86_64_encode.h"
+
+typedef enum eddy__x86_vector_op {
+#define V(name, map, prefix, wide, opcode, mnemonic) EDDY__VECTOR_##name,
+#define E V
+#define X V
+#include "runtime/native/x86_64_vector.def"
+#undef V
+#undef E
+#undef X
+    EDDY__X86_N_VECTOR_OPS
+} eddy__x86_vector_op;
+
+/*
+ * How an instruction is written: by VEX for 128 or 256 bits and registers 0 to
+ * 15, or by EVEX for 512 too and registers 0 to 31; with EVEX only the lanes of
+ * mask register 1 to 7, if it isn't 0, and the others become 0 or stay.
+ */
+typedef struct eddy__x86_form {
+    bool is_evex;
+    bool is_zeroing;
+    uint8_t mask;
+    uint16_t bits;
+} eddy__x86_form;
+
+/*
+ * `with` is 0 where an instruction has no second operand, `number` -1 where it
+ * has none.  With an index, a distance is 0.
+ */
+void eddy__x86_emit_vector(eddy__x86 *x, eddy__x86_vector_op op,
+                           eddy__x86_form form, uint32_t reg, uint32_t with,
+                           eddy__x86_place place, int32_t number);
+
+/*
+ * The same with memory at a distance from the next instruction, without a
+ * number; returns where the distance is to be put, behind it.
+ */
+size_t eddy__x86_emit_vector_near(eddy__x86 *x, eddy__x86_vector_op op,
+                                  eddy__x86_form form, uint32_t reg);
+
+/* Of mask registers: kandw and the like. */
+typedef enum eddy__x86_mask_op {
+    EDDY__MASK_AND,
+    EDDY__MASK_AND_NOT, /* not the first, and the second */
+    EDDY__MASK_OR,
+    EDDY__MASK_SAME, /* kxnorw */
+    EDDY__MASK_XOR,
+    EDDY__MASK_NOT,     /* of `b` alone */
+    EDDY__MASK_OF_BITS, /* `b` is a register of integers */
+    EDDY__X86_N_MASK_OPS
+} eddy__x86_mask_op;
+
+void eddy__x86_emit_mask(eddy__x86 *x, eddy__x86_mask_op op, uint32_t to,
+                         uint32_t a, uint32_t b);
+
+void eddy__x86_emit_zero_upper(eddy__x86 *x); /* vzeroupper */
+
+/* As objdump calls them. */
+const char *eddy__x86_vector_mnemonic(eddy__x86_vector_op op);
+const char *eddy__x86_mask_mnemonic(eddy__x86_mask_op op);
+bool eddy__x86_vector_has(eddy__x86_vector_op op, bool is_evex);
+
+#endif
