@@ -13,6 +13,7 @@
 #   scripts/deps.sh viewer          the same, and chromium
 #   scripts/deps.sh model           the same, and spin
 #   scripts/deps.sh mpi             the same, and OpenMPI
+#   scripts/deps.sh metis           the same, and METIS
 #   scripts/deps.sh arm64           the same, and what builds for arm64 and runs
 #                                   it: a second architecture for dpkg
 #   scripts/deps.sh lint valgrind   several of them
@@ -43,12 +44,13 @@ for extra; do
         python3-cffi python3-numpy python3-setuptools python3-venv" ;;
     coverage) PACKAGES="$PACKAGES gcovr" ;;
     mpi) PACKAGES="$PACKAGES libopenmpi-dev openmpi-bin" ;;
+    metis) PACKAGES="$PACKAGES libmetis5" ;;
     viewer) PACKAGES="$PACKAGES chromium python3" ;;
     model) PACKAGES="$PACKAGES spin" ;;
     arm64) foreign=arm64 ;;
     *) die "unknown argument '$extra'; expected lint, python, deb," \
         "valgrind," \
-        "fuzz, coverage, viewer, model, mpi or arm64" ;;
+        "fuzz, coverage, viewer, model, mpi, metis or arm64" ;;
     esac
 done
 

@@ -35,7 +35,7 @@ BEGIN {
     # A library stays in the folders that wrap it; folders without a row are
     # free here too.
     wrapper["uv.h"]           = "core/base runtime/exec"
-    wrapper["dlfcn.h"]        = "core/base"
+    wrapper["dlfcn.h"]        = "core/base tools"
     wrapper["cblas.h"]        = "ops"
     wrapper["openblas_config.h"] = "ops"
     wrapper["dnnl.h"]         = "ops"

@@ -3,6 +3,7 @@
 #include "tools/commands.h"
 
 #include "tools/format.h"
+#include "tools/metis.h"
 #include "tools/program.h"
 #include "tools/ranks.h"
 
@@ -78,17 +79,61 @@ static void print_ports(const eddy_partition *p, const eddy__program *program)
     }
 }
 
+/* What METIS has found, as a file that --place reads. */
+static eddy__exit write_places(const eddy__rank_places *places,
+                               const eddy__options *options)
+{
+    char path[4096];
+    const int length =
+        snprintf(path, sizeof path, "%s/places.txt", options->out);
+    FILE *file =
+        length < 0 || (size_t)length >= sizeof path ? NULL : fopen(path, "w");
+    bool ok = file != NULL;
+
+    for (size_t i = 0; ok && i < places->n; i++)
+        ok = fprintf(file, "%s rank %u\n", places->places[i].prefix,
+                     (unsigned)places->places[i].rank) > 0;
+    if (file != NULL)
+        ok = fclose(file) == 0 && ok;
+    if (ok)
+        return EDDY__EXIT_DONE;
+    eddy__message_complain("%s/places.txt: %s", options->out, strerror(errno));
+    return EDDY__EXIT_FAILED;
+}
+
+static eddy__exit make(const eddy__program *program,
+                       const eddy__options *options, eddy__rank_places *places,
+                       eddy_partition **out_partition)
+{
+    eddy_error err = {.code = EDDY_OK};
+    uint32_t n_ranks;
+    eddy_status status = eddy__rank_places_init(places, &program->request,
+                                                program->graph, options, &err);
+
+    if (status == EDDY_OK)
+        status =
+            eddy__ranks_request_partition(&program->request, program->graph,
+                                          options, places, out_partition, &err);
+    if (status != EDDY_OK) {
+        eddy__message_complain_error(options->paths.items[0], &err);
+        return EDDY__EXIT_FAILED;
+    }
+    return eddy__metis_read(options->place, &n_ranks)
+               ? write_places(places, options)
+               : EDDY__EXIT_DONE;
+}
+
 static eddy__exit cut(const eddy__program *program,
                       const eddy__options *options)
 {
-    eddy_error err = {.code = EDDY_OK};
-    eddy__exit result = EDDY__EXIT_DONE;
+    eddy__rank_places places;
     eddy_partition *partition = NULL;
+    eddy__exit result = make(program, options, &places, &partition);
 
-    if (eddy__ranks_request_partition(&program->request, program->graph,
-                                      options, &partition, &err) != EDDY_OK) {
-        eddy__message_complain_error(options->paths.items[0], &err);
-        return EDDY__EXIT_FAILED;
+    eddy__rank_places_deinit(&places);
+    if (result != EDDY__EXIT_DONE) {
+        eddy_partition_destroy(partition);
+        return result;
     }
     for (uint32_t r = 0;
          r < eddy_partition_ranks(partition) && result == EDDY__EXIT_DONE; r++)
@@ -132,11 +177,17 @@ const eddy__command eddy__command_partition = {
         "a\n"
         "comment.  Without a place a node is where its device says\n"
         "(/job:worker/task:1), or else on rank 0.  `eddy run --place FILE`\n"
-        "runs all ranks in one process.\n",
+        "runs all ranks in one process.\n"
+        "\n"
+        "--place metis:K has METIS (Debian's libmetis5) deal out the nodes to\n"
+        "K ranks.  What --fetch and --target ask for is run once, with the\n"
+        "feeds, and what nodes took and gave counts; without them all nodes\n"
+        "count the same.  The places are written to DIR/places.txt.\n",
     .examples =
         "  eddy partition model.pb --place places.txt -o parts\n"
         "  eddy partition model.pb --fetch y --ranks 2 --seed 1 -o parts\n"
-        "  eddy run model.pb --fetch y --place places.txt\n",
+        "  eddy partition model.pb --fetch y --place metis:2 -o parts\n"
+        "  eddy run model.pb --fetch y --place parts/places.txt\n",
     .options = EDDY__FOR_PARTITION,
     .run = run,
 };

@@ -53,7 +53,7 @@ static bool count_ranks(const eddy__options *options, uint32_t *out_n)
         eddy__message_complain("--processes wants --ranks or --place");
         return false;
     }
-    status = eddy__rank_places_init(&places, NULL, options, &err);
+    status = eddy__rank_places_init(&places, NULL, NULL, options, &err);
     *out_n = places.n_ranks;
     if (status != EDDY_OK)
         eddy__message_complain_error(options->place, &err);

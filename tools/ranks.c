@@ -2,6 +2,7 @@
 /* Requests on several ranks of one process. */
 #include "tools/ranks.h"
 
+#include "tools/metis.h"
 #include "tools/number.h"
 
 #include "eddy/lower.h"
@@ -121,15 +122,51 @@ static eddy_status draw_places(eddy__rank_places *p, const eddy_graph *graph,
     return status;
 }
 
+/* By METIS, for `eddy partition`: what is measured differs from run to run. */
+static eddy_status deal_places(eddy__rank_places *p,
+                               const eddy__request *request,
+                               const eddy_graph *graph,
+                               const eddy__options *options, uint32_t n_ranks,
+                               eddy_error *err)
+{
+    eddy_graph *lowered = NULL;
+    uint32_t *ranks = NULL;
+    eddy_status status;
+
+    if (request == NULL)
+        return eddy__message_raise(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+            "%s is for `eddy partition`, which writes a file of places",
+            options->place);
+    status = eddy_graph_lower(graph, NULL, &lowered, err);
+    if (status == EDDY_OK)
+        status =
+            eddy__metis_place(request, graph, lowered, options, &ranks, err);
+    for (eddy_node v = 0; status == EDDY_OK && v < eddy_graph_size(lowered);
+         v++) {
+        const char *name = eddy_graph_node_name(lowered, v);
+
+        status = add_place(p, name, strlen(name), ranks[v], err);
+    }
+    p->n_ranks = n_ranks;
+    free(ranks);
+    eddy_graph_destroy(lowered);
+    return status;
+}
+
 eddy_status eddy__rank_places_init(eddy__rank_places *places,
+                                   const eddy__request *measured,
                                    const eddy_graph *graph,
                                    const eddy__options *options,
                                    eddy_error *err)
 {
     eddy_status status = EDDY_OK;
+    uint32_t n_ranks = 0;
 
     *places = (eddy__rank_places){.n_ranks = 1};
-    if (options->place != NULL)
+    if (eddy__metis_read(options->place, &n_ranks))
+        status = deal_places(places, measured, graph, options, n_ranks, err);
+    else if (options->place != NULL)
         status = read_places(places, options->place, err);
     else if (options->seed > 0)
         status = draw_places(places, graph, options, err);
@@ -152,12 +189,16 @@ void eddy__rank_places_deinit(eddy__rank_places *places)
 eddy_status eddy__ranks_request_partition(const eddy__request *request,
                                           const eddy_graph *graph,
                                           const eddy__options *options,
+                                          const eddy__rank_places *places,
                                           eddy_partition **out_partition,
                                           eddy_error *err)
 {
     const eddy_limits limits = eddy__options_limits(options);
-    eddy_partition_options how = {
+    const eddy_partition_options how = {
         .size = sizeof how,
+        .n_ranks = places->n_ranks,
+        .places = places->places,
+        .n_places = options->replicated ? 0 : places->n,
         .feeds = request->feeds,
         .n_feeds = request->n_feeds,
         .fetches = request->fetches,
@@ -168,16 +209,8 @@ eddy_status eddy__ranks_request_partition(const eddy__request *request,
         .is_replicated = options->replicated,
         .limits = &limits,
     };
-    eddy__rank_places places;
-    eddy_status status = eddy__rank_places_init(&places, graph, options, err);
 
-    how.n_ranks = places.n_ranks;
-    how.places = places.places;
-    how.n_places = options->replicated ? 0 : places.n;
-    if (status == EDDY_OK)
-        status = eddy_partition_create(graph, &how, out_partition, err);
-    eddy__rank_places_deinit(&places);
-    return status;
+    return eddy_partition_create(graph, &how, out_partition, err);
 }
 
 static eddy_status create_ranks(const eddy__request *request,
@@ -204,9 +237,14 @@ static eddy_status create_ranks(const eddy__request *request,
                                     .folder = options->socket,
                                     .rank = (uint32_t)options->rank};
     eddy_partition *partition = NULL;
+    eddy__rank_places places;
     eddy_status status =
-        eddy__ranks_request_partition(request, graph, options, &partition, err);
+        eddy__rank_places_init(&places, NULL, graph, options, err);
 
+    if (status == EDDY_OK)
+        status = eddy__ranks_request_partition(request, graph, options, &places,
+                                               &partition, err);
+    eddy__rank_places_deinit(&places);
     /* Variables of copies that are threads are each one's own. */
     if (!options->replicated || place.folder != NULL || options->mpi)
         run.session = request->session;

@@ -23,10 +23,12 @@ bool eddy__options_want_ranks(const eddy__options *options);
 /*
  * The places of --place FILE, lines `PREFIX rank N` and comments from `#` on;
  * without a file, with --seed, one drawn for each node of the graph, lowered.
- * There are as many ranks as --ranks says, or as the file names.  Must be
- * deinitialised, also when this fails.
+ * There are as many ranks as --ranks says, or as the file names.  Those of
+ * --place metis:K are found for `measured`, which is run; NULL: they are
+ * refused.  Must be deinitialised, also when this fails.
  */
 EDDY_MUST_USE eddy_status eddy__rank_places_init(eddy__rank_places *places,
+                                                 const eddy__request *measured,
                                                  const eddy_graph *graph,
                                                  const eddy__options *options,
                                                  eddy_error *err);
@@ -35,8 +37,8 @@ void eddy__rank_places_deinit(eddy__rank_places *places);
 /* A graph cut for a request. */
 EDDY_MUST_USE eddy_status eddy__ranks_request_partition(
     const eddy__request *request, const eddy_graph *graph,
-    const eddy__options *options, eddy_partition **out_partition,
-    eddy_error *err);
+    const eddy__options *options, const eddy__rank_places *places,
+    eddy_partition **out_partition, eddy_error *err);
 
 /*
  * Cuts the graph, runs all ranks once, and gives the values fetched, which the

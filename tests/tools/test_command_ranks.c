@@ -6,6 +6,7 @@
 #include "tests/suites.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CASES "tests/conformance/tf"
@@ -154,6 +155,115 @@ START_TEST(test_wrong_places)
 }
 END_TEST
 
+/* ---- METIS ---- */
+
+/* Two chains that meet at their ends. */
+#define CHAINS                                                                 \
+    "x float32[4096]=0.5\nk int32=0\n"                                         \
+    "a1 Exp x\na2 Sin a1\na3 Cos a2\na4 Exp a3\na5 Sin a4\na6 Sum a5 k\n"      \
+    "b1 Exp x\nb2 Cos b1\nb3 Sin b2\nb4 Exp b3\nb5 Cos b4\nb6 Sum b5 k\n"      \
+    "y AddV2 a6 b6\n"
+
+static void save_graph(const char *text, char path[SCRATCH_PATH + 32])
+{
+    program p;
+
+    snprintf(path, SCRATCH_PATH + 32, "%s/graph.pb", folder);
+    program_init(&p, 0);
+    program_build(&p, text);
+    ck_assert_int_eq(eddy_graphdef_save(p.graph, path, &p.err), EDDY_OK);
+    program_deinit(&p);
+}
+
+/* METIS is optional: without it the command must say so. */
+static bool is_metis_there(const command_result *r)
+{
+    if (r->status == 0)
+        return true;
+    ck_assert_msg(strstr(r->err, "there is no METIS") != NULL, "%s", r->err);
+    return false;
+}
+
+START_TEST(test_metis_cuts_where_least_is_sent)
+{
+    char graph[SCRATCH_PATH + 32], out[SCRATCH_PATH + 32];
+    command_result r;
+
+    save_graph(CHAINS, graph);
+    snprintf(out, sizeof out, "%s/parts", folder);
+    r = command_run("partition", graph, "--place=metis:2", "-o", out, NULL);
+    if (is_metis_there(&r)) {
+        /* All that goes from one rank to the other is the end of a chain. */
+        ck_assert_msg(strstr(r.out, "\t1 sends\t0 receives") != NULL, "%s",
+                      r.out);
+        ck_assert_msg(strstr(r.out, "\t0 sends\t1 receives") != NULL, "%s",
+                      r.out);
+    }
+    command_result_free(&r);
+}
+END_TEST
+
+/* Measured, with a loop: what it writes is read, and gives the same values. */
+START_TEST(test_metis_writes_places)
+{
+    char out[SCRATCH_PATH + 32], places[SCRATCH_PATH + 64];
+    command_result r, one, many;
+
+    snprintf(out, sizeof out, "%s/parts", folder);
+    r = command_run("partition", COUNT, "--feed=n=9", "--fetch=y",
+                    _i == 0 ? "--place=metis:1" : "--place=metis:3", "-o", out,
+                    NULL);
+    if (is_metis_there(&r)) {
+        snprintf(places, sizeof places, "--place=%s/places.txt", out);
+        one = command_run("run", COUNT, "--feed=n=9", "--fetch=y", NULL);
+        many =
+            command_run("run", COUNT, "--feed=n=9", "--fetch=y", places, NULL);
+        ck_assert_msg(many.status == 0, "%s", many.err);
+        ck_assert_str_eq(many.out, one.out);
+        command_result_free(&one);
+        command_result_free(&many);
+    }
+    command_result_free(&r);
+}
+END_TEST
+
+START_TEST(test_metis_is_refused_by_a_run)
+{
+    command_result r = command_run("run", COUNT, "--feed=n=9", "--fetch=y",
+                                   "--place=metis:2", NULL);
+
+    ck_assert_int_eq(r.status, 1);
+    ck_assert_msg(strstr(r.err, "is for `eddy partition`") != NULL, "%s",
+                  r.err);
+    command_result_free(&r);
+}
+END_TEST
+
+/* What the system finds by that name is no library. */
+START_TEST(test_without_metis)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    char *kept = before ? strdup(before) : NULL;
+    char out[SCRATCH_PATH + 32];
+    command_result r;
+
+    scratch_folder_write(folder, "libmetis.so.5", "this is no library");
+    snprintf(out, sizeof out, "%s/parts", folder);
+    ck_assert_int_eq(setenv("LD_LIBRARY_PATH", folder, 1), 0);
+    r = command_run("partition", COUNT, "--place=metis:2", "-o", out, NULL);
+    if (kept)
+        setenv("LD_LIBRARY_PATH", kept, 1);
+    else
+        unsetenv("LD_LIBRARY_PATH");
+    free(kept);
+    ck_assert_int_eq(r.status, 1);
+    ck_assert_msg(strstr(r.err, "UNAVAILABLE") != NULL &&
+                      strstr(r.err, "there is no METIS") != NULL,
+                  "%s", r.err);
+    command_result_free(&r);
+}
+END_TEST
+
 TCase *command_ranks_tests(void)
 {
     TCase *tc = tcase_create("command_ranks");
@@ -166,5 +276,9 @@ TCase *command_ranks_tests(void)
     tcase_add_test(tc, test_processes_print_what_one_does);
     tcase_add_test(tc, test_partition_writes_a_graph_a_rank);
     tcase_add_test(tc, test_wrong_places);
+    tcase_add_test(tc, test_metis_cuts_where_least_is_sent);
+    tcase_add_loop_test(tc, test_metis_writes_places, 0, 2);
+    tcase_add_test(tc, test_metis_is_refused_by_a_run);
+    tcase_add_test(tc, test_without_metis);
     return tc;
 }
