@@ -58,6 +58,7 @@
     X(lu)                                                                      \
     X(matmul)                                                                  \
     X(max_pool)                                                                \
+    X(narrow)                                                                  \
     X(optimizer)                                                               \
     X(optimizer_adaptive)                                                      \
     X(optional)                                                                \

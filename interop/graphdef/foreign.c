@@ -125,11 +125,13 @@ static bool has(uint32_t fields, int number)
     return (fields >> number & 1) != 0;
 }
 
-/* ModelProto: 1 is ir_version, 5 model_version, 7 graph, 8 opset_import. */
+/*
+ * ModelProto: 1 is ir_version, which may be missing, 5 model_version, 7 graph,
+ * 8 opset_import.  A GraphDef has messages in field 1, and none in those.
+ */
 static bool is_onnx(const outline *o)
 {
-    return has(o->numbers, 1) && (has(o->messages, 7) || has(o->messages, 8)) &&
-           !has(o->messages, 1);
+    return (has(o->messages, 7) || has(o->messages, 8)) && !has(o->messages, 1);
 }
 
 /* SavedModel: 1 is saved_model_schema_version, 2 meta_graphs. */
@@ -173,7 +175,11 @@ eddy_status eddy__foreign_path(const char *path, eddy_error *err)
     bool is_model = false;
     int folder;
 
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (stat(path, &info) != 0)
+        return EDDY_OK;
+    if (S_ISREG(info.st_mode) && info.st_size == 0)
+        return fail(err, "an empty file", "not all of it was written");
+    if (!S_ISDIR(info.st_mode))
         return EDDY_OK;
     folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {

@@ -164,10 +164,11 @@ static eddy_status read_within(eddy_context *ctx, eddy__message message,
     status = eddy__wire_check(&eddy__graphdef_format,
                               &eddy__pb__graph_def__descriptor, message,
                               &summary, err);
-    if (status != EDDY_OK) {
+    /* A model's fields may all be unknown ones of a GraphDef. */
+    if (status != EDDY_OK ||
+        eddy__foreign_is_onnx(message.bytes, message.length))
         EDDY_TRY(eddy__foreign_bytes(message.bytes, message.length, err));
-        return status;
-    }
+    EDDY_TRY(status);
     EDDY_TRY(check_limits(&summary, options, err));
     EDDY_TRY(eddy__graph_create(ctx, budget, &graph, err));
     eddy__scratch_init(&loader.scratch, &budget->allocator, options->max_bytes);

@@ -342,6 +342,9 @@ static eddy_status check_versions(const eddy__onnx_loader *loader)
     if (!model->graph)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
                           "the model has no graph");
+    if (!model->has_ir_version)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
+                          "the model does not say its IR version");
     if (model->ir_version < 3 || model->ir_version > 14)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
                           "the model is of IR version %lld, 3 to 14 are known",

@@ -230,8 +230,10 @@ static eddy_status emit_op(eddy__onnx_loader *loader,
     EDDY_TRY(find_inputs(loader, &op));
     EDDY_TRY(make_outputs(loader, &op));
     EDDY_TRY(check_counts(loader, &op));
+    EDDY_TRY(eddy__onnx_check_narrow(&op));
     op.row->emit(&op);
     EDDY_TRY(loader->w.status);
+    eddy__onnx_keep_narrow(&op);
     EDDY_TRY(check_attributes(loader, &op));
     return define_outputs(loader, &op);
 }
@@ -345,6 +347,7 @@ static eddy_status emit_initializer(eddy__onnx_loader *loader,
 
     EDDY_TRY(eddy__onnx_read_tensor(loader, "initializer", proto, &tensor));
     value.dtype = (uint8_t)eddy_tensor_dtype(tensor);
+    value.narrow = eddy__onnx_narrow_of(proto->data_type);
     free_name = eddy__onnx_free_name(loader, name);
     status = free_name
                  ? eddy_graph_add_const(loader->w.graph, free_name, tensor,
@@ -397,17 +400,16 @@ static eddy_status define_inputs(const eddy__onnx_body *body)
 
         EDDY_TRY(eddy__onnx_read_type(loader, eddy__onnx_text_of(input->name),
                                       input->type, &declared, NULL));
-        if (input->type && (declared.kind != body->inputs[i].kind ||
-                            (declared.dtype != EDDY_INVALID &&
-                             body->inputs[i].dtype != EDDY_INVALID &&
-                             declared.dtype != body->inputs[i].dtype)))
+        if (input->type &&
+            (declared.kind != body->inputs[i].kind ||
+             !eddy__onnx_same_dtype(&declared, &body->inputs[i])))
             return eddy__onnx_fail_at(
                 loader, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
                 body->op->node,
                 "input %zu of '%s', '%.80s', is declared as %s, and gets %s", i,
                 body->attr, eddy__onnx_text_of(input->name),
-                eddy_dtype_name((eddy_dtype)declared.dtype),
-                eddy_dtype_name((eddy_dtype)body->inputs[i].dtype));
+                eddy__onnx_value_dtype(&declared),
+                eddy__onnx_value_dtype(&body->inputs[i]));
         EDDY_TRY(eddy__onnx_define(loader, eddy__onnx_text_of(input->name),
                                    body->inputs[i], false));
     }
@@ -424,15 +426,19 @@ static eddy_status check_result(const eddy__onnx_body *body, size_t i)
 
     EDDY_TRY(eddy__onnx_read_type(loader, eddy__onnx_text_of(output->name),
                                   output->type, &declared, NULL));
-    if (declared.dtype == EDDY_INVALID || found->dtype == EDDY_INVALID ||
-        declared.dtype == found->dtype)
+    if (found->narrow)
+        return eddy__onnx_fail_at(
+            loader, EDDY_UNIMPLEMENTED, EDDY_E_DTYPE, body->op->node,
+            "output %zu of '%s', '%.80s', is %s, which does not leave a body",
+            i, body->attr, eddy__onnx_text_of(output->name),
+            eddy__onnx_value_dtype(found));
+    if (eddy__onnx_same_dtype(&declared, found))
         return EDDY_OK;
     return eddy__onnx_fail_at(
         loader, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE, body->op->node,
         "output %zu of '%s', '%.80s', is declared as %s and is %s", i,
         body->attr, eddy__onnx_text_of(output->name),
-        eddy_dtype_name((eddy_dtype)declared.dtype),
-        eddy_dtype_name((eddy_dtype)found->dtype));
+        eddy__onnx_value_dtype(&declared), eddy__onnx_value_dtype(found));
 }
 
 static eddy_status fill_body(const eddy__onnx_body *body)

@@ -100,17 +100,16 @@ static eddy_status add_input(eddy__onnx_loader *loader, const char *name,
 
 static eddy_status read_port(eddy__onnx_loader *loader, eddy_onnx_model *model,
                              const Eddy__OnnxPb__ValueInfoProto *info,
-                             eddy_onnx_port *port)
+                             eddy_onnx_port *port, eddy__onnx_value *declared)
 {
     const char *name = eddy__onnx_text_of(info->name);
-    eddy__onnx_value declared;
 
     *port = (eddy_onnx_port){.output = {EDDY_NO_NODE, 0}};
-    EDDY_TRY(eddy__onnx_read_type(loader, name, info->type, &declared,
-                                  &port->shape));
+    EDDY_TRY(
+        eddy__onnx_read_type(loader, name, info->type, declared, &port->shape));
     port->name = eddy__arena_text(&model->arena, name, strlen(name));
-    port->kind = (eddy_onnx_kind)declared.kind;
-    port->dtype = (eddy_dtype)declared.dtype;
+    port->kind = (eddy_onnx_kind)declared->kind;
+    port->dtype = (eddy_dtype)declared->dtype;
     return port->name ? EDDY_OK : eddy__fail_memory(loader->w.err);
 }
 
@@ -127,21 +126,18 @@ static eddy_status add_inputs(eddy__onnx_loader *loader, eddy_onnx_model *model)
         const Eddy__OnnxPb__TensorProto *initializer =
             find_initializer(graph, name);
         eddy_onnx_port *port = &model->inputs[model->n_inputs];
+        eddy__onnx_value value;
 
         if (initializer && loader->model->ir_version < 4)
             continue;
-        EDDY_TRY(read_port(loader, model, graph->input[i], port));
+        EDDY_TRY(read_port(loader, model, graph->input[i], port, &value));
         if (port->dtype == EDDY_INVALID)
             return eddy__fail(loader->w.err, EDDY_INVALID_ARGUMENT,
                               EDDY_E_DTYPE, "input '%.100s' has no type", name);
         port->has_default = initializer != NULL;
         EDDY_TRY(add_input(loader, name, initializer, port));
-        EDDY_TRY(
-            eddy__onnx_define(loader, name,
-                              (eddy__onnx_value){.output = port->output,
-                                                 .kind = (uint8_t)port->kind,
-                                                 .dtype = (uint8_t)port->dtype},
-                              false));
+        value.output = port->output;
+        EDDY_TRY(eddy__onnx_define(loader, name, value, false));
         model->n_inputs++;
     }
     return EDDY_OK;
@@ -187,19 +183,18 @@ static eddy_status add_outputs(eddy__onnx_loader *loader,
     eddy__map_clear(&loader->reserved);
     for (size_t i = 0; i < graph->n_output; i++) {
         eddy_onnx_port *port = &model->outputs[model->n_outputs];
-        eddy__onnx_value value;
+        eddy__onnx_value value, declared;
 
-        EDDY_TRY(read_port(loader, model, graph->output[i], port));
+        EDDY_TRY(read_port(loader, model, graph->output[i], port, &declared));
         EDDY_TRY(eddy__onnx_result(loader, graph, i, &value));
         if (port->dtype != EDDY_INVALID &&
             (port->kind != (eddy_onnx_kind)value.kind ||
-             (value.dtype != EDDY_INVALID &&
-              port->dtype != (eddy_dtype)value.dtype)))
+             !eddy__onnx_same_dtype(&declared, &value)))
             return eddy__fail(loader->w.err, EDDY_INVALID_ARGUMENT,
                               EDDY_E_INPUT_DTYPE,
                               "output '%.100s' is declared as %s and is %s",
-                              port->name, eddy_dtype_name(port->dtype),
-                              eddy_dtype_name((eddy_dtype)value.dtype));
+                              port->name, eddy__onnx_value_dtype(&declared),
+                              eddy__onnx_value_dtype(&value));
         port->kind = (eddy_onnx_kind)value.kind;
         if (value.dtype != EDDY_INVALID)
             port->dtype = (eddy_dtype)value.dtype;

@@ -125,6 +125,26 @@ eddy_dtype eddy__onnx_dtype_from(int32_t number);
 int32_t eddy__onnx_dtype_to(eddy_dtype dtype); /* 0: ONNX has none */
 const char *eddy__onnx_dtype_name(int32_t number);
 
+/* As ..._from, but of a narrow dtype that of its codes. */
+eddy_dtype eddy__onnx_storage_of(int32_t number);
+/* The number if it is that of a narrow dtype, else 0. */
+uint8_t eddy__onnx_narrow_of(int32_t number);
+
+/* ---- narrow.c ---- */
+
+/* "float32", "int4" and so on. */
+const char *eddy__onnx_value_dtype(const eddy__onnx_value *value);
+
+/* May the two be of one dtype, as far as it is known? */
+bool eddy__onnx_same_dtype(const eddy__onnx_value *a,
+                           const eddy__onnx_value *b);
+
+/* Fails if the operator takes no codes and some input is codes. */
+eddy_status eddy__onnx_check_narrow(const eddy__onnx_op *op);
+
+/* Outputs of an operator that moves elements are codes if its input is. */
+void eddy__onnx_keep_narrow(eddy__onnx_op *op);
+
 /*
  * A tensor; the caller owns it.  `what` is for messages: "initializer", ...
  * Every tensor that a model holds comes through here.

@@ -293,6 +293,13 @@ static void fail_missing(eddy__onnx_op *op, const char *name)
     eddy__onnx_fail(op, EDDY_E_ATTR_MISSING, "attribute '%s' is missing", name);
 }
 
+int32_t eddy__onnx_tensor_number(eddy__onnx_op *op, const char *name)
+{
+    const Eddy__OnnxPb__AttributeProto *attr = ask(op, name, TYPE_TENSOR);
+
+    return attr && attr->t ? attr->t->data_type : 0;
+}
+
 eddy_output eddy__onnx_tensor_const(eddy__onnx_op *op, const char *name)
 {
     const Eddy__OnnxPb__AttributeProto *attr = ask(op, name, TYPE_TENSOR);
@@ -300,6 +307,12 @@ eddy_output eddy__onnx_tensor_const(eddy__onnx_op *op, const char *name)
 
     if (!attr || !attr->t) {
         fail_missing(op, name);
+        return nothing;
+    }
+    if (eddy__onnx_narrow_of(attr->t->data_type) &&
+        strcmp(op->row->name, "Constant") != 0) {
+        eddy__onnx_refuse(op, "attribute '%s' of dtype %s", name,
+                          eddy__onnx_dtype_name(attr->t->data_type));
         return nothing;
     }
     op->w->status =
@@ -322,6 +335,16 @@ eddy_dtype eddy__onnx_dtype_of(eddy__onnx_op *op, const char *name)
                         "attribute '%s' is dtype %lld, which eddy has not",
                         name, (long long)attr->i);
     return dtype;
+}
+
+int32_t eddy__onnx_number_of(eddy__onnx_op *op, const char *name)
+{
+    const Eddy__OnnxPb__AttributeProto *attr = ask(op, name, TYPE_INT);
+
+    if (attr && attr->i >= 0 && attr->i <= INT32_MAX &&
+        eddy__onnx_narrow_of((int32_t)attr->i))
+        return (int32_t)attr->i;
+    return attr ? eddy__onnx_dtype_to(eddy__onnx_dtype_of(op, name)) : 0;
 }
 
 const Eddy__OnnxPb__GraphProto *eddy__onnx_graph(eddy__onnx_op *op,
@@ -356,6 +379,14 @@ void eddy__onnx_give_value(eddy__onnx_op *op, size_t i, eddy_output value,
     if (eddy__onnx_ok(op) && i < op->n_outputs)
         op->outputs[i] = (eddy__onnx_value){
             .output = value, .kind = (uint8_t)kind, .dtype = (uint8_t)dtype};
+}
+
+void eddy__onnx_give_codes(eddy__onnx_op *op, size_t i, eddy_output value,
+                           int32_t number)
+{
+    eddy__onnx_give(op, i, value);
+    if (eddy__onnx_ok(op) && i < op->n_outputs)
+        op->outputs[i].narrow = eddy__onnx_narrow_of(number);
 }
 
 void eddy__onnx_give(eddy__onnx_op *op, size_t i, eddy_output value)

@@ -61,6 +61,11 @@ typedef struct eddy__onnx_value {
     uint8_t kind;       /* eddy__onnx_kind */
     uint8_t dtype;      /* eddy_dtype of the tensor, or of those inside;
                            EDDY_INVALID where that is not known */
+    /*
+     * ONNX's number of a dtype of a byte or less that eddy stores as codes, as
+     * int8 or uint8 (narrow.c); else 0.
+     */
+    uint8_t narrow;
 } eddy__onnx_value;
 
 typedef struct eddy__onnx_loader eddy__onnx_loader; /* loader.h */
@@ -174,11 +179,17 @@ const char *eddy__onnx_list_text(eddy__onnx_op *op, const char *name, size_t i);
 bool eddy__onnx_ints_of(eddy__onnx_op *op, const char *name,
                         eddy__onnx_ints *out_ints);
 
+/* The dtype of a tensor attribute, ONNX's number; 0 if it is absent. */
+int32_t eddy__onnx_tensor_number(eddy__onnx_op *op, const char *name);
+
 /* A Const of a tensor attribute; fails if it is absent. */
 eddy_output eddy__onnx_tensor_const(eddy__onnx_op *op, const char *name);
 
 /* A dtype by ONNX's number, of an attribute; EDDY_INVALID if it is absent. */
 eddy_dtype eddy__onnx_dtype_of(eddy__onnx_op *op, const char *name);
+
+/* The same where it may be one whose codes are stored; 0 if it is absent. */
+int32_t eddy__onnx_number_of(eddy__onnx_op *op, const char *name);
 
 /* A graph, borrowed; fails if it is absent. */
 const Eddy__OnnxPb__GraphProto *eddy__onnx_graph(eddy__onnx_op *op,
@@ -195,6 +206,36 @@ void eddy__onnx_give(eddy__onnx_op *op, size_t i, eddy_output value);
 /* The same with the kind said; `dtype` is that of the tensors inside. */
 void eddy__onnx_give_value(eddy__onnx_op *op, size_t i, eddy_output value,
                            eddy__onnx_kind kind, eddy_dtype dtype);
+
+/* The same, of codes of that narrow dtype. */
+void eddy__onnx_give_codes(eddy__onnx_op *op, size_t i, eddy_output value,
+                           int32_t number);
+
+/* ---- narrow.c: dtypes of a byte or less ---- */
+
+/* Is input `i` there, and codes of such a dtype?  Its number; else 0. */
+int32_t eddy__onnx_in_narrow(const eddy__onnx_op *op, size_t i);
+
+/* Is it the number of one? */
+bool eddy__onnx_is_narrow(int32_t number);
+
+/* Is it one of floats? */
+bool eddy__onnx_narrow_is_float(int32_t number);
+
+/* The least and largest number of one of integers; false: it is none. */
+bool eddy__onnx_narrow_range(int32_t number, double *out_least,
+                             double *out_most);
+
+/* The numbers that codes stand for, of some dtype that holds them. */
+eddy_output eddy__onnx_decoded(eddy__onnx_op *op, eddy_output codes,
+                               int32_t number);
+
+/*
+ * The codes of numbers of any dtype; asks for the attributes `saturate` and
+ * `round_mode`.
+ */
+eddy_output eddy__onnx_encoded(eddy__onnx_op *op, eddy_output x,
+                               int32_t number);
 
 /* ---- emitting ---- */
 

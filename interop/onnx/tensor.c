@@ -36,7 +36,7 @@
     X(15, "complex128", COMPLEX128, double_data)                               \
     X(16, "bfloat16", BFLOAT16, int32_data)
 
-/* Numbers that ONNX has and eddy has not. */
+/* Numbers of dtypes whose codes eddy stores, a byte an element. */
 static const char *const others[] = {
     [17] = "float8e4m3fn",   [18] = "float8e4m3fnuz", [19] = "float8e5m2",
     [20] = "float8e5m2fnuz", [21] = "uint4",          [22] = "int4",
@@ -95,6 +95,37 @@ const char *eddy__onnx_dtype_name(int32_t number)
     }
 }
 
+uint8_t eddy__onnx_narrow_of(int32_t number)
+{
+    const int32_t n = (int32_t)(sizeof others / sizeof others[0]);
+
+    return number > 0 && number < n && others[number] ? (uint8_t)number : 0;
+}
+
+/* int4 and int2 have a sign, and are kept with it. */
+eddy_dtype eddy__onnx_storage_of(int32_t number)
+{
+    if (!eddy__onnx_narrow_of(number))
+        return eddy__onnx_dtype_from(number);
+    return strncmp(others[number], "int", 3) == 0 ? EDDY_INT8 : EDDY_UINT8;
+}
+
+/* How many elements of it are in a byte. */
+static int64_t elements_a_byte(int32_t number)
+{
+    switch (number) {
+    case 21: /* uint4, int4, float4e2m1 */
+    case 22:
+    case 23:
+        return 2;
+    case 25: /* uint2, int2 */
+    case 26:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
 /* What a message says of the tensor that is read. */
 typedef struct reading {
     eddy__onnx_loader *loader;
@@ -141,6 +172,9 @@ static eddy_status find_values(const reading *r, int32_t number,
         *out_values = (values){p->field, p->n_##field, sizeof *p->field};
     DTYPES(X)
 #undef X
+    if (eddy__onnx_narrow_of(number))
+        *out_values =
+            (values){p->int32_data, p->n_int32_data, sizeof *p->int32_data};
     if (n_all != out_values->n)
         return fail(r, EDDY_E_TENSOR_DATA,
                     "has values in a field that is not for %s",
@@ -282,16 +316,85 @@ static eddy_status check_amount(const reading *r, eddy_dtype dtype,
                 eddy__shape_print(shape).text, (long long)count);
 }
 
+/* The elements, or the bytes that they stand in, from wherever they are. */
+static eddy_status read_elements(const reading *r, eddy_dtype dtype,
+                                 const eddy_shape *shape,
+                                 eddy_tensor **out_tensor)
+{
+    const bool is_outside = r->proto->data_location == LOCATION_EXTERNAL;
+    eddy_tensor *tensor = NULL;
+    eddy_status status;
+
+    if (!is_outside)
+        EDDY_TRY(check_amount(r, dtype, shape));
+    else
+        EDDY_TRY(eddy__onnx_check_outside(r->loader, r->what, r->proto, dtype,
+                                          shape));
+    EDDY_TRY(make_tensor(r, dtype, shape, is_outside, &tensor));
+    assert(tensor);
+    status = is_outside ? eddy__onnx_read_outside(r->loader, r->what, r->proto,
+                                                  tensor->data, tensor->bytes)
+                        : read_numbers(r, tensor);
+    if (status == EDDY_OK)
+        *out_tensor = tensor;
+    else
+        eddy_tensor_release(tensor);
+    return status;
+}
+
+/* A tensor of the elements that stand in bytes, the first one lowest. */
+static eddy_status unpack(const reading *r, const eddy_shape *shape,
+                          const eddy_tensor *packed, eddy_tensor **out_tensor)
+{
+    const int64_t each = elements_a_byte(r->proto->data_type);
+    const unsigned n_bits = (unsigned)(8 / each);
+    const uint8_t mask = (uint8_t)((1U << n_bits) - 1);
+    const eddy_dtype dtype = eddy__onnx_storage_of(r->proto->data_type);
+    eddy_tensor *tensor = NULL;
+    uint8_t *to;
+
+    EDDY_TRY(make_tensor(r, dtype, shape, false, &tensor));
+    assert(tensor);
+    to = tensor->data;
+    for (int64_t i = 0; i < tensor->count; i++) {
+        const uint8_t byte = ((const uint8_t *)packed->data)[i / each];
+
+        to[i] = (uint8_t)(byte >> (unsigned)(i % each) * n_bits & mask);
+        if (dtype == EDDY_INT8 && to[i] >> (n_bits - 1))
+            to[i] |= (uint8_t)~mask;
+    }
+    *out_tensor = tensor;
+    return EDDY_OK;
+}
+
+/* Elements of which a byte has several. */
+static eddy_status read_packed(const reading *r, const eddy_shape *shape,
+                               eddy_tensor **out_tensor)
+{
+    const int64_t each = elements_a_byte(r->proto->data_type);
+    eddy_shape bytes = {.rank = 1};
+    eddy_tensor *packed = NULL;
+    eddy_status status;
+    int64_t count = 0;
+
+    (void)eddy__shape_count(shape, 1, &count);
+    bytes.dims[0] = count / each + (count % each > 0);
+    EDDY_TRY(read_elements(r, EDDY_UINT8, &bytes, &packed));
+    assert(packed);
+    status = unpack(r, shape, packed, out_tensor);
+    eddy_tensor_release(packed);
+    return status;
+}
+
 eddy_status eddy__onnx_read_tensor(eddy__onnx_loader *loader, const char *what,
                                    const Eddy__OnnxPb__TensorProto *proto,
                                    eddy_tensor **out_tensor)
 {
     const reading r = {loader, what, eddy__onnx_text_of(proto->name), proto};
-    const eddy_dtype dtype = eddy__onnx_dtype_from(proto->data_type);
+    const eddy_dtype dtype = eddy__onnx_storage_of(proto->data_type);
     const bool is_outside = proto->data_location == LOCATION_EXTERNAL;
     eddy_shape shape = {.rank = 0};
     eddy_tensor *tensor = NULL;
-    eddy_status status;
 
     if (dtype == EDDY_INVALID)
         return fail(&r, EDDY_E_DTYPE, "is of dtype %d (%s), which eddy has not",
@@ -304,19 +407,10 @@ eddy_status eddy__onnx_read_tensor(eddy__onnx_loader *loader, const char *what,
     if (dtype == EDDY_STRING)
         return is_outside ? fail(&r, EDDY_E_DTYPE, "has texts in a file")
                           : read_texts(&r, &shape, out_tensor);
-    if (!is_outside)
-        EDDY_TRY(check_amount(&r, dtype, &shape));
-    else
-        EDDY_TRY(eddy__onnx_check_outside(loader, what, proto, dtype, &shape));
-    EDDY_TRY(make_tensor(&r, dtype, &shape, is_outside, &tensor));
+    if (elements_a_byte(proto->data_type) > 1)
+        return read_packed(&r, &shape, out_tensor);
+    EDDY_TRY(read_elements(&r, dtype, &shape, &tensor));
     assert(tensor);
-    status = is_outside ? eddy__onnx_read_outside(loader, what, proto,
-                                                  tensor->data, tensor->bytes)
-                        : read_numbers(&r, tensor);
-    if (status != EDDY_OK) {
-        eddy_tensor_release(tensor);
-        return status;
-    }
     normalise(tensor);
     *out_tensor = tensor;
     return EDDY_OK;

@@ -39,11 +39,12 @@ static eddy_status read_shape(const eddy__onnx_loader *loader, const char *name,
 
 static eddy_status read_dtype(const eddy__onnx_loader *loader, const char *name,
                               const Eddy__OnnxPb__TypeProto__Tensor *tensor,
-                              uint8_t *out_dtype)
+                              eddy__onnx_value *out_value)
 {
-    const eddy_dtype dtype = eddy__onnx_dtype_from(tensor->elem_type);
+    const eddy_dtype dtype = eddy__onnx_storage_of(tensor->elem_type);
 
-    *out_dtype = (uint8_t)dtype;
+    out_value->dtype = (uint8_t)dtype;
+    out_value->narrow = eddy__onnx_narrow_of(tensor->elem_type);
     if (dtype != EDDY_INVALID || tensor->elem_type == 0)
         return EDDY_OK;
     return eddy__fail(loader->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
@@ -82,7 +83,7 @@ eddy_status eddy__onnx_read_type(eddy__onnx_loader *loader, const char *name,
         return fail(loader, name,
                     "neither a tensor nor a sequence of tensors, nor optional "
                     "as one of these");
-    EDDY_TRY(read_dtype(loader, name, type->tensor_type, &out_value->dtype));
+    EDDY_TRY(read_dtype(loader, name, type->tensor_type, out_value));
     return out_shape
                ? read_shape(loader, name, type->tensor_type->shape, out_shape)
                : EDDY_OK;

@@ -22,6 +22,8 @@ static void teardown(void)
 /* ModelProto: ir_version 8, producer_name "x", a graph, opset_import. */
 static const char onnx[] =
     "\x08\x08\x12\x01x\x3a\x04\x12\x02gg\x42\x02\x10\x0d";
+/* The same without ir_version: a graph, opset_import. */
+static const char unversioned[] = "\x3a\x04\x12\x02gg\x42\x02\x10\x0d";
 /* SavedModel: schema version 1, a MetaGraphDef. */
 static const char saved[] = "\x08\x01\x12\x04\x0a\x02\x22\x00";
 
@@ -34,6 +36,7 @@ static const struct {
     {"# a graph\n\n  versions { producer: 21 }", 37, "text form", "as_text"},
     {"library{}", 9, "text form", "as_text"},
     {onnx, sizeof onnx - 1, "ONNX", "eddy_onnx_load"},
+    {unversioned, sizeof unversioned - 1, "ONNX", "eddy_onnx_load"},
     {saved, sizeof saved - 1, "SavedModel", "eddy_savedmodel_load"},
 };
 
@@ -85,6 +88,22 @@ START_TEST(the_folder_of_a_saved_model_is_recognised)
 }
 END_TEST
 
+/* Bytes may well be those of an empty graph; a file is one that was cut. */
+START_TEST(an_empty_file_is_no_graph)
+{
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 32];
+    eddy_graph *graph = NULL;
+
+    scratch_folder_create(folder);
+    scratch_folder_write(folder, "graph.pb", "");
+    (void)snprintf(path, sizeof path, "%s/graph.pb", folder);
+    program_want(&p, eddy_graphdef_load(p.ctx, path, NULL, &graph, &p.err),
+                 EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED);
+    ck_assert_ptr_nonnull(strstr(p.err.message, "an empty file"));
+    scratch_folder_remove(folder);
+}
+END_TEST
+
 TCase *foreign_tests(void)
 {
     TCase *tcase = tcase_create("foreign");
@@ -95,5 +114,6 @@ TCase *foreign_tests(void)
     tcase_add_loop_test(tcase, other_bytes_are_malformed, 0,
                         sizeof others / sizeof others[0]);
     tcase_add_test(tcase, the_folder_of_a_saved_model_is_recognised);
+    tcase_add_test(tcase, an_empty_file_is_no_graph);
     return tcase;
 }

@@ -175,6 +175,69 @@ START_TEST(two_imports_of_a_domain_are_refused)
 }
 END_TEST
 
+/* Field 1 is left out. */
+START_TEST(a_model_must_say_its_version)
+{
+    wire_begin(&w, 7);
+    wire_text(&w, 2, "g");
+    node("Identity", "x", "y");
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    ck_assert(eddy_onnx_is_model(w.bytes, w.length));
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED, "does not say its IR");
+}
+END_TEST
+
+/* Codes of a dtype of a byte or less are converted and moved, no more. */
+START_TEST(arithmetic_of_narrow_dtypes_is_refused)
+{
+    static const char *const names[] = {"float8e4m3fn", "int4", "float4e2m1"};
+    static const uint64_t dtypes[] = {17, 22, 23};
+
+    begin_model(10, 21);
+    node("Identity", "x", "a");
+    node("Add", "a,a", "y");
+    port(11, "x", dtypes[_i]);
+    port(12, "y", dtypes[_i]);
+    wire_end(&w);
+    refuse(EDDY_UNIMPLEMENTED, EDDY_E_DTYPE, names[_i]);
+}
+END_TEST
+
+START_TEST(narrow_dtypes_are_held_to_what_is_declared)
+{
+    begin_model(10, 21);
+    node("Identity", "x", "y");
+    port(11, "x", 21);
+    port(12, "y", _i ? 23 : 2);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+           _i ? "as float4e2m1 and is uint4" : "as uint8 and is uint4");
+}
+END_TEST
+
+START_TEST(narrow_results_of_bodies_are_refused)
+{
+    begin_model(10, 21);
+    begin_node("If", "k", "y");
+    begin_body("then_branch");
+    node("Identity", "x", "a");
+    port(12, "a", 22);
+    end_body();
+    begin_body("else_branch");
+    node("Identity", "x", "b");
+    port(12, "b", 22);
+    end_body();
+    wire_end(&w);
+    port(11, "k", BOOL);
+    port(11, "x", 22);
+    port(12, "y", 22);
+    wire_end(&w);
+    refuse(EDDY_UNIMPLEMENTED, EDDY_E_DTYPE, "does not leave a body");
+}
+END_TEST
+
 START_TEST(sparse_initializers_are_refused)
 {
     begin_model(8, 13);
@@ -801,6 +864,11 @@ TCase *onnx_model_tests(void)
     tcase_add_loop_test(tcase, versions_that_are_not_known_are_refused, 2, 16);
     tcase_add_test(tcase, an_opset_of_the_future_is_refused);
     tcase_add_loop_test(tcase, two_imports_of_a_domain_are_refused, 0, 2);
+    tcase_add_test(tcase, a_model_must_say_its_version);
+    tcase_add_loop_test(tcase, arithmetic_of_narrow_dtypes_is_refused, 0, 3);
+    tcase_add_loop_test(tcase, narrow_dtypes_are_held_to_what_is_declared, 0,
+                        2);
+    tcase_add_test(tcase, narrow_results_of_bodies_are_refused);
     tcase_add_test(tcase, sparse_initializers_are_refused);
     tcase_add_test(tcase, calls_that_multiply_are_refused_before_they_do);
     tcase_add_loop_test(tcase, graphs_nested_too_deep_are_refused, 0, 2);

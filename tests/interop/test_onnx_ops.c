@@ -340,6 +340,21 @@ START_TEST(a_pool_rounds_up_and_counts_what_it_covers)
 }
 END_TEST
 
+START_TEST(a_hardmax_of_nothing_is_nothing)
+{
+    const onnx_node node = {"Hardmax",
+                            _i ? 13 : 11,
+                            "axis=1",
+                            1,
+                            {{EDDY_FLOAT32, 2, {2, 0}, {0}}},
+                            1,
+                            0,
+                            {EDDY_FLOAT32, 2, {2, 0}, {0}}};
+
+    onnx_node_check(&node);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused_with_a_reason)
 {
     static const onnx_node mode = {"Pad",
@@ -451,6 +466,7 @@ TCase *onnx_ops_tests(void)
     tcase_add_test(tcase, indices_count_from_behind);
     tcase_add_test(tcase, a_vector_times_a_vector_is_a_number);
     tcase_add_test(tcase, a_pool_rounds_up_and_counts_what_it_covers);
+    tcase_add_loop_test(tcase, a_hardmax_of_nothing_is_nothing, 0, 2);
     tcase_add_test(tcase, what_does_not_fit_is_refused_with_a_reason);
     tcase_add_test(tcase, composed_operators_have_gradients);
     return tcase;

@@ -2,6 +2,7 @@
 /* ONNX's activations, by themselves and by the names that LSTM uses. */
 #include "interop/onnx/ops/kit.h"
 
+#include <math.h>
 #include <string.h>
 
 static eddy_output scaled(eddy__onnx_op *op, eddy_output x, double by)
@@ -207,14 +208,26 @@ static void emit_old_softmax(eddy__onnx_op *op)
     GIVE(0, OP("Reshape", OP(op->row->name, rows), eddy__onnx_dims(op, x)));
 }
 
-/* 1 at the first of the largest. */
+/* With one element more at the end, which is never the first of the largest. */
+static eddy_output with_least(eddy__onnx_op *op, eddy_output x)
+{
+    const eddy_output zeros =
+        eddy__onnx_reduce(op, "Sum", OP("ZerosLike", x), INT64S(-1), true);
+    const eddy_output least = OP("AddV2", zeros, LIKE(x, -(double)INFINITY));
+
+    return OP("ConcatV2", x, least, INT32(-1));
+}
+
+/* 1 at the first of the largest; of none, nothing. */
 static eddy_output hardmax_last(eddy__onnx_op *op, eddy_output x)
 {
     const int64_t last = -1;
     const eddy_attr attrs[] = {eddy_attr_int("axis", &last)};
-    const eddy_output depth = CAST(SIZED(DIM(x, -1)), EDDY_INT32);
+    const eddy__onnx_size n = DIM(x, -1);
+    const eddy_output depth = CAST(SIZED(n), EDDY_INT32);
+    const eddy_output from = n.is_known && n.value > 0 ? x : with_least(op, x);
 
-    return OP_WITH("OneHot", attrs, OP("ArgMax", x, INT32(-1)), depth,
+    return OP_WITH("OneHot", attrs, OP("ArgMax", from, INT32(-1)), depth,
                    LIKE(x, 1.0), LIKE(x, 0.0));
 }
 

@@ -72,6 +72,7 @@ static void emit_constant(eddy__onnx_op *op)
     eddy_output value = {EDDY_NO_NODE, 0};
     const int64_t *ints;
     const float *floats;
+    int32_t number = 0;
     size_t n;
 
     if (eddy__onnx_has(op, "value_int")) {
@@ -93,8 +94,9 @@ static void emit_constant(eddy__onnx_op *op)
         value = write_text(op, count_texts(op), 1);
     } else {
         value = eddy__onnx_tensor_const(op, "value");
+        number = eddy__onnx_tensor_number(op, "value");
     }
-    eddy__onnx_give(op, 0, value);
+    eddy__onnx_give_codes(op, 0, value, number);
 }
 
 const eddy__onnx_row eddy__onnx_basic[] = {

@@ -292,29 +292,51 @@ static eddy_output to_dtype(eddy__onnx_op *op, eddy_output x, eddy_dtype to)
     return CAST(x, to);
 }
 
-/* Both are of narrower floats, which eddy has not. */
-static void ignore_float8(eddy__onnx_op *op)
+/* Both attributes are of dtypes of a byte or less alone. */
+static void ignore_narrow(eddy__onnx_op *op)
 {
     eddy__onnx_ignore(op, "saturate");
     eddy__onnx_ignore(op, "round_mode");
 }
 
-static void emit_cast(eddy__onnx_op *op)
+/* To ONNX's dtype `number`, one of a byte or less, or else to `to`. */
+static void cast_to(eddy__onnx_op *op, int32_t number, eddy_dtype to)
 {
-    const eddy_dtype to = eddy__onnx_dtype_of(op, "to");
+    const int32_t from = eddy__onnx_in_narrow(op, 0);
+    eddy_output x = IN(0);
 
-    ignore_float8(op);
-    if (to == EDDY_INVALID) {
-        eddy__onnx_fail(op, EDDY_E_ATTR_MISSING, "no attribute to");
+    if (from == number && from > 0) {
+        ignore_narrow(op);
+        eddy__onnx_give_codes(op, 0, OP("Identity", x), number);
         return;
     }
-    GIVE(0, to_dtype(op, IN(0), to));
+    if (from > 0)
+        x = eddy__onnx_decoded(op, x, from);
+    if (number > 0) {
+        if (eddy__onnx_ok(op) && DTYPE(x) == EDDY_STRING)
+            eddy__onnx_refuse(op, "text to a dtype of a byte or less");
+        eddy__onnx_give_codes(op, 0, eddy__onnx_encoded(op, x, number), number);
+        return;
+    }
+    ignore_narrow(op);
+    GIVE(0, to_dtype(op, x, to));
+}
+
+static void emit_cast(eddy__onnx_op *op)
+{
+    const int32_t number = eddy__onnx_number_of(op, "to");
+
+    if (number == 0 && eddy__onnx_ok(op))
+        eddy__onnx_fail(op, EDDY_E_ATTR_MISSING, "no attribute to");
+    if (eddy__onnx_ok(op))
+        cast_to(op, eddy__onnx_is_narrow(number) ? number : 0,
+                eddy__onnx_is_narrow(number) ? EDDY_INVALID
+                                             : eddy__onnx_dtype_of(op, "to"));
 }
 
 static void emit_cast_like(eddy__onnx_op *op)
 {
-    ignore_float8(op);
-    GIVE(0, to_dtype(op, IN(0), DTYPE(IN(1))));
+    cast_to(op, eddy__onnx_in_narrow(op, 1), DTYPE(IN(1)));
 }
 
 static void emit_bit_cast(eddy__onnx_op *op)

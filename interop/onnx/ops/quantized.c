@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* ONNX's number of float4e2m1, which may have a zero point. */
+#define FLOAT4 23
+
 eddy_output eddy__onnx_by_channel(eddy__onnx_op *op, eddy_output x, size_t rank,
                                   int64_t axis)
 {
@@ -42,22 +45,29 @@ static bool range_of(eddy_dtype dtype, double *out_least, double *out_most)
     return false;
 }
 
+/* `x` + `zero`, rounded and bounded, as `to`. */
+static eddy_output bounded(eddy__onnx_op *op, eddy_output x, eddy_output zero,
+                           eddy_dtype to, double least, double most)
+{
+    /* A half has no room for 65535. */
+    eddy_output y = CAST(OP("Rint", x), EDDY_FLOAT32);
+
+    y = OP("AddV2", y, CAST(zero, EDDY_FLOAT32));
+    y = OP("Minimum", OP("Maximum", y, LIKE(y, least)), LIKE(y, most));
+    return CAST(y, to);
+}
+
 eddy_output eddy__onnx_saturated(eddy__onnx_op *op, eddy_output x,
                                  eddy_output zero, eddy_dtype to)
 {
     double least, most;
-    eddy_output y;
 
     if (!range_of(to, &least, &most)) {
         if (eddy__onnx_ok(op))
             eddy__onnx_refuse(op, "quantization to %s", eddy_dtype_name(to));
         return EDDY__NO_OUTPUT;
     }
-    /* A half has no room for 65535. */
-    y = CAST(OP("Rint", x), EDDY_FLOAT32);
-    y = OP("AddV2", y, CAST(zero, EDDY_FLOAT32));
-    y = OP("Minimum", OP("Maximum", y, LIKE(y, least)), LIKE(y, most));
-    return CAST(y, to);
+    return bounded(op, x, zero, to, least, most);
 }
 
 /* ---- scales ---- */
@@ -116,6 +126,30 @@ static eddy_dtype dtype_or_none(eddy__onnx_op *op, const char *name)
                                             : eddy__onnx_dtype_of(op, name);
 }
 
+/*
+ * To a dtype of a byte or less.  The float8 kinds have no zero point but 0.
+ */
+static void give_narrow(eddy__onnx_op *op, eddy_output y, eddy_output zero,
+                        int32_t to)
+{
+    double least, most;
+
+    if (eddy__onnx_narrow_range(to, &least, &most)) {
+        eddy__onnx_ignore(op, "saturate");
+        y = bounded(op, y, zero,
+                    to == eddy__onnx_in_narrow(op, 2) ? DTYPE(IN(2))
+                    : least < 0                       ? EDDY_INT8
+                                                      : EDDY_UINT8,
+                    least, most);
+    } else {
+        if (eddy__onnx_in_narrow(op, 2) == to && to == FLOAT4)
+            y = OP("AddV2", CAST(y, EDDY_FLOAT64),
+                   eddy__onnx_decoded(op, zero, to));
+        y = eddy__onnx_encoded(op, y, to);
+    }
+    eddy__onnx_give_codes(op, 0, y, to);
+}
+
 static void emit_quantize(eddy__onnx_op *op)
 {
     const int64_t axis = eddy__onnx_int(op, "axis", 1);
@@ -123,16 +157,25 @@ static void emit_quantize(eddy__onnx_op *op)
     const eddy_dtype precision = dtype_or_none(op, "precision");
     const eddy_output x = IN(0);
     eddy_output scale = lined_up(op, 1, x, axis, block), zero, y;
-    eddy_dtype to = dtype_or_none(op, "output_dtype"), by = DTYPE(scale);
+    const int32_t asked = eddy__onnx_int(op, "output_dtype", 0) != 0
+                              ? eddy__onnx_number_of(op, "output_dtype")
+                              : 0;
+    const int32_t narrow =
+        eddy__onnx_is_narrow(asked) ? asked : eddy__onnx_in_narrow(op, 2);
+    eddy_dtype to, by = precision != EDDY_INVALID ? precision : DTYPE(scale);
 
-    eddy__onnx_ignore(op, "saturate");
+    to = asked == 0 || narrow > 0 ? EDDY_INVALID
+                                  : eddy__onnx_dtype_of(op, "output_dtype");
     if (to == EDDY_INVALID)
         to = GIVEN(2) ? DTYPE(IN(2)) : EDDY_UINT8;
-    if (precision != EDDY_INVALID)
-        by = precision;
     zero = GIVEN(2) ? lined_up(op, 2, x, axis, block) : NUMBER(to, 0.0);
     scale = CAST(scale, by);
     y = OP("RealDiv", CAST(x, by), scale);
+    if (narrow > 0) {
+        give_narrow(op, y, zero, narrow);
+        return;
+    }
+    eddy__onnx_ignore(op, "saturate");
     GIVE(0, eddy__onnx_saturated(op, y, zero, to));
 }
 
@@ -142,12 +185,16 @@ static void emit_dequantize(eddy__onnx_op *op)
     const int64_t block = eddy__onnx_int(op, "block_size", 0);
     const eddy_output x = IN(0);
     const eddy_output scale = lined_up(op, 1, x, axis, block);
+    const int32_t narrow = eddy__onnx_in_narrow(op, 0);
+    const bool is_float = eddy__onnx_narrow_is_float(narrow);
     eddy_dtype to = dtype_or_none(op, "output_dtype");
-    eddy_output y = CAST(x, EDDY_INT32);
+    eddy_output y =
+        is_float ? eddy__onnx_decoded(op, x, narrow) : CAST(x, EDDY_INT32);
 
     if (to == EDDY_INVALID)
         to = DTYPE(scale);
-    if (GIVEN(2))
+    /* That of floats is 0. */
+    if (GIVEN(2) && !is_float)
         y = OP("Sub", y, CAST(lined_up(op, 2, x, axis, block), EDDY_INT32));
     y = OP("Mul", CAST(y, EDDY_FLOAT32), CAST(scale, EDDY_FLOAT32));
     GIVE(0, CAST(y, to));
