@@ -200,26 +200,100 @@ static void measure_scalar(bench_state *bench)
     builder_deinit(&b);
 }
 
+/* ---- an LSTM ---- */
+
+enum { LSTM_SIZE = 64, LSTM_BATCH = 8, LSTM_GATES = 4 * LSTM_SIZE };
+
+static eddy_output make_floats(builder *b, int64_t rows, int64_t columns,
+                               float scale)
+{
+    static float values[LSTM_SIZE * LSTM_GATES];
+    const eddy_shape shape = {.rank = 2, .dims = {rows, columns}};
+
+    for (int64_t i = 0; i < rows * columns; i++)
+        values[i] = scale * sinf((float)(i * i % 1009));
+    return eddy_emit_elements(&b->e, NULL, EDDY_FLOAT32, &shape, values);
+}
+
+/* The next h and c of h and the weights. */
+static void lstm_cell(builder *b, eddy_output h, eddy_output weights,
+                      eddy_output bias, eddy_output hc[2])
+{
+    eddy_emitter *e = &b->e;
+    const int64_t n = 4;
+    const eddy_attr attr = eddy_attr_int("num_split", &n);
+    const eddy_output split_of[] = {
+        builder_int(b, 1, h.node),
+        eddy_emit_binary(e, "AddV2", eddy_emit_binary(e, "MatMul", h, weights),
+                         bias)};
+    const eddy_node z = eddy_emit_op(e, "Split", split_of, 2, &attr, 1).node;
+    const eddy_output i = eddy_emit_unary(e, "Sigmoid", (eddy_output){z, 0});
+    const eddy_output f = eddy_emit_unary(e, "Sigmoid", (eddy_output){z, 1});
+    const eddy_output o = eddy_emit_unary(e, "Sigmoid", (eddy_output){z, 2});
+    const eddy_output u = eddy_emit_unary(e, "Tanh", (eddy_output){z, 3});
+
+    hc[1] = eddy_emit_binary(e, "AddV2", eddy_emit_binary(e, "Mul", f, hc[1]),
+                             eddy_emit_binary(e, "Mul", i, u));
+    hc[0] = eddy_emit_binary(e, "Mul", o, eddy_emit_unary(e, "Tanh", hc[1]));
+}
+
+/* So many steps; the last h, by the weights and the bias. */
+static eddy_output build_lstm(builder *b, int32_t trips, eddy_output *x,
+                              eddy_output *y)
+{
+    const eddy_output firsts[3] = {builder_int(b, 0, EDDY_NO_NODE),
+                                   make_floats(b, LSTM_BATCH, LSTM_SIZE, 0.1F),
+                                   make_floats(b, LSTM_BATCH, LSTM_SIZE, 0.2F)};
+    eddy_output nexts[3], exits[3] = {{EDDY_NO_NODE, 0}};
+    loop l;
+
+    *x = make_floats(b, LSTM_SIZE, LSTM_GATES, 0.1F);
+    *y = make_floats(b, 1, LSTM_GATES, 0.1F);
+    loop_open(b, &l, "while", firsts, 3);
+    loop_test_trips(b, &l, trips);
+    nexts[0] = loop_next_count(b, &l);
+    nexts[2] = l.body[2];
+    lstm_cell(b, l.body[1], builder_enter(b, "while", *x, true),
+              builder_enter(b, "while", *y, true), nexts + 1);
+    loop_close(b, &l, nexts, exits);
+    return exits[1];
+}
+
 /* ---- policies of tapes ---- */
 
-/* The scalar loop and its gradient of one policy. */
-static void measure_policy(bench_state *bench, const char *name, int32_t trips,
-                           eddy_tape_policy policy)
+/* Builds a loop of so many trips; what it ends with, and two inputs. */
+typedef eddy_output (*build_loop)(builder *b, int32_t trips, eddy_output *x,
+                                  eddy_output *y);
+
+typedef struct policy_row {
+    const char *name;
+    build_loop build;
+    int32_t trips;
+    eddy_tape_policy policy;
+} policy_row;
+
+/* What `auto` may keep: the tapes of the shorter loops. */
+#define AUTO_BYTES ((uint64_t)16 << 20)
+
+/* A loop and its gradient of one policy. */
+static void measure_policy(bench_state *bench, const policy_row *of)
 {
-    const eddy_gradient_options how = {.size = sizeof how, .tape = policy};
+    const char *name = of->name;
+    const eddy_gradient_options how = {
+        .size = sizeof how, .tape = of->policy, .tape_bytes = AUTO_BYTES};
     eddy_output fetches[3] = {{EDDY_NO_NODE, 0}}, xs[2];
     row forward = {.trips = 0}, backward;
     program p = {.name = name,
                  .fetches = fetches,
                  .n_fetches = 1,
-                 .trips = (uint64_t)trips,
+                 .trips = (uint64_t)of->trips,
                  .limit = (double)NAN};
     builder b;
 
     if (!options_want(bench->options, name))
         return;
     builder_init(&b, bench->ctx);
-    fetches[0] = build_scalar(&b, trips, &xs[0], &xs[1]);
+    fetches[0] = of->build(&b, of->trips, &xs[0], &xs[1]);
     p.graph = b.e.graph;
     if (b.e.status == EDDY_OK)
         b.e.status = execute(&p, &forward, &b.err);
@@ -237,27 +311,31 @@ static void measure_policy(bench_state *bench, const char *name, int32_t trips,
 
 static void measure_policies(bench_state *bench)
 {
-    static const struct {
-        const char *name;
-        int32_t trips;
-        eddy_tape_policy policy;
-    } rows[] = {
-        {"tape_keep_1e4", 10000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e4", 10000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e4", 10000, EDDY_TAPE_SPILL},
-        {"tape_keep_1e5", 100000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e5", 100000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e5", 100000, EDDY_TAPE_SPILL},
-        {"tape_keep_1e6", 1000000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e6", 1000000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e6", 1000000, EDDY_TAPE_SPILL},
-        {"tape_keep_1e7", 10000000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e7", 10000000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e7", 10000000, EDDY_TAPE_SPILL},
+    static const policy_row rows[] = {
+        {"tape_keep_1e4", build_scalar, 10000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e4", build_scalar, 10000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e4", build_scalar, 10000, EDDY_TAPE_SPILL},
+        {"tape_keep_1e5", build_scalar, 100000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e5", build_scalar, 100000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e5", build_scalar, 100000, EDDY_TAPE_SPILL},
+        {"tape_keep_1e6", build_scalar, 1000000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e6", build_scalar, 1000000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e6", build_scalar, 1000000, EDDY_TAPE_SPILL},
+        {"tape_keep_1e7", build_scalar, 10000000, EDDY_TAPE_KEEP},
+        {"tape_recompute_1e7", build_scalar, 10000000, EDDY_TAPE_RECOMPUTE},
+        {"tape_spill_1e7", build_scalar, 10000000, EDDY_TAPE_SPILL},
+        {"tape_lstm_keep_200", build_lstm, 200, EDDY_TAPE_KEEP},
+        {"tape_lstm_recompute_200", build_lstm, 200, EDDY_TAPE_RECOMPUTE},
+        {"tape_lstm_spill_200", build_lstm, 200, EDDY_TAPE_SPILL},
+        {"tape_lstm_auto_200", build_lstm, 200, EDDY_TAPE_AUTO},
+        {"tape_lstm_keep_2000", build_lstm, 2000, EDDY_TAPE_KEEP},
+        {"tape_lstm_recompute_2000", build_lstm, 2000, EDDY_TAPE_RECOMPUTE},
+        {"tape_lstm_spill_2000", build_lstm, 2000, EDDY_TAPE_SPILL},
+        {"tape_lstm_auto_2000", build_lstm, 2000, EDDY_TAPE_AUTO},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        measure_policy(bench, rows[i].name, rows[i].trips, rows[i].policy);
+        measure_policy(bench, &rows[i]);
 }
 
 /* ---- recorded graphs ---- */
