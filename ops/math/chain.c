@@ -33,6 +33,9 @@
 /* Elements that machine code does between two questions whether to stop. */
 #define LONG_STRIP ((int64_t)1 << 14)
 
+/* So few that it is worth neither a question nor a division. */
+#define SHORT ((int64_t)1 << 12)
+
 /* ---- which ops ---- */
 
 /* Ops that have no loops of their own but do what another one does. */
@@ -328,6 +331,10 @@ static eddy_status run_all(eddy_kernel *k, eddy__chain_strips *s)
 
     if (c->n_columns == 0)
         return EDDY_OK;
+    if (is_code && c->n_rows == 1 && c->n_columns <= SHORT) {
+        run_part(s, &(eddy__chain_part){.n_rows = 1, .n = c->n_columns});
+        return EDDY_OK;
+    }
     at_once = rows_at_once(c, strip);
     elements = at_once == 1 ? strip : at_once * c->n_columns;
     return eddy__parallel_for(

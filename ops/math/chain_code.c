@@ -260,16 +260,16 @@ static const eddy__chain_code *make_once(const eddy_kernel *k,
 const eddy__chain_code *eddy__chain_code_of(const eddy_kernel *k,
                                             const eddy__chain_state *c)
 {
-    const uint64_t work =
-        (uint64_t)(c->n_rows * c->n_columns) * (uint64_t)c->n_members;
     eddy__vector_tier *tier = c->tier;
     eddy__vector_machine *machine;
+    uint64_t work;
 
     if (!tier)
         return NULL;
     machine = atomic_load_explicit(&tier->machine, memory_order_acquire);
     if (machine)
         return (eddy__chain_code *)(void *)machine;
+    work = (uint64_t)(c->n_rows * c->n_columns) * (uint64_t)c->n_members;
     if (atomic_load_explicit(&tier->is_refused, memory_order_relaxed) ||
         atomic_fetch_add_explicit(&tier->spent, work, memory_order_relaxed) +
                 work <
@@ -280,38 +280,49 @@ const eddy__chain_code *eddy__chain_code_of(const eddy_kernel *k,
 
 /* ---- running ---- */
 
+/* To the row after the one in hand. */
+static void go_on(const eddy__chain_strips *s,
+                  const eddy__chain_segment *segment, int64_t n,
+                  eddy__vector_call *call)
+{
+    const eddy__chain_state *c = s->c;
+
+    for (uint32_t i = 0; i < segment->n_in; i++) {
+        const eddy__chain_operand *o = &segment->in[i];
+        const bool is_input = o->place == EDDY__CHAIN_INPUT;
+        const int64_t stride = is_input ? c->inputs[o->at].stride : n;
+        const size_t size =
+            is_input ? c->inputs[o->at].size : c->members[o->member].size;
+
+        call->in[i] =
+            (const unsigned char *)call->in[i] + (size_t)stride * size;
+    }
+    for (uint32_t i = 0; i < segment->n_left; i++) {
+        const uint32_t at = segment->left[i];
+
+        call->out[at] = (unsigned char *)call->out[at] +
+                        (size_t)n * c->members[segment->first + at].size;
+    }
+}
+
+/* What the code does not read of the call is not set: it is much. */
 void eddy__chain_run_code(const eddy__chain_strips *s,
                           const eddy__chain_segment *segment,
                           const eddy__chain_part *p)
 {
-    const eddy__chain_state *c = s->c;
     const eddy__chain_member *members = &s->code->members[segment->first];
-    size_t next_in[EDDY__VECTOR_INPUTS];
-    eddy__vector_call call = {.n = p->n};
+    eddy__vector_call call;
+    int64_t step, stride;
 
-    for (uint32_t i = 0; i < segment->n_in; i++) {
-        const eddy__chain_operand *o = &segment->in[i];
-        int64_t step, stride;
-
-        call.in[i] = eddy__chain_read(s, o, p, &step, &stride);
-        next_in[i] = (size_t)stride * (o->place == EDDY__CHAIN_INPUT
-                                           ? c->inputs[o->at].size
-                                           : c->members[o->member].size);
-    }
+    call.n = p->n;
+    for (uint32_t i = 0; i < segment->n_in; i++)
+        call.in[i] = eddy__chain_read(s, &segment->in[i], p, &step, &stride);
     for (uint32_t i = 0; i < segment->n_left; i++)
         call.out[segment->left[i]] =
             eddy__chain_left(s, &members[segment->left[i]].to, p);
-    for (int64_t row = 0; row < p->n_rows; row++) {
+    segment->code->run(&call);
+    for (int64_t row = 1; row < p->n_rows; row++) {
+        go_on(s, segment, p->n, &call);
         segment->code->run(&call);
-        if (row + 1 == p->n_rows)
-            break;
-        for (uint32_t i = 0; i < segment->n_in; i++)
-            call.in[i] = (const unsigned char *)call.in[i] + next_in[i];
-        for (uint32_t i = 0; i < segment->n_left; i++) {
-            const uint32_t at = segment->left[i];
-
-            call.out[at] =
-                (unsigned char *)call.out[at] + (size_t)p->n * members[at].size;
-        }
     }
 }
