@@ -204,13 +204,13 @@ static void measure_scalar(bench_state *bench)
 
 enum { LSTM_SIZE = 64, LSTM_BATCH = 8, LSTM_GATES = 4 * LSTM_SIZE };
 
-static eddy_output make_floats(builder *b, int64_t rows, int64_t columns,
+static eddy_output make_floats(builder *b, int64_t rows, int64_t width,
                                float scale)
 {
     static float values[LSTM_SIZE * LSTM_GATES];
-    const eddy_shape shape = {.rank = 2, .dims = {rows, columns}};
+    const eddy_shape shape = {.rank = 2, .dims = {rows, width}};
 
-    for (int64_t i = 0; i < rows * columns; i++)
+    for (int64_t i = 0; i < rows * width; i++)
         values[i] = scale * sinf((float)(i * i % 1009));
     return eddy_emit_elements(&b->e, NULL, EDDY_FLOAT32, &shape, values);
 }

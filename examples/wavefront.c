@@ -175,7 +175,7 @@ static eddy_tensor *run(eddy_emitter *b, eddy_output last,
     eddy_ranks *ranks = NULL;
     eddy_tensor *out = NULL;
 
-    for (int i = 0; i < LAYERS; i++) {
+    for (size_t i = 0; i < LAYERS; i++) {
         all[2 * i] = places[i];
         all[2 * i + 1] = (eddy_place){.prefix = names[i], .rank = (uint32_t)i};
     }

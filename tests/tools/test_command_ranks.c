@@ -83,6 +83,53 @@ START_TEST(test_cases_on_processes)
 }
 END_TEST
 
+/* ---- checkpoints ---- */
+
+static command_result count(const char *ranks, const char *how, const char *dir)
+{
+    char where[SCRATCH_PATH + 32];
+
+    snprintf(where, sizeof where, "--checkpoint-dir=%s/%s", folder, dir);
+    return command_run("run", COUNT, "--feed=n=-9", "--fetch=y", where, how,
+                       ranks, ranks ? "--seed=5" : NULL, NULL);
+}
+
+static void want_run(command_result r, int status, const char *out,
+                     const char *err)
+{
+    ck_assert_msg(r.status == status, "%d: %s%s", r.status, r.out, r.err);
+    ck_assert_msg(!out || strcmp(r.out, out) == 0, "%s", r.out);
+    ck_assert_msg(!err || strstr(r.err, err) != NULL, "%s", r.err);
+    command_result_free(&r);
+}
+
+/* By itself, and on two threads. */
+START_TEST(test_a_loop_is_saved_and_gone_on_with)
+{
+    const char *ranks = _i == 0 ? NULL : "--ranks=2";
+    command_result whole =
+        command_run("run", COUNT, "--feed=n=-9", "--fetch=y", NULL);
+
+    want_run(count(ranks, "--checkpoint=4", "saved"), 0, whole.out, NULL);
+    want_run(count(ranks, "--checkpoint=4", "saved"), 1, NULL,
+             "EDDY_E_CHECKPOINT");
+    want_run(count(ranks, "--resume", "saved"), 0, whole.out, NULL);
+    want_run(count(ranks, "--resume", "none"), 0, whole.out, NULL);
+    command_result_free(&whole);
+}
+END_TEST
+
+START_TEST(test_a_checkpoint_wants_a_folder)
+{
+    want_run(
+        command_run("run", COUNT, "--feed=n=9", "--fetch=y", "--resume", NULL),
+        2, NULL, "want --checkpoint-dir");
+    want_run(command_run("run", COUNT, "--feed=n=9", "--fetch=y",
+                         "--checkpoint=3", NULL),
+             2, NULL, "want --checkpoint-dir");
+}
+END_TEST
+
 /* ---- the commands ---- */
 
 START_TEST(test_processes_print_what_one_does)
@@ -280,5 +327,7 @@ TCase *command_ranks_tests(void)
     tcase_add_loop_test(tc, test_metis_writes_places, 0, 2);
     tcase_add_test(tc, test_metis_is_refused_by_a_run);
     tcase_add_test(tc, test_without_metis);
+    tcase_add_loop_test(tc, test_a_loop_is_saved_and_gone_on_with, 0, 2);
+    tcase_add_test(tc, test_a_checkpoint_wants_a_folder);
     return tc;
 }
