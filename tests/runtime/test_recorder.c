@@ -782,6 +782,28 @@ START_TEST(hosts_get_records_through_a_callback)
 }
 END_TEST
 
+/* The last record that can be read is the one that the host hears of. */
+static void look(void *user, const eddy_trace *from, const eddy_trace_record *r,
+                 const eddy_trace_value *values)
+{
+    const size_t n = eddy_trace_records(from);
+
+    (void)user;
+    (void)values;
+    ck_assert_uint_eq(eddy_trace_record_at(from, n - 1)->number, r->number);
+    ck_assert_uint_eq(eddy_trace_record_at(from, 0)->number, r->number + 1 - n);
+}
+
+START_TEST(hosts_may_read_what_there_is_so_far)
+{
+    plan_loop(EDDY_OPTIMIZE_EXACT);
+    record((eddy_trace_options){
+        .max_records = 7, .keep_last = true, .record = look});
+    run_loop(150, 1);
+    ck_assert_uint_eq(eddy_trace_records(trace), 7);
+}
+END_TEST
+
 START_TEST(pushes_meet_their_pops)
 {
     program_build(&p, "size int32=-1\n"
@@ -950,6 +972,7 @@ TCase *recorder_tests(void)
     tcase_add_test(tc, names_that_are_not_there_are_refused);
     tcase_add_test(tc, a_recorder_of_another_plan_is_refused);
     tcase_add_test(tc, hosts_get_records_through_a_callback);
+    tcase_add_test(tc, hosts_may_read_what_there_is_so_far);
     tcase_add_test(tc, pushes_meet_their_pops);
     tcase_add_test(tc, workers_run_the_same_tokens);
     tcase_add_test(tc, every_allocation_may_fail);

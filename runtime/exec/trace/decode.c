@@ -207,9 +207,9 @@ bool eddy__trace_decode(eddy_trace *trace)
     const uint64_t held = eddy__trace_held(trace);
     reader r = {.trace = trace};
 
-    if (trace->n_decoded == held)
+    if (trace->decoded == trace->totals.n_seen + 1)
         return true;
-    trace->n_decoded = 0;
+    trace->decoded = 0;
     if (!eddy__grow(trace->allocator, (void **)&trace->records,
                     &trace->records_room, (size_t)held,
                     sizeof *trace->records) ||
@@ -220,7 +220,7 @@ bool eddy__trace_decode(eddy_trace *trace)
     for (const eddy__trace_chunk *c = trace->oldest; c; c = c->next)
         if (!read_chunk(&r, c))
             return false;
-    trace->n_decoded = held;
+    trace->decoded = trace->totals.n_seen + 1;
     trace->n_skipped = (size_t)held - eddy__trace_kept(trace);
     return true;
 }

@@ -116,7 +116,7 @@ void eddy__trace_forget(eddy_trace *trace)
     }
     trace->oldest = trace->newest = NULL;
     trace->next = trace->limit = NULL;
-    trace->n_decoded = 0;
+    trace->decoded = 0;
 }
 
 void eddy__trace_free_chunks(eddy_trace *trace)

@@ -66,7 +66,7 @@ struct eddy_trace {
     size_t passed_room;
 
     /* Made of the items by eddy__trace_decode. */
-    uint64_t n_decoded; /* of how many records; 0: none */
+    uint64_t decoded; /* when n_seen was one less; 0: never */
     eddy_trace_record *records;
     size_t records_room;
     eddy_trace_value *values;
