@@ -9,14 +9,17 @@
  * gives what differs.
  */
 #include "core/base/status.h"
+#include "frames/analysis/flow.h"
 #include "frames/partition/replicate.h"
 
 #include <string.h>
 
 typedef struct agreement {
-    const eddy__partitioning *p;
+    eddy__partitioning *p;
     eddy_analysis *analysis;
     uint8_t *differs; /* a node: what it gives, or holds */
+    eddy_node *left;  /* those whose readers are still to be marked */
+    size_t n_left;
 } agreement;
 
 static bool is_handle(const eddy__node *from, uint32_t index)
@@ -35,57 +38,59 @@ static bool is_drawn(const eddy__node *node)
     return seed && seed2 && seed->as.ints[0] == 0 && seed2->as.ints[0] == 0;
 }
 
-/* Marks the node; has that changed anything? */
-static bool mark(const agreement *a, eddy_node v)
+/* Marks the node, and notes that it is to be looked at. */
+static void mark(agreement *a, eddy_node v)
 {
-    const bool is_new = !a->differs[v];
-
+    if (a->differs[v])
+        return;
     a->differs[v] = 1;
-    return is_new;
+    a->left[a->n_left++] = v;
 }
 
-/* What a node reads goes on to what it gives, and into what it has a handle of.
+/*
+ * What differs goes on to all that reads it, past which only a collective makes
+ * it alike, and into what such a node has a handle of.
  */
-static bool spread(const agreement *a, eddy_node v)
+static void spread(agreement *a, const eddy__flow *flow, eddy_node v)
 {
     const eddy__node *node = eddy__partition_node(a->p, v);
-    bool is_any = a->differs[v], has_changed = false;
 
-    if (eddy__is_collective(node))
-        return false;
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        is_any = is_any || a->differs[node->inputs[i].node];
-    if (!is_any)
-        return false;
-    has_changed = mark(a, v);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const eddy_output in = node->inputs[i];
 
         if (is_handle(eddy__partition_node(a->p, in.node), in.index))
-            has_changed = mark(a, in.node) || has_changed;
+            mark(a, in.node);
     }
-    return has_changed;
+    for (size_t e = flow->first_out[v]; e < flow->first_out[v + 1]; e++) {
+        const eddy__flow_edge edge = flow->edge[e];
+
+        if (edge.input != EDDY__CONTROL &&
+            !eddy__is_collective(eddy__partition_node(a->p, edge.to)))
+            mark(a, edge.to);
+    }
 }
 
-static eddy_status find_differing(const agreement *a)
+/* Each node is looked at once: when it is found to differ. */
+static eddy_status find_differing(agreement *a,
+                                  const eddy__selection *selection)
 {
+    eddy__arena *arena = &a->p->arena;
     const eddy_graph *whole = a->p->whole;
-    bool has_changed = true;
+    eddy__flow flow;
 
+    a->left = eddy__arena_allocate(arena, whole->n_nodes, sizeof *a->left);
+    if (!a->left)
+        return eddy__fail_memory(a->p->err);
+    EDDY_TRY(eddy__flow_build(&flow, selection, arena, a->p->err));
     for (eddy_node v = 0; v < whole->n_nodes; v++) {
         const eddy__node *node = eddy__partition_node(a->p, v);
 
-        a->differs[v] =
-            strcmp(node->op_name, EDDY__RANK) == 0 || is_drawn(node);
+        if (a->p->placed[v].is_needed &&
+            (strcmp(node->op_name, EDDY__RANK) == 0 || is_drawn(node)))
+            mark(a, v);
     }
-    while (has_changed) {
-        if (!eddy__budget_lasts(a->p->budget))
-            return eddy__fail_memory(a->p->err);
-        has_changed = false;
-        for (eddy_node v = 0; v < whole->n_nodes; v++)
-            if (a->p->placed[v].is_needed && spread(a, v))
-                has_changed = true;
-    }
+    while (a->n_left > 0)
+        spread(a, &flow, a->left[--a->n_left]);
     return EDDY_OK;
 }
 
@@ -129,14 +134,14 @@ static eddy_status check_all(agreement *a)
 {
     const size_t n = a->p->whole->n_nodes;
     eddy__selection selection = {.graph = a->p->whole, .budget = a->p->budget};
-    uint8_t *keep = eddy__arena_allocate(&a->p->result->arena, n, 1);
+    uint8_t *keep = eddy__arena_allocate(&a->p->arena, n, 1);
 
     if (!keep)
         return eddy__fail_memory(a->p->err);
     for (eddy_node v = 0; v < n; v++)
         keep[v] = a->p->placed[v].is_needed;
     selection.keep = keep;
-    EDDY_TRY(find_differing(a));
+    EDDY_TRY(find_differing(a, &selection));
     EDDY_TRY(eddy__analysis_build_whole(&selection, &a->analysis, a->p->err));
     for (eddy_node v = 0; v < n; v++)
         if (keep[v] && eddy__is_collective(eddy__partition_node(a->p, v)))
