@@ -46,11 +46,11 @@ void eddy__saved_prefix(const eddy__saved_place *place, uint32_t part,
 
 static bool is_whole(const eddy__saved_place *place, int64_t trip)
 {
-    char path[EDDY__SAVED_ROOM + 8];
+    char prefix[EDDY__SAVED_ROOM], path[EDDY__SAVED_ROOM + 8];
 
     for (uint32_t part = 0; part < place->n_parts; part++) {
-        eddy__saved_prefix(place, part, trip, path);
-        strcat(path, ".index");
+        eddy__saved_prefix(place, part, trip, prefix);
+        snprintf(path, sizeof path, "%s.index", prefix);
         if (access(path, F_OK) != 0)
             return false;
     }
@@ -92,11 +92,11 @@ eddy_status eddy__saved_find(const eddy__saved_place *place, int64_t *out_trip,
 static void drop(const eddy__saved_place *place, int64_t trip)
 {
     static const char *const endings[] = {".index", ".data-00000-of-00001"};
-    char path[EDDY__SAVED_ROOM + 32];
+    char prefix[EDDY__SAVED_ROOM], path[EDDY__SAVED_ROOM + 32];
 
+    eddy__saved_prefix(place, place->part, trip, prefix);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        eddy__saved_prefix(place, place->part, trip, path);
-        strcat(path, endings[i]);
+        snprintf(path, sizeof path, "%s%s", prefix, endings[i]);
         (void)unlink(path);
     }
 }

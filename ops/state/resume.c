@@ -129,7 +129,7 @@ static eddy_status restore(eddy_kernel *k, const eddy__bundle *b,
         return eddy__fail_memory(k->err);
     status = read_any(k, b, entry->name, eddy__dtype_from_tf(entry->tf_dtype),
                       &tensor);
-    if (status == EDDY_OK)
+    if (status == EDDY_OK && tensor)
         status = is_random ? set_generator(k, name + strlen(EDDY__SAVED_RANDOM),
                                            tensor)
                            : set_variable(k, name, tensor);
