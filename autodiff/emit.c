@@ -48,9 +48,9 @@ eddy_status eddy__emit_fail(eddy__gradient_emitter *e, eddy_status code,
     if (at == EDDY_NO_NODE)
         e->core.status = eddy__fail(e->core.err, code, detail, "%s", text);
     else
-        e->core.status =
-            eddy__fail_at(e->core.err, code, detail,
-                          eddy__graph_node(e->core.graph, at), "%s", text);
+        e->core.status = eddy__graph_fail_at(
+            e->core.err, code, detail, eddy__graph_node(e->core.graph, at),
+            "%s", text);
     return e->core.status;
 }
 

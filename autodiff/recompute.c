@@ -56,7 +56,7 @@ static eddy_output handle_source(const eddy_graph *graph, eddy_output v,
 
     *out_in_loop = false;
     for (size_t i = 0; i < graph->n_nodes && node->n_inputs > 0 &&
-                       eddy__hands_on(eddy__node_role(node));
+                       eddy__op_hands_on(eddy__node_role(node));
          i++) {
         *out_in_loop =
             *out_in_loop || eddy__node_role(node) == EDDY__ROLE_ENTER;

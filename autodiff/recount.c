@@ -43,7 +43,8 @@ static eddy_output before_cast(const eddy__places *p, eddy_output v)
     const eddy__node *node = eddy__graph_node(p->e->core.graph, v.node);
 
     return strcmp(node->op_name, "Cast") == 0 &&
-                   eddy__feed_of(&p->study->selection, v) == EDDY__NOT_FOUND
+                   eddy__selection_feed_of(&p->study->selection, v) ==
+                       EDDY__NOT_FOUND
                ? node->inputs[0]
                : v;
 }

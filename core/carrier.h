@@ -26,7 +26,7 @@ struct eddy__carrier {
 };
 
 /* The hash in a message's key: FNV-1a of 64 bits. */
-static inline uint64_t eddy__edge_hash(const char *text)
+static inline uint64_t eddy__carrier_edge_hash(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 

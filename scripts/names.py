@@ -9,6 +9,11 @@
   - a .c file of frames and autodiff has a suite of its name, or a row in
     tests/README.md that says which suites hold it;
   - a gradient rule includes the rule API, and words for shapes and dtypes;
+  - a function that a header names eddy__... says in its name where it is: with a
+    word of the header's path, of the path of the .c file that defines it, or of
+    a type of the header;
+  - a comment of a header does not begin with a word that stands for a noun
+    (Of, That, Those, It, Its, They), but for notes behind a line of code;
   - a type that begins with eddy has one meaning, as has a type of a header
     within its folder; a .c file may have types of its own by plain words.
 """
@@ -31,6 +36,38 @@ LONG_MACROS = {
     "EDDY__OP_FAMILY_MAP": "a table, a line a row",
     "NESTED_LOOPS": "the text of one graph",
     "STORE_OPS": "labels of the linear executor's one dispatch loop",
+}
+
+# Words that every file writes, and knows as it knows malloc, or that are names
+# elsewhere: their functions need not say where they are.
+PLAIN_HEADERS = {
+    "core/base/memory.h": "allocating",
+    "core/base/status.h": "failing",
+    "core/kernel.h": "the kernel ABI",
+    "ops/math/elements.h": "the kernel ABI, as ops share it",
+    "ops/array/items.h": "the kernel ABI, as ops share it",
+    "ops/math/float_math.h": "as in math.h",
+    "ops/math/half.h": "as in math.h",
+    "ops/math/incomplete.h": "as in math.h",
+    "ops/math/numeric.h": "as in math.h",
+    "ops/math/special_math.h": "as in math.h",
+    "ops/math/strip.h": "as in math.h",
+    "ops/math/transcendental.h": "as in math.h",
+}
+
+# What kernels and shape rules read and write with, whatever the header.
+KERNEL_WORDS = re.compile(r"eddy__(in|out|output|infer)_")
+
+# Nouns that are not in the path of their header.
+NOUNS = {
+    "autodiff/forward.h": {"tangent"},
+    "autodiff/rule.h": {"grad"},
+    "core/base/thread.h": {"clock"},
+    "core/graph/registry.h": {"op"},
+    "ops/linalg/linalg.h": {"matrix", "number"},
+    "ops/list/stack.h": {"segment"},
+    "ops/ops.h": {"gemm"},
+    "runtime/exec/dynamic/token.h": {"queue"},
 }
 
 
@@ -74,6 +111,59 @@ def strip_comments(text):
                   text, flags=re.S)
 
 
+def stem(word):
+    """A word without its ending, so that places are where a place is."""
+    for end in ("ings", "ing", "ers", "er", "ed", "es", "s", "e"):
+        if word.endswith(end) and len(word) - len(end) >= 3:
+            return word[:-len(end)]
+    return word
+
+
+def words_of(path):
+    return {w for part in path.with_suffix("").parts for w in part.split("_")}
+
+
+def is_alike(one, other):
+    return one == other or min(len(one), len(other)) >= 4 and (
+        one.startswith(other) or other.startswith(one))
+
+
+def check_nouns(texts, complain):
+    declared = re.compile(r"^(?![ \t#}{])[^;{}()=]*?\b(eddy__\w+)\(", re.M)
+    defined = re.compile(
+        r"^(?![ \t#}{])[^;{}()=]*?\b(eddy__\w+)\([^;{}]*\)\s*\n\{", re.M)
+    texts = {path: strip_comments(text) for path, text in texts.items()
+             if path.parts[0] in FOLDERS}
+    homes = collections.defaultdict(set)
+    for path, text in texts.items():
+        for name in defined.findall(text):
+            homes[name].add(path)
+    for path, text in texts.items():
+        if path.suffix != ".h" or str(path) in PLAIN_HEADERS:
+            continue
+        names = set(declared.findall(text))
+        names |= set(re.findall(r"^#define (eddy__\w+)\(", text, re.M))
+        types = set(re.findall(r"\b(?:struct|enum|union) eddy__?(\w+)", text))
+        types |= set(re.findall(r"\beddy__(\w+);", text))
+        own = NOUNS.get(str(path), set()) | words_of(path)
+        own |= {w for t in types if "eddy__" + t not in names
+                for w in t.split("_")}
+        for name in sorted(names):
+            nouns = own.union(*map(words_of, homes[name]))
+            if not KERNEL_WORDS.match(name) and not any(
+                    is_alike(stem(word), stem(noun))
+                    for word in name[len("eddy__"):].split("_")
+                    for noun in nouns):
+                complain(f"{path}: {name} does not say where it is")
+
+
+def check_comments(path, text, complain):
+    for match in re.finditer(r"^[ \t]*/\*[\s*]*(Of|That|Those|Its?|They)\b",
+                             text, re.M):
+        complain(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: a "
+                 f"comment begins with {match.group(1)}")
+
+
 def check_types(texts, complain):
     """Finds types that two files define, by a body or as another type."""
     places = collections.defaultdict(set)
@@ -112,12 +202,15 @@ def main():
                          for header in re.findall(r'^#include "(.*)"', text,
                                                   re.M)
                          if header not in RULE_API]
+        if path.suffix == ".h" and path.parts[0] in FOLDERS + ("include",):
+            check_comments(path, text, problems.append)
         body = text.split("\n", 1)[1].lstrip("\n") if "\n" in text else ""
         if path.suffix == ".c" and path.parts[0] != "tests" and \
                 not path.with_suffix(".def").exists() and \
                 not body.startswith("/*"):
             problems.append(f"{path}: opens without saying what it is for")
 
+    check_nouns(texts, problems.append)
     check_types(texts, problems.append)
     check_suites(problems.append)
     for problem in problems:

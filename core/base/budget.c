@@ -21,7 +21,7 @@ static void look(eddy__budget *b)
     b->n_asked = 0;
     if (b->limits.is_cancelled && b->limits.is_cancelled(b->limits.user))
         b->exceeded = EDDY_E_CANCELLED;
-    else if (b->deadline_ns > 0 && eddy__now_ns() >= b->deadline_ns)
+    else if (b->deadline_ns > 0 && eddy__clock_now_ns() >= b->deadline_ns)
         b->exceeded = EDDY_E_DEADLINE;
 }
 
@@ -100,7 +100,7 @@ eddy_status eddy__budget_begin(eddy__budget *budget, const char *what,
         .n_asked = ASKED_A_LOOK,
     };
     if (taken.timeout_ns > 0) {
-        const uint64_t now = eddy__now_ns();
+        const uint64_t now = eddy__clock_now_ns();
 
         budget->deadline_ns = taken.timeout_ns < UINT64_MAX - now
                                   ? now + taken.timeout_ns

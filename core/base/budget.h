@@ -35,7 +35,7 @@ eddy_status eddy__budget_begin(eddy__budget *budget, const char *what,
                                const eddy_limits *limits, eddy_error *err);
 
 /* The lesser of two limits, of which 0 is none. */
-static inline uint64_t eddy__lesser_limit(uint64_t a, uint64_t b)
+static inline uint64_t eddy__budget_lesser(uint64_t a, uint64_t b)
 {
     return a == 0 || (b > 0 && b < a) ? b : a;
 }

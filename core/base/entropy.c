@@ -10,6 +10,6 @@ uint64_t eddy__entropy(void)
 
     /* Without a loop and a callback it is done when the call returns. */
     if (uv_random(NULL, NULL, &bits, sizeof bits, 0, NULL) != 0)
-        bits = eddy__now_ns() * 0x9e3779b97f4a7c15u;
+        bits = eddy__clock_now_ns() * 0x9e3779b97f4a7c15u;
     return bits;
 }

@@ -15,7 +15,7 @@ uint64_t eddy__clock_recent_ns(void)
     if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0)
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 #endif
-    return eddy__now_ns();
+    return eddy__clock_now_ns();
 }
 
 static eddy_status fail_thread(eddy_error *err, const char *what, int error)

@@ -21,7 +21,7 @@ typedef uv_once_t eddy__once;
 #define EDDY__ONCE_INIT UV_ONCE_INIT
 
 /* Nanoseconds of a clock that never goes back. */
-static inline uint64_t eddy__now_ns(void)
+static inline uint64_t eddy__clock_now_ns(void)
 {
     return uv_hrtime();
 }
@@ -42,7 +42,7 @@ static inline void eddy__thread_relax(void)
 #endif
 }
 
-static inline void eddy__sleep_ms(unsigned ms)
+static inline void eddy__thread_sleep_ms(unsigned ms)
 {
     uv_sleep(ms);
 }

@@ -164,8 +164,8 @@ eddy_status eddy__graph_connect(eddy_graph *graph, eddy_node node,
         check_input(graph, &graph->nodes[node], index, from, err);
 
     if (status != EDDY_OK) {
-        eddy__error_at(err, graph->nodes[node].name,
-                       graph->nodes[node].op_name);
+        eddy__graph_error_at(err, graph->nodes[node].name,
+                             graph->nodes[node].op_name);
         return status;
     }
     graph->nodes[node].inputs[index] = from;

@@ -250,11 +250,11 @@ eddy_status eddy__graph_clone_empty(const eddy_graph *graph,
                                     eddy_graph **out_graph, eddy_error *err);
 
 /* Fails with `node`'s name and op; a shorthand for eddy__fail_node. */
-eddy_status eddy__fail_at(eddy_error *err, eddy_status code, eddy_detail detail,
-                          const eddy__node *node, const char *format, ...)
-    EDDY_PRINTF(5, 6);
+eddy_status eddy__graph_fail_at(eddy_error *err, eddy_status code,
+                                eddy_detail detail, const eddy__node *node,
+                                const char *format, ...) EDDY_PRINTF(5, 6);
 
 /* Puts a node's name and op into an error that was filled; may be NULL. */
-void eddy__error_at(eddy_error *err, const char *node, const char *op);
+void eddy__graph_error_at(eddy_error *err, const char *node, const char *op);
 
 #endif

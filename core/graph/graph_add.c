@@ -379,7 +379,7 @@ eddy_status eddy__graph_add(eddy_graph *graph, const eddy_node_spec *spec,
     draft.err = err;
     status = add(graph, &draft);
     if (status != EDDY_OK) {
-        eddy__error_at(err, spec->name ? spec->name : "", spec->op);
+        eddy__graph_error_at(err, spec->name ? spec->name : "", spec->op);
         return status;
     }
     if (out_node)

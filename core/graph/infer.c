@@ -88,7 +88,7 @@ eddy_status eddy_infer_fail(eddy_infer *infer, eddy_status code,
     va_start(args, format);
     eddy__fail_v(err, code, detail, format, args);
     va_end(args);
-    eddy__error_at(err, infer->node->name, infer->node->op_name);
+    eddy__graph_error_at(err, infer->node->name, infer->node->op_name);
     return code;
 }
 

@@ -225,7 +225,7 @@ static void find_maker(const eddy_graph *graph, eddy_node id)
     const eddy__node *node = &graph->nodes[id];
     const eddy__node *maker = node;
 
-    if (eddy__hands_on(eddy__node_role(node)))
+    if (eddy__op_hands_on(eddy__node_role(node)))
         maker = node->n_inputs > 0 ? maker_of(graph, node->inputs[0]) : NULL;
     graph->known_shapes->maker[id] =
         maker ? (eddy_node)(maker - graph->nodes) : EDDY_NO_NODE;

@@ -149,19 +149,20 @@ bool eddy__node_gives_reference(const eddy__node *node, uint32_t i)
            is_reference(node, node->op->outputs, node->op->n_outputs, i);
 }
 
-eddy_status eddy__fail_at(eddy_error *err, eddy_status code, eddy_detail detail,
-                          const eddy__node *node, const char *format, ...)
+eddy_status eddy__graph_fail_at(eddy_error *err, eddy_status code,
+                                eddy_detail detail, const eddy__node *node,
+                                const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     eddy__fail_v(err, code, detail, format, args);
     va_end(args);
-    eddy__error_at(err, node->name, node->op_name);
+    eddy__graph_error_at(err, node->name, node->op_name);
     return code;
 }
 
-void eddy__error_at(eddy_error *err, const char *node, const char *op)
+void eddy__graph_error_at(eddy_error *err, const char *node, const char *op)
 {
     if (!err)
         return;

@@ -37,7 +37,7 @@ typedef enum eddy__role {
 } eddy__role;
 
 /* Does a node of that role put out its input 0, if anything? */
-static inline bool eddy__hands_on(eddy__role role)
+static inline bool eddy__op_hands_on(eddy__role role)
 {
     switch (role) {
     case EDDY__ROLE_SWITCH:

@@ -283,10 +283,11 @@ static eddy_status report_cycle(search *s, eddy_error *err)
 
     rotate(s, lowest(s), s->queue);
     print_cycle(s, text, sizeof text);
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_CYCLE,
-                         eddy__flow_node(s->flow, s->cycle[0]),
-                         "%zu node%s in a cycle without a NextIteration: %s",
-                         s->length, s->length == 1 ? "" : "s", text);
+    return eddy__graph_fail_at(
+        err, EDDY_INVALID_ARGUMENT, EDDY_E_CYCLE,
+        eddy__flow_node(s->flow, s->cycle[0]),
+        "%zu node%s in a cycle without a NextIteration: %s", s->length,
+        s->length == 1 ? "" : "s", text);
 }
 
 /* Is the edge from cycle[i] one that a NextIteration must not have? */
@@ -311,12 +312,12 @@ static eddy_status report_back_edge(search *s, eddy_error *err)
     to = eddy__flow_node(s->flow, s->cycle[s->length > 1 ? 1 : 0]);
     is_merge = eddy__node_role(to) == EDDY__ROLE_MERGE;
     name = eddy__shorten(to->name);
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_BACK_EDGE,
-                         eddy__flow_node(s->flow, s->cycle[0]),
-                         "feeds '%s' (%s)%s; it must feed a Merge%s: %s",
-                         name.text, eddy__shorten(to->op_name).text,
-                         is_merge ? " by a control edge" : "",
-                         is_merge ? " by a data edge" : "", text);
+    return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_BACK_EDGE,
+                               eddy__flow_node(s->flow, s->cycle[0]),
+                               "feeds '%s' (%s)%s; it must feed a Merge%s: %s",
+                               name.text, eddy__shorten(to->op_name).text,
+                               is_merge ? " by a control edge" : "",
+                               is_merge ? " by a data edge" : "", text);
 }
 
 static bool allocate(search *s, eddy__arena *scratch)
@@ -359,7 +360,7 @@ static eddy_status check_merges(const eddy__flow *flow, eddy_error *err)
                eddy__is_back_edge(flow, flow->source[i], v, true))
             i++;
         if (i == end && node->n_inputs > 0)
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 err, EDDY_INVALID_ARGUMENT, EDDY_E_UNREACHABLE_LOOP, node,
                 "only NextIterations feed it, so its loop never starts; one "
                 "input must come from an Enter");

@@ -79,7 +79,7 @@ static eddy_status check_feeds(const eddy__selection *selection,
         const eddy_node enter = output_enter(&w, fed.node);
 
         if (enter != EDDY_NO_NODE)
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_IN_FRAME,
                 eddy__flow_node(&flow, fed.node),
                 "output %u is fed, but lives in the frame of the Enter '%s'; "

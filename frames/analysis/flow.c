@@ -9,7 +9,7 @@
 
 static eddy_node source_of(const eddy__selection *s, eddy_output input)
 {
-    if (eddy__feed_of(s, input) != EDDY__NOT_FOUND)
+    if (eddy__selection_feed_of(s, input) != EDDY__NOT_FOUND)
         return EDDY__FED;
     if (input.node == EDDY_NO_NODE || !eddy__selected(s, input.node))
         return EDDY_NO_NODE;

@@ -153,8 +153,8 @@ static void see_input(inference *f, const eddy__node *node, eddy_node id,
     f->constants[i] = NULL;
     f->makers[i] = NULL;
     if (from == EDDY__FED) {
-        f->inputs[i] =
-            f->feed_shapes[eddy__feed_of(f->selection, node->inputs[i])];
+        f->inputs[i] = f->feed_shapes[eddy__selection_feed_of(f->selection,
+                                                              node->inputs[i])];
     } else if (from == EDDY_NO_NODE) {
         f->inputs[i] = eddy__shape_unknown();
     } else {
@@ -217,7 +217,7 @@ static void find_origin(inference *f, const eddy__node *node, eddy_node id)
         const eddy_attr *value = eddy__node_attr(node, "value");
 
         constant = value ? value->as.tensors[0] : NULL;
-    } else if (eddy__hands_on((eddy__role)f->flow.role[id]) &&
+    } else if (eddy__op_hands_on((eddy__role)f->flow.role[id]) &&
                node->n_inputs > 0) {
         see_input(f, node, id, 0);
         constant = f->constants[0];

@@ -22,7 +22,8 @@ static void reach(walk *w, eddy_node node)
 static void expand(walk *w, const eddy__node *node)
 {
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (eddy__feed_of(w->selection, node->inputs[i]) == EDDY__NOT_FOUND)
+        if (eddy__selection_feed_of(w->selection, node->inputs[i]) ==
+            EDDY__NOT_FOUND)
             reach(w, node->inputs[i].node);
     for (uint32_t i = 0; i < node->n_controls; i++)
         reach(w, node->controls[i]);
@@ -40,7 +41,8 @@ eddy_status eddy__prune(const eddy__selection *selection,
     if (!w.stack)
         return eddy__fail_memory(err);
     for (size_t i = 0; i < wanted->n_fetches; i++)
-        if (eddy__feed_of(selection, wanted->fetches[i]) == EDDY__NOT_FOUND)
+        if (eddy__selection_feed_of(selection, wanted->fetches[i]) ==
+            EDDY__NOT_FOUND)
             reach(&w, wanted->fetches[i].node);
     for (size_t i = 0; i < wanted->n_targets; i++)
         reach(&w, wanted->targets[i]);

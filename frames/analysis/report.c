@@ -70,7 +70,8 @@ eddy_status eddy__report_refuse(eddy_error *err, eddy_detail detail,
     if (vsnprintf(message, sizeof message, format, args) < 0)
         message[0] = '\0';
     va_end(args);
-    eddy__fail_at(err, EDDY_INVALID_ARGUMENT, detail, node, "%s", message);
+    eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, detail, node, "%s",
+                        message);
     eddy__blame_frame(err, frames, frame);
     return EDDY_INVALID_ARGUMENT;
 }

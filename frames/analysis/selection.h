@@ -40,8 +40,8 @@ static inline bool eddy__selected(const eddy__selection *s, eddy_node node)
 }
 
 /* The number of the feed that replaces `output`, or EDDY__NOT_FOUND. */
-static inline uint32_t eddy__feed_of(const eddy__selection *s,
-                                     eddy_output output)
+static inline uint32_t eddy__selection_feed_of(const eddy__selection *s,
+                                               eddy_output output)
 {
     uint32_t i = 0;
 

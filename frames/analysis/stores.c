@@ -101,7 +101,7 @@ static bool note(walk *w, uint32_t store, eddy__flow_edge edge)
     if (w->stores->of_node[edge.to])
         return w->stores->of_node[edge.to] == store;
     r = find_row(eddy__flow_node(w->flow, edge.to));
-    if (!r && !eddy__hands_on((eddy__role)w->flow->role[edge.to]))
+    if (!r && !eddy__op_hands_on((eddy__role)w->flow->role[edge.to]))
         return false;
     w->stores->of_node[edge.to] = store;
     w->way[w->n++] = edge.to;

@@ -149,17 +149,19 @@ eddy_status eddy__builder_want_predicate(const eddy_graph *graph,
     EDDY_TRY(eddy__graph_check_output(graph, predicate, err));
     dtype = eddy_graph_output_dtype(graph, predicate);
     if (dtype != EDDY_BOOL)
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
-                             &graph->nodes[predicate.node],
-                             "the predicate of '%.64s' is %s, bool is wanted",
-                             scope, eddy_dtype_name(dtype));
+        return eddy__graph_fail_at(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
+            &graph->nodes[predicate.node],
+            "the predicate of '%.64s' is %s, bool is wanted", scope,
+            eddy_dtype_name(dtype));
     shape = eddy__known_shape(graph, &nothing, predicate);
     if (shape.rank > 0)
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
-                             &graph->nodes[predicate.node],
-                             "the predicate of '%.64s' has shape %s, a scalar "
-                             "is wanted",
-                             scope, eddy__shape_print(&shape).text);
+        return eddy__graph_fail_at(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
+            &graph->nodes[predicate.node],
+            "the predicate of '%.64s' has shape %s, a scalar "
+            "is wanted",
+            scope, eddy__shape_print(&shape).text);
     return EDDY_OK;
 }
 
@@ -191,7 +193,7 @@ static eddy_status add_outside(eddy__builder *b, const eddy_node_spec *spec,
     eddy_status status = is_sound(spec) ? check_outside(b, spec, err) : EDDY_OK;
 
     if (status != EDDY_OK) {
-        eddy__error_at(err, spec->name ? spec->name : "", spec->op);
+        eddy__graph_error_at(err, spec->name ? spec->name : "", spec->op);
         return status;
     }
     return eddy__graph_add(b->graph, spec, &options, out_node, err);
@@ -215,13 +217,13 @@ static eddy_status add(eddy_graph *graph, const eddy_node_spec *spec,
         site.is_exact = true;
         status = eddy__name_check(spec->name, err);
         if (status != EDDY_OK) {
-            eddy__error_at(err, spec->name, spec->op);
+            eddy__graph_error_at(err, spec->name, spec->op);
             return status;
         }
     }
     status = eddy__builder_adopt(b, site, spec, &node, err);
     if (status != EDDY_OK) {
-        eddy__error_at(err, site.hint ? site.hint : "", spec->op);
+        eddy__graph_error_at(err, site.hint ? site.hint : "", spec->op);
         eddy__builder_rollback(b, mark);
         return status;
     }
@@ -239,7 +241,7 @@ static eddy_status want_inside(const eddy__builder *b, eddy_node node,
 
     if (eddy__level_of(b, node) == level && (!top || node >= top->first_node))
         return EDDY_OK;
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE_SCOPE, &b->graph->nodes[node],
         "the node is not in %s%.64s%s, and can be given no edge there",
         top ? "'" : "", top ? top->scope : "the graph outside of its loop",

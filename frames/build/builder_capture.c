@@ -113,7 +113,7 @@ eddy_status eddy__builder_want_around(const eddy__builder *b, uint32_t level,
 
     if (is_around(b, lives_in, level))
         return EDDY_OK;
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE_SCOPE, &b->graph->nodes[node],
         "'%.64s' is inside %s '%.64s', which has ended; only "
         "the results of that may be used outside of it",

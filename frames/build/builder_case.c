@@ -355,18 +355,19 @@ static eddy_status check_switch_case(const eddy_graph *graph,
                           spec->n_branches, EDDY__MAX_OUTPUTS);
     EDDY_TRY(eddy__builder_want_values(graph, &spec->index, 1, err));
     if (eddy_graph_output_dtype(graph, spec->index) != EDDY_INT32)
-        return eddy__fail_at(
+        return eddy__graph_fail_at(
             err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
             &graph->nodes[spec->index.node],
             "the index of a case is %s, int32 is wanted",
             eddy_dtype_name(eddy_graph_output_dtype(graph, spec->index)));
     shape = eddy__known_shape(graph, &nothing, spec->index);
     if (shape.rank > 0)
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                             &graph->nodes[spec->index.node],
-                             "the index of a case has shape %s, a scalar is "
-                             "wanted",
-                             eddy__shape_print(&shape).text);
+        return eddy__graph_fail_at(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+            &graph->nodes[spec->index.node],
+            "the index of a case has shape %s, a scalar is "
+            "wanted",
+            eddy__shape_print(&shape).text);
     return EDDY_OK;
 }
 

@@ -158,7 +158,7 @@ static eddy_status fail_dtype(const eddy_graph *graph, const eddy__construct *c,
                               size_t i, eddy_output found, eddy_output wanted,
                               eddy_error *err)
 {
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
         &graph->nodes[found.node],
         "result %zu of '%.64s' is %s in its first branch ('%.64s:%u') and %s "

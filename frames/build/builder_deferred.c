@@ -109,7 +109,7 @@ static eddy_status refuse(const eddy__builder *b, uint32_t level,
 
     while (b->deferred[i].level != level || b->deferred[i].is_done)
         i++;
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         err, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
         &b->graph->nodes[b->deferred[i].places[0].node],
         "it counts what trips of the loop '%.64s' did that are over, and these "

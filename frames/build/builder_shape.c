@@ -176,7 +176,7 @@ static void finish(inquiry *q, visit *v)
     const eddy_shape *given = is_merge ? assumed_shape(q, v->node) : NULL;
 
     v->is_done = true;
-    v->is_maker = !eddy__hands_on(eddy__node_role(node));
+    v->is_maker = !eddy__op_hands_on(eddy__node_role(node));
     if (v->is_maker)
         v->maker = node;
     else if (node->n_inputs > 0)

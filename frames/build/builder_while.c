@@ -32,17 +32,19 @@ static eddy_status check_maximum(const eddy_graph *graph,
     EDDY_TRY(eddy__builder_want_values(graph, maximum, 1, err));
     dtype = eddy_graph_output_dtype(graph, *maximum);
     if (!eddy__dtype_in(dtype, EDDY__INTEGERS))
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                             &graph->nodes[maximum->node],
-                             "maximum_iterations is %s, an integer is wanted",
-                             eddy_dtype_name(dtype));
+        return eddy__graph_fail_at(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+            &graph->nodes[maximum->node],
+            "maximum_iterations is %s, an integer is wanted",
+            eddy_dtype_name(dtype));
     shape = eddy__known_shape(graph, &nothing, *maximum);
     if (shape.rank > 0)
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                             &graph->nodes[maximum->node],
-                             "maximum_iterations has shape %s, a scalar is "
-                             "wanted",
-                             eddy__shape_print(&shape).text);
+        return eddy__graph_fail_at(
+            err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+            &graph->nodes[maximum->node],
+            "maximum_iterations has shape %s, a scalar is "
+            "wanted",
+            eddy__shape_print(&shape).text);
     return EDDY_OK;
 }
 
@@ -56,7 +58,7 @@ static eddy_status check_invariant(const eddy_graph *graph,
 
     if (eddy__shape_compatible(&shape, invariant))
         return EDDY_OK;
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE, &graph->nodes[value.node],
         "a value of loop variable %zu has shape %s, and its "
         "shape invariant is %s",
@@ -432,7 +434,7 @@ static eddy_status check_next(const eddy_graph *graph, const eddy__construct *c,
         const eddy_dtype found = eddy_graph_output_dtype(graph, next[i]);
 
         if (found != wanted)
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
                 &graph->nodes[next[i].node],
                 "variable %zu of the loop '%.64s' is %s, and its next value, "

@@ -68,7 +68,8 @@ static eddy_status take_call(eddy__lowering *l, eddy_output fetched)
 
     if (r->kind[fetched.node] != EDDY__CALLED ||
         !root->calls[r->number[fetched.node]]->is_inlined ||
-        eddy__feed_of(l->request->selection, fetched) != EDDY__NOT_FOUND)
+        eddy__selection_feed_of(l->request->selection, fetched) !=
+            EDDY__NOT_FOUND)
         return EDDY_OK;
     return eddy__lower_target(l, root->made[fetched.node]);
 }
@@ -261,7 +262,7 @@ eddy_status eddy_graph_lower(const eddy_graph *graph,
                                 copy.limits, err));
     /* Nodes that are there already are not counted. */
     copy.max_nodes =
-        eddy__lesser_limit(copy.max_nodes, budget.limits.max_nodes);
+        eddy__budget_lesser(copy.max_nodes, budget.limits.max_nodes);
     budget.limits.max_nodes = 0;
     status = eddy__lower_whole(graph, copy.max_nodes, &budget, out_graph, err);
     if (status == EDDY_OK)

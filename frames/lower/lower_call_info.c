@@ -19,7 +19,7 @@ eddy_status eddy__lower_fail(const eddy__lowering *l, const eddy__call *call,
     va_start(args, format);
     eddy__fail_v(l->err, code, detail, format, args);
     va_end(args);
-    eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
+    eddy__graph_error_at(l->err, call->name, eddy__call_node(call)->op_name);
     return code;
 }
 

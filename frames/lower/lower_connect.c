@@ -43,7 +43,7 @@ static uint32_t find_feed(const eddy__lowering *l, eddy__ref ref)
 {
     return ref.instance->call
                ? EDDY__NOT_FOUND
-               : eddy__feed_of(l->request->selection, ref.output);
+               : eddy__selection_feed_of(l->request->selection, ref.output);
 }
 
 /* Writes `to` wherever the way from `ref` to it leads. */

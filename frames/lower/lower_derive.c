@@ -287,7 +287,8 @@ eddy_status eddy__lower_derive(eddy__lowering *l, const eddy__call *call,
         if (status == EDDY_OK)
             status = eddy__routine_derived(l, of, library);
         if (status != EDDY_OK) {
-            eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
+            eddy__graph_error_at(l->err, call->name,
+                                 eddy__call_node(call)->op_name);
             return status;
         }
     }

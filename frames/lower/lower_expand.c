@@ -179,7 +179,7 @@ static void mark_asked(const eddy__lowering *l, eddy__instance *root)
     const eddy__lower_request *request = l->request;
 
     for (size_t i = 0; i < request->n_fetches; i++)
-        if (eddy__feed_of(request->selection, request->fetches[i]) ==
+        if (eddy__selection_feed_of(request->selection, request->fetches[i]) ==
             EDDY__NOT_FOUND)
             await(root, request->fetches[i].node);
     for (size_t i = 0; i < request->n_targets; i++)

@@ -107,7 +107,8 @@ static eddy_status read_refs(const eddy__lowering *l, const eddy__call *call,
         status =
             l->graph->reader->read_refs(attr, arena, out_refs, out_n, l->err);
         if (status != EDDY_OK)
-            eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
+            eddy__graph_error_at(l->err, call->name,
+                                 eddy__call_node(call)->op_name);
         return status;
     }
     EDDY_TRY(eddy__lower_attr(l, call, name, EDDY_ATTR_FUNCTION, &attr));

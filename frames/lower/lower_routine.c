@@ -300,7 +300,8 @@ eddy_status eddy__routine_find(eddy__lowering *l, const eddy__call *call,
     else if (!*out_routine)
         status = add_routine(l, id, &l->graph->functions[id], out_routine);
     if (status != EDDY_OK)
-        eddy__error_at(l->err, call->name, eddy__call_node(call)->op_name);
+        eddy__graph_error_at(l->err, call->name,
+                             eddy__call_node(call)->op_name);
     return status;
 }
 

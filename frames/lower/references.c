@@ -42,7 +42,7 @@ static bool is_reference(const rewrite *r, eddy_output output)
 {
     return eddy__node_gives_reference(eddy__graph_node(r->graph, output.node),
                                       output.index) &&
-           eddy__feed_of(r->selection, output) == EDDY__NOT_FOUND;
+           eddy__selection_feed_of(r->selection, output) == EDDY__NOT_FOUND;
 }
 
 /* ---- aliases ---- */
@@ -76,7 +76,7 @@ static bool is_alias(const rewrite *r, eddy_output output)
            (output.index == 0 ||
             eddy__node_role(eddy__graph_node(r->graph, output.node)) !=
                 EDDY__ROLE_MERGE) &&
-           eddy__feed_of(r->selection, output) == EDDY__NOT_FOUND;
+           eddy__selection_feed_of(r->selection, output) == EDDY__NOT_FOUND;
 }
 
 /* Does input `i` of a node take an alias as it is? */
@@ -281,7 +281,7 @@ static eddy_status fail_value(const rewrite *r, eddy_node v, uint32_t i)
     const eddy__node *node = eddy__graph_node(r->graph, v);
     const eddy__node *from = eddy__graph_node(r->graph, node->inputs[i].node);
 
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         r->err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE, node,
         "input %u is a value from '%.64s:%u'; a reference to "
         "a variable is wanted",

@@ -65,7 +65,7 @@ static void spread(agreement *a, const eddy__flow *flow, eddy_node v)
         const eddy__flow_edge edge = flow->edge[e];
 
         if (edge.input != EDDY__CONTROL &&
-            !eddy__is_collective(eddy__partition_node(a->p, edge.to)))
+            !eddy__replicate_is_collective(eddy__partition_node(a->p, edge.to)))
             mark(a, edge.to);
     }
 }
@@ -96,7 +96,7 @@ static eddy_status find_differing(agreement *a,
 
 static eddy_status refuse(const agreement *a, eddy_node v, eddy_node by)
 {
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         a->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
         eddy__partition_node(a->p, v),
         "whether this collective runs is up to '%.120s', which may say "
@@ -144,7 +144,8 @@ static eddy_status check_all(agreement *a)
     EDDY_TRY(find_differing(a, &selection));
     EDDY_TRY(eddy__analysis_build_whole(&selection, &a->analysis, a->p->err));
     for (eddy_node v = 0; v < n; v++)
-        if (keep[v] && eddy__is_collective(eddy__partition_node(a->p, v)))
+        if (keep[v] &&
+            eddy__replicate_is_collective(eddy__partition_node(a->p, v)))
             EDDY_TRY(check(a, v));
     return EDDY_OK;
 }

@@ -130,7 +130,7 @@ static eddy_output add_loop(const control_loop *l, eddy_output outer)
 static eddy_status refuse(const eddy__partitioning *p, uint32_t frame,
                           eddy_node node)
 {
-    return eddy__fail_at(
+    return eddy__graph_fail_at(
         p->err, EDDY_INVALID_ARGUMENT, EDDY_E_LOOP_CONDS,
         eddy__partition_node(p, node),
         "an edge to it leads from one rank to another in the loop '%.64s', "

@@ -52,7 +52,7 @@ typedef struct eddy__partitioning {
     eddy_output *feeds, *fetches;
     eddy_node *targets;
     size_t n_targets;
-    /* Of frames, and of nodes of the analysis (counting.c). */
+    /* Marks of frames, and of nodes of the analysis (counting.c). */
     uint8_t *is_counted;  /* every rank computes its predicate for itself ... */
     uint8_t *is_counting; /* ... by these */
     /*

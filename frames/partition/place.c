@@ -73,11 +73,12 @@ static eddy_status wish(const placing *pl, eddy_node v)
     else if (!node->device || !device_rank(node->device, &rank))
         rank = 0;
     if (rank >= p->options->n_ranks)
-        return eddy__fail_at(p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE, node,
-                             "its device '%.64s' is that of rank %llu; there "
-                             "are %u",
-                             node->device, (unsigned long long)rank,
-                             (unsigned)p->options->n_ranks);
+        return eddy__graph_fail_at(
+            p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE, node,
+            "its device '%.64s' is that of rank %llu; there "
+            "are %u",
+            node->device, (unsigned long long)rank,
+            (unsigned)p->options->n_ranks);
     p->placed[v].rank = (uint32_t)rank;
     return EDDY_OK;
 }
@@ -124,7 +125,7 @@ static bool may_alias(const eddy__node *node)
 {
     const eddy__role role = eddy__node_role(node);
 
-    return eddy__hands_on(role) || role == EDDY__ROLE_MERGE;
+    return eddy__op_hands_on(role) || role == EDDY__ROLE_MERGE;
 }
 
 /* A handle whose dtype does not tell that it is one: it is a text. */
@@ -296,9 +297,10 @@ static eddy_status check_edge(const eddy__partitioning *p, const uint8_t *once,
     if (!once[from] || !eddy__partition_crosses(p, from, to) ||
         (eddy__node_role(node) == EDDY__ROLE_ENTER && !p->options->is_literal))
         return EDDY_OK;
-    return eddy__fail_at(p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE, node,
-                         "it runs in the first iteration of its loop alone, "
-                         "and another rank would wait for it in the others");
+    return eddy__graph_fail_at(
+        p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE, node,
+        "it runs in the first iteration of its loop alone, "
+        "and another rank would wait for it in the others");
 }
 
 /* No rank may wait in every iteration for what is sent in one. */

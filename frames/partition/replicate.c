@@ -42,7 +42,7 @@ typedef struct replicating {
     size_t *n_ends, *ends_capacity;
 } replicating;
 
-bool eddy__is_collective(const eddy__node *node)
+bool eddy__replicate_is_collective(const eddy__node *node)
 {
     static const char *const names[] = {
         "HorovodAllreduce", "HorovodAllgather", "HorovodBroadcast",
@@ -325,8 +325,8 @@ static eddy_status spread(const replicating *r, meeting *m)
 
 static eddy_status refuse(const replicating *r, eddy_node v, const char *why)
 {
-    return eddy__fail_at(r->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
-                         node_of(r, v), "%s", why);
+    return eddy__graph_fail_at(r->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+                               node_of(r, v), "%s", why);
 }
 
 /* A group that is some of the ranks, or others, is none of these copies. */
@@ -446,7 +446,7 @@ static eddy_status copy_node(const replicating *r, uint32_t rank, eddy_node v)
     eddy_node *out = &r->copy[rank * r->n + v];
     bool is_rank;
 
-    if (eddy__is_collective(node))
+    if (eddy__replicate_is_collective(node))
         return add_result(r, rank, v, out);
     if (is_number(node, &is_rank))
         return add_number(r, rank, v, (int32_t)(is_rank ? rank : r->n_ranks),
@@ -464,7 +464,7 @@ static eddy_status connect(const replicating *r, uint32_t rank, eddy_node v)
     const eddy_node to = r->copy[rank * r->n + v];
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (!eddy__is_collective(node))
+        if (!eddy__replicate_is_collective(node))
             EDDY_TRY(eddy__graph_connect(
                 graph, to, i, on(r, rank, node->inputs[i]), r->p->err));
     for (uint32_t i = 0; i < node->n_controls; i++)
@@ -484,7 +484,8 @@ static eddy_status copy_all(const replicating *r)
             if (r->p->placed[v].is_needed)
                 EDDY_TRY(connect(r, i, v));
     for (eddy_node v = 0; v < r->n; v++)
-        if (r->p->placed[v].is_needed && eddy__is_collective(node_of(r, v)))
+        if (r->p->placed[v].is_needed &&
+            eddy__replicate_is_collective(node_of(r, v)))
             EDDY_TRY(meet(r, v));
     return EDDY_OK;
 }

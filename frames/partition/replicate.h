@@ -13,7 +13,7 @@
 #define EDDY__SIZE "HorovodSize"
 
 /* Does it join the values of all ranks? */
-bool eddy__is_collective(const eddy__node *node);
+bool eddy__replicate_is_collective(const eddy__node *node);
 
 /* Refuses collectives to which some ranks may come and others not. */
 eddy_status eddy__partition_agree(eddy__partitioning *p);

@@ -179,7 +179,8 @@ static eddy_status keep_wanted(eddy__partitioning *p, const asking *a)
     if (!p->fetches || !p->targets)
         return eddy__fail_memory(p->err);
     for (size_t i = 0; i < w->n_fetches; i++) {
-        const uint32_t feed = eddy__feed_of(&a->selection, p->fetches[i]);
+        const uint32_t feed =
+            eddy__selection_feed_of(&a->selection, p->fetches[i]);
 
         if (feed != EDDY__NOT_FOUND)
             p->fetches[i] = p->feeds[feed];

@@ -189,9 +189,9 @@ static eddy_status make_pair(splitting *s, const cut *c, eddy_output *out)
 static eddy_status refuse_dtype(const splitting *s, eddy_node from,
                                 const char *what)
 {
-    return eddy__fail_at(s->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
-                         eddy__partition_node(s->p, from),
-                         "%s can't be sent to another rank", what);
+    return eddy__graph_fail_at(s->p->err, EDDY_INVALID_ARGUMENT, EDDY_E_PLACE,
+                               eddy__partition_node(s->p, from),
+                               "%s can't be sent to another rank", what);
 }
 
 static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,

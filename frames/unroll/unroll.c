@@ -409,7 +409,7 @@ eddy_status eddy_graph_unroll(const eddy_graph *graph,
     EDDY_TRY(eddy__budget_begin(&budget, "unrolling", &graph->ctx->allocator,
                                 copy.limits, err));
     copy.max_nodes =
-        eddy__lesser_limit(copy.max_nodes, budget.limits.max_nodes);
+        eddy__budget_lesser(copy.max_nodes, budget.limits.max_nodes);
     budget.limits.max_nodes = 0;
     status = unroll(graph, &copy, &budget, out_graph, err);
     return eddy__budget_end(&budget, status, err);

@@ -10,10 +10,10 @@ eddy_status eddy__unroll_fail(const eddy__unrolling *u, eddy_node node,
         return eddy__fail(u->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_COUNTED,
                           "loop '%.64s' can't be unrolled: %s", u->frame->name,
                           why);
-    return eddy__fail_at(u->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_COUNTED,
-                         eddy__unroll_node(u, node),
-                         "loop '%.64s' can't be unrolled: %s", u->frame->name,
-                         why);
+    return eddy__graph_fail_at(u->err, EDDY_INVALID_ARGUMENT,
+                               EDDY_E_NOT_COUNTED, eddy__unroll_node(u, node),
+                               "loop '%.64s' can't be unrolled: %s",
+                               u->frame->name, why);
 }
 
 eddy_status eddy__unroll_fail_size(const eddy__unrolling *u)

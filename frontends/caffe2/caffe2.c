@@ -191,7 +191,7 @@ static eddy_status count_steps(eddy_graph *graph, eddy__recurrent *n,
 {
     const eddy_output first = n->spec->inputs[0].value;
     eddy_emitter w = eddy_emitter_of(graph, err);
-    const eddy_shape shape = eddy__shape_of(&w, first);
+    const eddy_shape shape = eddy__writer_shape_of(&w, first);
 
     if ((n->spec->n_inputs == 1 && rows_read(n, 0) <= 1) || shape.rank == 0)
         return EDDY_OK;

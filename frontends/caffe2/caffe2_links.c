@@ -138,11 +138,12 @@ static eddy_status find_timestep(eddy__recurrent *n, eddy_error *err)
     dtype = eddy_graph_output_dtype(n->net, (eddy_output){n->timestep, 0});
     if (dtype == EDDY_INT32 || dtype == EDDY_INT64)
         return EDDY_OK;
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
-                         &n->net->nodes[n->timestep],
-                         "the number of the step of '%.64s' is %s, int32 or "
-                         "int64 is wanted",
-                         n->name, eddy_dtype_name(dtype));
+    return eddy__graph_fail_at(
+        err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+        &n->net->nodes[n->timestep],
+        "the number of the step of '%.64s' is %s, int32 or "
+        "int64 is wanted",
+        n->name, eddy_dtype_name(dtype));
 }
 
 eddy_status eddy__recurrent_join(eddy__recurrent *n, eddy_error *err)
@@ -215,14 +216,14 @@ static eddy_status check_rows(eddy_graph *graph, const eddy__recurrent *n,
 
         if (state->n_initial == 0)
             continue;
-        shape = eddy__shape_of(&w, *state->initial);
+        shape = eddy__writer_shape_of(&w, *state->initial);
         if (shape.rank == 0 || (shape.rank > 0 && shape.dims[0] >= 0 &&
                                 (size_t)shape.dims[0] != state->n_initial))
-            return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                                 &graph->nodes[state->initial->node],
-                                 "the initial value of state '%.64s' of "
-                                 "'%.64s' does not have %zu rows",
-                                 state->name, n->name, state->n_initial);
+            return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                                       &graph->nodes[state->initial->node],
+                                       "the initial value of state '%.64s' of "
+                                       "'%.64s' does not have %zu rows",
+                                       state->name, n->name, state->n_initial);
     }
     return EDDY_OK;
 }

@@ -10,11 +10,11 @@ static void fail_twice(eddy__net_copy *c, const eddy__recurrent *n,
 {
     const eddy__node *node = &n->net->nodes[placeholder];
 
-    eddy_emit_check(
-        c->w,
-        eddy__fail_at(c->w->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, node,
-                      "'%.64s' of the step net of '%.64s' is linked twice",
-                      node->name, n->name));
+    eddy_emit_check(c->w,
+                    eddy__graph_fail_at(
+                        c->w->err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT, node,
+                        "'%.64s' of the step net of '%.64s' is linked twice",
+                        node->name, n->name));
 }
 
 static void bind(eddy__net_copy *c, const eddy__recurrent *n,

@@ -156,7 +156,7 @@ static eddy_shape declared_item(const eddy__construction *k,
 static eddy_output write_initial(eddy__construction *k, const eddy__cell *cell,
                                  int64_t n)
 {
-    const eddy_shape own = eddy__shape_of(&k->w, cell->from);
+    const eddy_shape own = eddy__writer_shape_of(&k->w, cell->from);
     const eddy_shape item = declared_item(k, cell->inputs[0]);
     int32_t dims[EDDY_MAX_RANK];
 

@@ -169,7 +169,7 @@ static eddy_output write_most(unfolding *u)
 
     if (!u->spec->like)
         return *u->spec->max_length;
-    shape = eddy__shape_of(w, *u->spec->like);
+    shape = eddy__writer_shape_of(w, *u->spec->like);
     if (shape.rank > 0 && shape.dims[0] >= 0)
         return eddy_emit_int64(
             w, (int64_t)fmin(floor((double)shape.dims[0] * factor), 1e18));

@@ -93,11 +93,11 @@ static eddy_status fail_length(const eddy__construction *k,
                                const eddy__cell *cell, const eddy__cell *first,
                                const char *why)
 {
-    return eddy__fail_at(k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                         &k->w.graph->nodes[cell->from.node],
-                         "sequence '%.64s:%u' of '%.64s' %s '%.64s'",
-                         cell->name, (unsigned)cell->from.index,
-                         k->network->name, why, first->name);
+    return eddy__graph_fail_at(k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               &k->w.graph->nodes[cell->from.node],
+                               "sequence '%.64s:%u' of '%.64s' %s '%.64s'",
+                               cell->name, (unsigned)cell->from.index,
+                               k->network->name, why, first->name);
 }
 
 /* The sequence once a run has seen that it is as long as the first. */
@@ -124,8 +124,8 @@ static eddy_output write_checked(eddy__construction *k, eddy_output tensor)
 static eddy_status take_sequence(eddy__construction *k, const eddy__cell *cell,
                                  const eddy__cell *first)
 {
-    const eddy_shape shape = eddy__shape_of(&k->w, cell->from);
-    const eddy_shape other = eddy__shape_of(&k->w, first->from);
+    const eddy_shape shape = eddy__writer_shape_of(&k->w, cell->from);
+    const eddy_shape other = eddy__writer_shape_of(&k->w, first->from);
     const bool is_known = shape.rank > 0 && other.rank > 0 &&
                           shape.dims[0] >= 0 && other.dims[0] >= 0;
 

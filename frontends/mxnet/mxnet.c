@@ -54,7 +54,7 @@ static eddy_status check_foreach(const eddy_graph *graph,
 static eddy_status find_length(const eddy_emitter *w, eddy_output input,
                                int64_t *length)
 {
-    const eddy_shape shape = eddy__shape_of(w, input);
+    const eddy_shape shape = eddy__writer_shape_of(w, input);
 
     *length = shape.rank > 0 ? shape.dims[0] : -1;
     if (shape.rank != 0)

@@ -34,7 +34,7 @@ eddy_output eddy__mxnet_predicate(eddy_emitter *w, eddy_output value)
     const eddy_shape scalar = eddy__shape_scalar();
     const eddy_shape none = eddy__shape_vector(0);
     const eddy_dtype dtype = eddy_graph_output_dtype(w->graph, value);
-    const eddy_shape shape = eddy__shape_of(w, value);
+    const eddy_shape shape = eddy__writer_shape_of(w, value);
     eddy_tensor *no_dims = NULL;
     int64_t count;
 
@@ -123,7 +123,7 @@ static eddy_status write_outputs(eddy_emitter *w, eddy__mxnet_loop *l,
 {
     for (size_t i = 0; i < l->n_outputs && w->status == EDDY_OK; i++) {
         EDDY_TRY(eddy__builder_want_values(w->graph, &values[i], 1, w->err));
-        l->rows[i] = eddy__shape_of(w, values[i]);
+        l->rows[i] = eddy__writer_shape_of(w, values[i]);
         EDDY_TRY(check_row(l, w->graph, i, values[i], w->err));
         eddy__sequence_settle(w, &l->outputs[i],
                               eddy_graph_output_dtype(w->graph, values[i]),
@@ -186,7 +186,7 @@ static void fill_shapes(const eddy_emitter *w, const eddy__mxnet_loop *l,
     for (size_t i = 0; i < n_before(l); i++)
         shapes[i] = eddy__shape_scalar();
     for (size_t i = 0; i < l->n_states; i++)
-        shapes[n_before(l) + i] = eddy__shape_of(w, l->states[i]);
+        shapes[n_before(l) + i] = eddy__writer_shape_of(w, l->states[i]);
 }
 
 /* Builds the while; `values` gets what its variables are in the end. */

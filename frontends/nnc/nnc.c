@@ -193,7 +193,7 @@ static eddy_status build_loop(eddy_graph *graph, loop *l, eddy_output *values,
                spec->n_parameters * sizeof *values);
     EDDY_TRY(build_before(graph, l, values, err));
     for (size_t i = 0; i < l->n_variables; i++)
-        shapes[i] = eddy__shape_of(&w, values[i]);
+        shapes[i] = eddy__writer_shape_of(&w, values[i]);
     return eddy_while_loop(graph, &whole, &parts, values, err);
 }
 

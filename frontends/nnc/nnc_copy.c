@@ -155,9 +155,9 @@ static eddy_status copy_inside(eddy__nnc_copier *c, eddy_node node,
     };
 
     if (!from->op)
-        return eddy__fail_at(c->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, from,
-                             "'%.64s' is inside, and its op is unknown",
-                             from->name);
+        return eddy__graph_fail_at(
+            c->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, from,
+            "'%.64s' is inside, and its op is unknown", from->name);
     take_inputs(c, node);
     spec.n_controls = take_controls(c, node);
     EDDY_TRY(take_attrs(c, from, scope, &spec));

@@ -30,10 +30,10 @@ static const char *name_of(const eddy__nnc_region *r, eddy_node node)
 static eddy_status refuse(const eddy__nnc_region *r, eddy_error *err,
                           eddy_node node, const char *text, eddy_node other)
 {
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SUBGRAPH,
-                         eddy__graph_node(r->graph, node), text,
-                         name_of(r, node),
-                         other == EDDY_NO_NODE ? "" : name_of(r, other));
+    return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SUBGRAPH,
+                               eddy__graph_node(r->graph, node), text,
+                               name_of(r, node),
+                               other == EDDY_NO_NODE ? "" : name_of(r, other));
 }
 
 /* What the design calls a tensor and not a node. */
@@ -314,7 +314,7 @@ static eddy_status check_named(const eddy__nnc_region *r, eddy_error *err)
                 r, v, EDDY__NNC_INCOMING | EDDY__NNC_OUTGOING | EDDY__NNC_END))
             continue;
         if (eddy__nnc_is_in_frame(r, v))
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 err, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
                 eddy__graph_node(r->graph, v),
                 "'%.64s' is in the loop of frame '%.64s'; a loop is made of "
@@ -393,10 +393,10 @@ static eddy_status check_above(const eddy__nnc_region *r, eddy_output value,
 {
     if (!eddy__nnc_is(r, value.node, EDDY__NNC_INSIDE | EDDY__NNC_BELOW))
         return EDDY_OK;
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SUBGRAPH,
-                         eddy__graph_node(r->graph, value.node),
-                         "%s, '%.64s', depends on what is inside", what,
-                         name_of(r, value.node));
+    return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SUBGRAPH,
+                               eddy__graph_node(r->graph, value.node),
+                               "%s, '%.64s', depends on what is inside", what,
+                               name_of(r, value.node));
 }
 
 /* A value of a loop's own iterations is nothing outside of that. */
@@ -407,12 +407,12 @@ static eddy_status check_frame(const eddy__nnc_region *r, eddy_output value,
 
     if (frame == 0)
         return EDDY_OK;
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
-                         eddy__graph_node(r->graph, value.node),
-                         "'%.64s' gives a value in the loop of frame '%.64s'; "
-                         "one of the root frame is wanted",
-                         name_of(r, value.node),
-                         r->analysis->frames[frame].name);
+    return eddy__graph_fail_at(
+        err, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
+        eddy__graph_node(r->graph, value.node),
+        "'%.64s' gives a value in the loop of frame '%.64s'; "
+        "one of the root frame is wanted",
+        name_of(r, value.node), r->analysis->frames[frame].name);
 }
 
 static bool is_read_inside(const eddy__nnc_region *r, eddy_output value)
@@ -440,12 +440,13 @@ static eddy_status check_dtype(const eddy__nnc_region *r, eddy_output from,
 
     if (given == wanted)
         return EDDY_OK;
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
-                         eddy__graph_node(r->graph, from.node),
-                         "'%.64s' is %s, and '%.64s', which takes its value, "
-                         "is %s",
-                         name_of(r, from.node), eddy_dtype_name(given),
-                         name_of(r, to.node), eddy_dtype_name(wanted));
+    return eddy__graph_fail_at(
+        err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
+        eddy__graph_node(r->graph, from.node),
+        "'%.64s' is %s, and '%.64s', which takes its value, "
+        "is %s",
+        name_of(r, from.node), eddy_dtype_name(given), name_of(r, to.node),
+        eddy_dtype_name(wanted));
 }
 
 /* Does anything else take the place of `to` too? */
@@ -503,7 +504,7 @@ static eddy_status check_values(const eddy__nnc_region *r, eddy_error *err)
         return EDDY_OK;
     EDDY_TRY(check_frame(r, *spec->counter, err));
     if (eddy_graph_output_dtype(r->graph, *spec->counter) != EDDY_INT64)
-        return eddy__fail_at(
+        return eddy__graph_fail_at(
             err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
             eddy__graph_node(r->graph, spec->counter->node),
             "the counter is %s, int64 is wanted",

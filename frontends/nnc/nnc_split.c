@@ -400,10 +400,10 @@ static eddy_status check_outgoing(const eddy_graph *graph,
         for (size_t j = 0; j < i; j++)
             is_again = is_again || spec->outgoing[j] == spec->outgoing[i];
         if (is_again || node->n_outputs == 0)
-            return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_SUBGRAPH,
-                                 node, "outgoing node '%.64s' %s", node->name,
-                                 is_again ? "is named twice"
-                                          : "has no outputs");
+            return eddy__graph_fail_at(
+                err, EDDY_INVALID_ARGUMENT, EDDY_E_SUBGRAPH, node,
+                "outgoing node '%.64s' %s", node->name,
+                is_again ? "is named twice" : "has no outputs");
     }
     return EDDY_OK;
 }

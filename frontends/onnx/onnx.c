@@ -14,7 +14,7 @@ eddy_output eddy__onnx_scalar(eddy_emitter *w, eddy_output value,
                               const char *what)
 {
     static const eddy_shape none = {.rank = 1, .dims = {0}};
-    const eddy_shape shape = eddy__shape_of(w, value);
+    const eddy_shape shape = eddy__writer_shape_of(w, value);
     eddy_tensor *tensor = NULL;
     eddy_output inputs[] = {value, {EDDY_NO_NODE, 0}};
 
@@ -22,10 +22,11 @@ eddy_output eddy__onnx_scalar(eddy_emitter *w, eddy_output value,
         return value;
     if (shape.rank > 1 ||
         (shape.rank == 1 && shape.dims[0] >= 0 && shape.dims[0] != 1)) {
-        w->status = eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                                  &w->graph->nodes[value.node],
-                                  "%s has shape %s, a scalar or [1] is wanted",
-                                  what, eddy__shape_print(&shape).text);
+        w->status =
+            eddy__graph_fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                                &w->graph->nodes[value.node],
+                                "%s has shape %s, a scalar or [1] is wanted",
+                                what, eddy__shape_print(&shape).text);
         return value;
     }
     w->status =
@@ -45,10 +46,10 @@ eddy_output eddy__onnx_condition(eddy_emitter *w, eddy_output value,
     dtype = eddy_graph_output_dtype(w->graph, value);
     if (dtype == EDDY_BOOL)
         return eddy__onnx_scalar(w, value, what);
-    w->status =
-        eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
-                      &w->graph->nodes[value.node], "%s is %s, bool is wanted",
-                      what, eddy_dtype_name(dtype));
+    w->status = eddy__graph_fail_at(
+        w->err, EDDY_INVALID_ARGUMENT, EDDY_E_PREDICATE,
+        &w->graph->nodes[value.node], "%s is %s, bool is wanted", what,
+        eddy_dtype_name(dtype));
     return value;
 }
 
@@ -60,7 +61,7 @@ void eddy__onnx_check(eddy_emitter *w, const eddy_output *values,
         const eddy_dtype wanted = eddy_graph_output_dtype(w->graph, like[i]);
 
         if (found != wanted)
-            w->status = eddy__fail_at(
+            w->status = eddy__graph_fail_at(
                 w->err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
                 &w->graph->nodes[values[i].node],
                 "carried value %zu of '%.64s' is %s, and its next value is %s",

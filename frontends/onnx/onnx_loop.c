@@ -81,10 +81,10 @@ static eddy_status check(const loop *l)
     dtype = eddy_graph_output_dtype(graph, *s->trip_count);
     if (dtype == EDDY_INT64)
         return EDDY_OK;
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                         &graph->nodes[s->trip_count->node],
-                         "the trip count is %s, int64 is wanted",
-                         eddy_dtype_name(dtype));
+    return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+                               &graph->nodes[s->trip_count->node],
+                               "the trip count is %s, int64 is wanted",
+                               eddy_dtype_name(dtype));
 }
 
 /* What the variables start with.  The arrays get their dtype from the body. */

@@ -142,18 +142,18 @@ static eddy_output write_known_order(eddy_emitter *w, int32_t rank,
 eddy_output eddy__onnx_move_axis(eddy_emitter *w, eddy_output value,
                                  int64_t axis, bool is_back)
 {
-    const eddy_shape shape = eddy__shape_of(w, value);
+    const eddy_shape shape = eddy__writer_shape_of(w, value);
     eddy_output inputs[] = {value, {EDDY_NO_NODE, 0}};
 
     if (axis == 0 || w->status != EDDY_OK)
         return value;
     if (axis < -EDDY_MAX_RANK || axis >= EDDY_MAX_RANK ||
         (shape.rank >= 0 && (axis < -shape.rank || axis >= shape.rank))) {
-        w->status =
-            eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
-                          &w->graph->nodes[value.node],
-                          "there is no axis %lld to scan along in shape %s",
-                          (long long)axis, eddy__shape_print(&shape).text);
+        w->status = eddy__graph_fail_at(
+            w->err, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+            &w->graph->nodes[value.node],
+            "there is no axis %lld to scan along in shape %s", (long long)axis,
+            eddy__shape_print(&shape).text);
         return value;
     }
     if (shape.rank >= 0)
@@ -179,21 +179,21 @@ static eddy_status check(const scan *k)
     EDDY_TRY(eddy__builder_want_values(graph, s->initial, s->n_states, err));
     EDDY_TRY(eddy__builder_want_values(graph, s->inputs, s->n_inputs, err));
     for (size_t i = 0; i < s->n_inputs; i++)
-        if (eddy__shape_of(&k->w, s->inputs[i]).rank == 0)
-            return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
-                                 &graph->nodes[s->inputs[i].node],
-                                 "input %zu of a Scan is a scalar", i);
+        if (eddy__writer_shape_of(&k->w, s->inputs[i]).rank == 0)
+            return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                                       &graph->nodes[s->inputs[i].node],
+                                       "input %zu of a Scan is a scalar", i);
     return EDDY_OK;
 }
 
 /* Lengths that are known to differ need no run to fail. */
 static void check_length(scan *k, eddy_output input, int64_t *length)
 {
-    const eddy_shape shape = eddy__shape_of(&k->w, input);
+    const eddy_shape shape = eddy__writer_shape_of(&k->w, input);
     const int64_t own = shape.rank > 0 ? shape.dims[0] : -1;
 
     if (k->w.status == EDDY_OK && own >= 0 && *length >= 0 && own != *length)
-        k->w.status = eddy__fail_at(
+        k->w.status = eddy__graph_fail_at(
             k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
             &k->w.graph->nodes[input.node],
             "an input of a Scan is %lld long and another one %lld",
@@ -221,7 +221,7 @@ static eddy_status prepare(scan *k)
     k->invariants[0] = (eddy_shape){.rank = 0};
     for (size_t i = 0; i < s->n_states; i++) {
         k->variables[1 + i] = s->initial[i];
-        k->invariants[1 + i] = eddy__shape_of(w, s->initial[i]);
+        k->invariants[1 + i] = eddy__writer_shape_of(w, s->initial[i]);
     }
     for (size_t i = 0; i < s->n_outputs; i++) {
         k->arrays[i] = eddy__sequence_new(w, EDDY_FLOAT32, k->n, false);

@@ -68,9 +68,9 @@ eddy_status eddy__net_find_argument(const eddy_graph *net, const char *name,
     *out = found.node;
     if (eddy__net_is_argument(net, found.node))
         return EDDY_OK;
-    return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
-                         &net->nodes[found.node],
-                         "'%.64s' of the net is no Placeholder", name);
+    return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
+                               &net->nodes[found.node],
+                               "'%.64s' of the net is no Placeholder", name);
 }
 
 static eddy_shape declared_shape(const eddy_graph *net, eddy_node node)
@@ -88,20 +88,20 @@ void eddy__net_bind(eddy__net_copy *c, eddy_node placeholder, eddy_output value)
     eddy_emitter *w = c->w;
     const eddy__node *node = &c->net->nodes[placeholder];
     const eddy_shape wanted = declared_shape(c->net, placeholder);
-    const eddy_shape found = eddy__shape_of(w, value);
+    const eddy_shape found = eddy__writer_shape_of(w, value);
     eddy_dtype dtype;
 
     if (w->status != EDDY_OK)
         return;
     dtype = eddy_graph_output_dtype(w->graph, value);
     if (dtype != (eddy_dtype)node->output_dtypes[0])
-        w->status = eddy__fail_at(
+        w->status = eddy__graph_fail_at(
             w->err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE, node,
             "'%.64s' of the net is %s, and what it is linked to is %s",
             node->name, eddy_dtype_name((eddy_dtype)node->output_dtypes[0]),
             eddy_dtype_name(dtype));
     else if (!eddy__shape_compatible(&wanted, &found))
-        w->status = eddy__fail_at(
+        w->status = eddy__graph_fail_at(
             w->err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE, node,
             "'%.64s' of the net has shape %s, and what it is linked to %s",
             node->name, eddy__shape_print(&wanted).text,
@@ -119,7 +119,7 @@ static void bind_by_name(eddy__net_copy *c, eddy_node placeholder)
     if (found.node != EDDY_NO_NODE)
         eddy__net_bind(c, placeholder, found);
     else
-        w->status = eddy__fail_at(
+        w->status = eddy__graph_fail_at(
             w->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME, node,
             "'%.64s' of the net is linked to nothing, and the graph that the "
             "net is put into has no node of that name",
@@ -221,7 +221,7 @@ static void copy_node(eddy__net_copy *c, eddy_node id)
         return;
     }
     if (is_host(node))
-        w->status = eddy__fail_at(
+        w->status = eddy__graph_fail_at(
             w->err, EDDY_UNIMPLEMENTED, EDDY_E_ARGUMENT, node,
             "'%.64s' of the net calls the host, and can't be copied",
             node->name);
@@ -274,9 +274,9 @@ static void enter(eddy__net_copy *c, eddy_node id, size_t *depth)
     if (c->values[id].node != EDDY_NO_NODE)
         return;
     if (c->copies[id] == BEING_COPIED)
-        w->status =
-            eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, EDDY_E_CYCLE, node,
-                          "'%.64s' of the net waits for itself", node->name);
+        w->status = eddy__graph_fail_at(
+            w->err, EDDY_INVALID_ARGUMENT, EDDY_E_CYCLE, node,
+            "'%.64s' of the net waits for itself", node->name);
     else if (c->copies[id] == EDDY_NO_NODE && !is_late(c, id) &&
              strcmp(node->op_name, "Placeholder") == 0)
         bind_by_name(c, id);

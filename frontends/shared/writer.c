@@ -15,7 +15,7 @@
 
 eddy_output eddy__write_length(eddy_emitter *w, eddy_output value)
 {
-    const eddy_shape shape = eddy__shape_of(w, value);
+    const eddy_shape shape = eddy__writer_shape_of(w, value);
     eddy_output inputs[3];
 
     if (shape.rank > 0 && shape.dims[0] >= 0 && shape.dims[0] <= INT32_MAX)
@@ -61,7 +61,7 @@ static eddy__sequence write_array(eddy_emitter *w, eddy_dtype dtype,
 
 eddy_shape eddy__writer_item_shape_of(const eddy_emitter *w, eddy_output value)
 {
-    const eddy_shape shape = eddy__shape_of(w, value);
+    const eddy_shape shape = eddy__writer_shape_of(w, value);
 
     return eddy__shape_rest(&shape);
 }
@@ -152,7 +152,7 @@ eddy_output eddy__sequence_stack(eddy_emitter *w, const eddy__sequence *s,
                         N_OF(attrs));
 }
 
-eddy_shape eddy__shape_of(const eddy_emitter *w, eddy_output output)
+eddy_shape eddy__writer_shape_of(const eddy_emitter *w, eddy_output output)
 {
     if (w->status != EDDY_OK || output.node >= eddy_graph_size(w->graph))
         return (eddy_shape){.rank = -1};

@@ -81,7 +81,7 @@ eddy_output eddy__sequence_stack(eddy_emitter *w, const eddy__sequence *s,
  * iteration of the loops that are open: so give loops shape invariants.  A
  * variable without one is taken to stay a scalar, if it starts as one.
  */
-eddy_shape eddy__shape_of(const eddy_emitter *w, eddy_output output);
+eddy_shape eddy__writer_shape_of(const eddy_emitter *w, eddy_output output);
 
 /* The same of a slice of it along its first dimension. */
 eddy_shape eddy__writer_item_shape_of(const eddy_emitter *w, eddy_output value);

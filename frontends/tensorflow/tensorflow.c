@@ -70,16 +70,16 @@ static const char *name_of(const walk *k, eddy_output value)
 static eddy_status check_elem(const walk *k, size_t i, const eddy_shape *first)
 {
     const eddy_graph *graph = k->w.graph;
-    const eddy_shape shape = eddy__shape_of(&k->w, k->elems[i]);
+    const eddy_shape shape = eddy__writer_shape_of(&k->w, k->elems[i]);
 
     if (shape.rank == 0)
-        return eddy__fail_at(k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
-                             &graph->nodes[k->elems[i].node],
-                             "%s: elem %zu is a scalar, which has no items",
-                             k->name, i);
+        return eddy__graph_fail_at(
+            k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+            &graph->nodes[k->elems[i].node],
+            "%s: elem %zu is a scalar, which has no items", k->name, i);
     if (shape.rank > 0 && first->rank > 0 && shape.dims[0] >= 0 &&
         first->dims[0] >= 0 && shape.dims[0] != first->dims[0])
-        return eddy__fail_at(
+        return eddy__graph_fail_at(
             k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
             &graph->nodes[k->elems[i].node],
             "%s: elem %zu has %lld items and elem 0, '%.64s:%u', has %lld",
@@ -99,7 +99,7 @@ static eddy_status check_elems(const walk *k)
                           "is wanted",
                           k->name, k->n_elems, k->n_results);
     EDDY_TRY(eddy__builder_want_values(graph, k->elems, k->n_elems, k->w.err));
-    first = eddy__shape_of(&k->w, k->elems[0]);
+    first = eddy__writer_shape_of(&k->w, k->elems[0]);
     for (size_t i = 0; i < k->n_elems; i++)
         EDDY_TRY(check_elem(k, i, &first));
     if (k->n_states == 0)
@@ -108,10 +108,10 @@ static eddy_status check_elems(const walk *k)
         return eddy__builder_want_values(graph, k->initializer, k->n_states,
                                          k->w.err);
     if (first.rank > 0 && first.dims[0] == 0)
-        return eddy__fail_at(k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
-                             &graph->nodes[k->elems[0].node],
-                             "%s: there are no items and no initializer",
-                             k->name);
+        return eddy__graph_fail_at(
+            k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+            &graph->nodes[k->elems[0].node],
+            "%s: there are no items and no initializer", k->name);
     return EDDY_OK;
 }
 
@@ -203,7 +203,7 @@ static const eddy_shape *list_invariants(walk *k)
         return NULL;
     for (size_t i = 0; i < n; i++)
         k->shapes[i] = i >= 1 && i <= k->n_states
-                           ? eddy__shape_of(&k->w, k->variables[i])
+                           ? eddy__writer_shape_of(&k->w, k->variables[i])
                            : (eddy_shape){.rank = 0};
     return k->shapes;
 }
@@ -241,7 +241,7 @@ static eddy_status check_results(const walk *k)
         const eddy_dtype wanted = dtype_of(k, i);
 
         if (found != wanted)
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 k->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_INPUT_DTYPE,
                 &graph->nodes[k->results[i].node],
                 "result %zu of a step of '%.64s' is %s, %s is wanted", i,
@@ -272,12 +272,12 @@ static eddy_status write_step(walk *k, eddy_output i)
 /* What is known of the items of array `a`: of all, as they are alike. */
 static eddy_shape item_shape(const walk *k, size_t a)
 {
-    eddy_shape shape = eddy__shape_of(&k->w, k->results[a]);
+    eddy_shape shape = eddy__writer_shape_of(&k->w, k->results[a]);
     eddy_shape state;
 
     if (k->n_states == 0)
         return shape;
-    state = eddy__shape_of(&k->w, k->inputs[a]);
+    state = eddy__writer_shape_of(&k->w, k->inputs[a]);
     return eddy__shape_merge(&shape, &state, &shape) ? shape : state;
 }
 

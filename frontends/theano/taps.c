@@ -70,7 +70,7 @@ static size_t past_of(const eddy__tapped_output *out)
 static void check_initial(eddy__taps *t, size_t i)
 {
     eddy__tapped_output *out = &t->outputs[i];
-    const eddy_shape shape = eddy__shape_of(&t->w, *out->initial);
+    const eddy_shape shape = eddy__writer_shape_of(&t->w, *out->initial);
 
     out->dtype = eddy_graph_output_dtype(t->w.graph, *out->initial);
     out->item = out->has_rows ? eddy__writer_item_shape_of(&t->w, *out->initial)

@@ -19,6 +19,6 @@ void eddy__taps_fail(eddy_emitter *w, eddy_output value, eddy_detail detail,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    w->status = eddy__fail_at(w->err, EDDY_INVALID_ARGUMENT, detail,
-                              &w->graph->nodes[value.node], "%s", text);
+    w->status = eddy__graph_fail_at(w->err, EDDY_INVALID_ARGUMENT, detail,
+                                    &w->graph->nodes[value.node], "%s", text);
 }

@@ -107,7 +107,7 @@ static void check_past(eddy__taps *t, size_t i, eddy_output value)
 {
     eddy__tapped_output *out = &t->outputs[i];
     const eddy_dtype dtype = eddy_graph_output_dtype(t->w.graph, value);
-    const eddy_shape found = eddy__shape_of(&t->w, value);
+    const eddy_shape found = eddy__writer_shape_of(&t->w, value);
     const eddy_shape wanted = out->item;
 
     if (dtype != out->dtype)
@@ -132,7 +132,7 @@ static void check_outputs(eddy__taps *t, const eddy_output *values)
         if (t->outputs[i].initial)
             check_past(t, i, values[i]);
         else
-            t->outputs[i].item = eddy__shape_of(&t->w, values[i]);
+            t->outputs[i].item = eddy__writer_shape_of(&t->w, values[i]);
     }
 }
 

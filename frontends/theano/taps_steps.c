@@ -56,7 +56,7 @@ static eddy_output steps_of(eddy__taps *t, const eddy__tapped_input *in)
 static void count_steps(eddy__taps *t, eddy__tapped_input *in)
 {
     eddy_emitter *w = &t->w;
-    const eddy_shape shape = eddy__shape_of(w, in->value);
+    const eddy_shape shape = eddy__writer_shape_of(w, in->value);
     const int64_t reach = in->before + in->after;
 
     in->known_steps = -1;
@@ -77,7 +77,7 @@ static void prepare_input(eddy__taps *t, size_t i)
 {
     eddy_emitter *w = &t->w;
     eddy__tapped_input *in = &t->inputs[i];
-    const eddy_shape shape = eddy__shape_of(w, in->value);
+    const eddy_shape shape = eddy__writer_shape_of(w, in->value);
 
     if (w->status == EDDY_OK && shape.rank == 0)
         eddy__taps_fail(w, in->value, EDDY_E_SHAPE,
@@ -142,7 +142,7 @@ static void check_wanted(eddy__taps *t, eddy_output n)
                         "the number of steps of '%.64s' is %s, int32 or int64 "
                         "is wanted",
                         t->name, eddy_dtype_name(dtype));
-    else if (eddy__shape_of(w, n).rank > 0)
+    else if (eddy__writer_shape_of(w, n).rank > 0)
         eddy__taps_fail(w, n, EDDY_E_SHAPE,
                         "the number of steps of '%.64s' is not a scalar",
                         t->name);

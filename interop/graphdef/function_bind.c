@@ -217,7 +217,7 @@ static eddy_status make_item(binding *b, const char *name, int32_t type,
     if (!arg)
         return fail_refused(b);
     eddy__pb__op_def__arg_def__init(arg);
-    arg->name = eddy__borrow_text(name);
+    arg->name = eddy__graphdef_borrow_text(name);
     arg->type = type;
     *out_arg = arg;
     return EDDY_OK;

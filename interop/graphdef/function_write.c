@@ -81,7 +81,7 @@ static eddy_status write_arg(const draft *d, const char *name, eddy_dtype dtype,
     if (!arg)
         return fail_refused(d);
     eddy__pb__op_def__arg_def__init(arg);
-    arg->name = eddy__borrow_text(name);
+    arg->name = eddy__graphdef_borrow_text(name);
     arg->type = eddy__dtype_to_tf(dtype);
     *out_arg = arg;
     return EDDY_OK;
@@ -100,7 +100,7 @@ static eddy_status write_args(const draft *d, Eddy__Pb__OpDef *signature)
         const eddy_attr *type = eddy__node_attr(node, "T");
 
         if (!type || type->kind != EDDY_ATTR_TYPE || type->n != 1)
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 d->err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION, node,
                 "argument %zu of function '%s' has no dtype", i, f->name);
         EDDY_TRY(write_arg(d, f->arg_names[i], type->as.types[0],
@@ -118,7 +118,7 @@ static eddy_status write_signature(const draft *d)
     if (!signature)
         return fail_refused(d);
     eddy__pb__op_def__init(signature);
-    signature->name = eddy__borrow_text(f->name);
+    signature->name = eddy__graphdef_borrow_text(f->name);
     signature->is_stateful = f->is_stateful;
     EDDY_TRY(write_args(d, signature));
     signature->output_arg =
@@ -137,8 +137,8 @@ static eddy_status write_signature(const draft *d)
         signature->n_output_arg++;
     }
     for (size_t i = 0; i < f->n_control_results; i++)
-        signature->control_output[i] =
-            eddy__borrow_text(f->body->nodes[f->control_results[i]].name);
+        signature->control_output[i] = eddy__graphdef_borrow_text(
+            f->body->nodes[f->control_results[i]].name);
     signature->n_control_output = f->n_control_results;
     d->to->signature = signature;
     return EDDY_OK;
@@ -268,8 +268,8 @@ static eddy_status write_text_entry(const draft *d, const char *key,
     if (!entry)
         return fail_refused(d);
     eddy__pb__text_entry__init(entry);
-    entry->key = eddy__borrow_text(key);
-    entry->value = eddy__borrow_text(value);
+    entry->key = eddy__graphdef_borrow_text(key);
+    entry->value = eddy__graphdef_borrow_text(value);
     *out_entry = entry;
     return EDDY_OK;
 }

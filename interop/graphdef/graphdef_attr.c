@@ -302,8 +302,8 @@ eddy_status eddy__read_attr(eddy__loader *loader, const eddy__op *op,
     else
         EDDY_TRY(read_value(&at, value, &attr, &is_opaque));
     if (is_opaque) {
-        const ProtobufCBinaryData bytes = {raw.length,
-                                           eddy__borrow_bytes(raw.bytes)};
+        const ProtobufCBinaryData bytes = {
+            raw.length, eddy__graphdef_borrow_bytes(raw.bytes)};
 
         attr = (eddy_attr){.name = name, .n = 1};
         EDDY_TRY(read_strings(&at, &bytes, 1, &attr));
@@ -322,7 +322,7 @@ static bool write_strings(eddy__scratch *scratch, const eddy_attr *attr,
     if (!list->s)
         return false;
     for (size_t i = 0; i < attr->n; i++) {
-        list->s[i].data = eddy__borrow_bytes(attr->as.strings[i].data);
+        list->s[i].data = eddy__graphdef_borrow_bytes(attr->as.strings[i].data);
         list->s[i].len = attr->as.strings[i].length;
     }
     list->n_s = attr->n;
@@ -478,7 +478,7 @@ static eddy_status write_opaque(eddy__scratch *scratch, const eddy_attr *attr,
             .tag = field.number,
             .wire_type = (ProtobufCWireType)(*start & 7),
             .len = (size_t)(wire.at - after_tag),
-            .data = eddy__borrow_bytes(after_tag),
+            .data = eddy__graphdef_borrow_bytes(after_tag),
         };
     }
     value->base.unknown_fields = fields;

@@ -141,9 +141,9 @@ static void join_limits(eddy_graphdef_options *options, eddy__budget *budget,
                         size_t length)
 {
     options->max_nodes =
-        eddy__lesser_limit(options->max_nodes, budget->limits.max_nodes);
+        eddy__budget_lesser(options->max_nodes, budget->limits.max_nodes);
     options->max_bytes =
-        eddy__lesser_limit(options->max_bytes, budget->limits.max_bytes);
+        eddy__budget_lesser(options->max_bytes, budget->limits.max_bytes);
     if (options->max_bytes == 0)
         options->max_bytes = (uint64_t)length * EDDY__LOAD_BYTES_PER_BYTE +
                              EDDY__LOAD_FREE_BYTES;

@@ -430,7 +430,7 @@ static bool write_strings(eddy__scratch *scratch, const eddy_tensor *tensor,
         eddy_string text = eddy_tensor_string(tensor, (int64_t)i);
 
         to->string_val[i].len = text.length;
-        to->string_val[i].data = eddy__borrow_bytes(text.data);
+        to->string_val[i].data = eddy__graphdef_borrow_bytes(text.data);
     }
     to->n_string_val = n;
     return true;

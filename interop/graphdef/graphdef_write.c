@@ -107,9 +107,10 @@ static eddy_status check_outputs(const output *out, const eddy__node *node)
 {
     if (node->op || !eddy__node_attr(node, EDDY__OUTPUT_NAMES))
         return EDDY_OK;
-    return eddy__fail_at(out->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, node,
-                         "op is not registered, and its outputs, read in a "
-                         "function, have names but no numbers");
+    return eddy__graph_fail_at(
+        out->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, node,
+        "op is not registered, and its outputs, read in a "
+        "function, have names but no numbers");
 }
 
 /*
@@ -126,9 +127,9 @@ static void name_variable(const eddy__node *from, Eddy__Pb__NodeDef *to)
         return;
     for (size_t i = 0; i < to->n_attr; i++)
         if (strcmp(to->attr[i]->key, "shared_name") == 0)
-            to->attr[i]->value->s =
-                (ProtobufCBinaryData){.len = strlen(from->name),
-                                      .data = eddy__borrow_bytes(from->name)};
+            to->attr[i]->value->s = (ProtobufCBinaryData){
+                .len = strlen(from->name),
+                .data = eddy__graphdef_borrow_bytes(from->name)};
 }
 
 static eddy_status put_nodes(output *out)
@@ -153,8 +154,8 @@ static eddy_status put_gradient(output *out, const eddy__function *function)
     Eddy__Pb__GradientDef gradient;
 
     eddy__pb__gradient_def__init(&gradient);
-    gradient.function_name = eddy__borrow_text(function->name);
-    gradient.gradient_func = eddy__borrow_text(function->gradient);
+    gradient.function_name = eddy__graphdef_borrow_text(function->name);
+    gradient.gradient_func = eddy__graphdef_borrow_text(function->gradient);
     return put_message(out, KEY_GRADIENT, &gradient.base);
 }
 

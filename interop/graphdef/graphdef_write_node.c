@@ -54,7 +54,7 @@ eddy_status eddy__write_attr_entry(eddy__scratch *scratch,
     if (!entry)
         return eddy__scratch_fail(scratch, err);
     eddy__pb__attr_entry__init(entry);
-    entry->key = eddy__borrow_text(attr->name);
+    entry->key = eddy__graphdef_borrow_text(attr->name);
     EDDY_TRY(eddy__write_attr(scratch, attr, &entry->value, err));
     *out_entry = entry;
     return EDDY_OK;
@@ -88,16 +88,16 @@ eddy_status eddy__write_node(eddy__scratch *scratch, const eddy_graph *graph,
     if (!to)
         return eddy__scratch_fail(scratch, err);
     if (from->op && from->op->flags & EDDY__OP_HOST)
-        return eddy__fail_at(err, EDDY_UNIMPLEMENTED, EDDY_E_HOST_CALLBACK,
-                             from,
-                             "'%.64s' calls a function of this program, which "
-                             "no file can hold",
-                             from->name);
+        return eddy__graph_fail_at(
+            err, EDDY_UNIMPLEMENTED, EDDY_E_HOST_CALLBACK, from,
+            "'%.64s' calls a function of this program, which "
+            "no file can hold",
+            from->name);
     eddy__pb__node_def__init(to);
-    to->name = eddy__borrow_text(from->name);
-    to->op = eddy__borrow_text(from->op_name);
+    to->name = eddy__graphdef_borrow_text(from->name);
+    to->op = eddy__graphdef_borrow_text(from->op_name);
     if (from->device)
-        to->device = eddy__borrow_text(from->device);
+        to->device = eddy__graphdef_borrow_text(from->device);
     EDDY_TRY(write_inputs(scratch, graph, from, input_text, to, err));
     EDDY_TRY(write_attrs(scratch, from, to, err));
     *out_node = to;

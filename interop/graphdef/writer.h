@@ -8,7 +8,7 @@
 #include "interop/shared/scratch.h"
 
 /* protobuf-c's messages have no const, though packing writes nothing. */
-static inline uint8_t *eddy__borrow_bytes(const void *bytes)
+static inline uint8_t *eddy__graphdef_borrow_bytes(const void *bytes)
 {
     union {
         const void *from;
@@ -18,7 +18,7 @@ static inline uint8_t *eddy__borrow_bytes(const void *bytes)
     return borrowed.to;
 }
 
-static inline char *eddy__borrow_text(const char *text)
+static inline char *eddy__graphdef_borrow_text(const char *text)
 {
     union {
         const char *from;

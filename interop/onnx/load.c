@@ -332,7 +332,7 @@ static eddy_status read_model(eddy__onnx_loader *loader, eddy__message message,
 
     EDDY_TRY(eddy__budget_begin(&budget, "loading", &ctx->allocator,
                                 options->limits, err));
-    max_bytes = eddy__lesser_limit(max_bytes, budget.limits.max_bytes);
+    max_bytes = eddy__budget_lesser(max_bytes, budget.limits.max_bytes);
     loader->outside.max_bytes = max_bytes;
     if (max_bytes == 0)
         max_bytes = (uint64_t)message.length * BYTES_PER_BYTE + FREE_BYTES;

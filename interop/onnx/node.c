@@ -30,8 +30,8 @@ eddy_status eddy__onnx_fail_at(eddy__onnx_loader *loader, eddy_status code,
     eddy__fail_v(loader->w.err, code, detail, format, args);
     va_end(args);
     if (node && loader->w.err)
-        eddy__error_at(loader->w.err, eddy__onnx_node_name(node),
-                       eddy__onnx_text_of(node->op_type));
+        eddy__graph_error_at(loader->w.err, eddy__onnx_node_name(node),
+                             eddy__onnx_text_of(node->op_type));
     return code;
 }
 

@@ -81,7 +81,7 @@ eddy_dtype eddy__onnx_dtype(const eddy__onnx_op *op, eddy_output value)
 
 eddy_shape eddy__onnx_shape(const eddy__onnx_op *op, eddy_output value)
 {
-    return eddy__shape_of(op->w, value);
+    return eddy__writer_shape_of(op->w, value);
 }
 
 const eddy_tensor *eddy__onnx_known(const eddy__onnx_op *op, size_t i)

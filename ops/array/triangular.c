@@ -171,7 +171,7 @@ static eddy_status backpropagate(eddy_kernel *k, const eddy__matrices *l,
 
     EDDY_TRY(copy_lower(k, l, factor, scratch[0]));
     EDDY_TRY(copy_lower(k, l, gradient, scratch[1]));
-    eddy__multiply_of(l->dtype)(&p);
+    eddy__product_of(l->dtype)(&p);
     EDDY_TRY(halve_lower(k, l, scratch[2]));
     EDDY_TRY(eddy__matrix_store(k, l->dtype, &turned, scratch[2], scratch[1]));
     EDDY_TRY(
@@ -250,15 +250,15 @@ static bool solution_shape(const eddy_shape *matrix, const eddy_shape *right,
     *out = eddy__shape_unknown();
     if (matrix->rank < 0 || right->rank < 0)
         return true;
-    a = eddy__batch_shape(matrix);
-    b = eddy__batch_shape(right);
+    a = eddy__linalg_batch_shape(matrix);
+    b = eddy__linalg_batch_shape(right);
     if (!eddy__shape_broadcast(&a, &b, out_batch))
         return false;
     if (matrix->dims[a.rank] >= 0 && right->dims[b.rank] >= 0 &&
         matrix->dims[a.rank] != right->dims[b.rank])
         return false;
-    *out = eddy__shape_append_two(*out_batch, right->dims[b.rank],
-                                  right->dims[b.rank + 1]);
+    *out = eddy__linalg_shape_append_two(*out_batch, right->dims[b.rank],
+                                         right->dims[b.rank + 1]);
     return true;
 }
 

@@ -42,7 +42,7 @@ static atomic_int n_left;
 
 static void nap(void)
 {
-    eddy__sleep_ms(1);
+    eddy__thread_sleep_ms(1);
 }
 
 __attribute__((destructor)) static void wait_for_calls(void)

@@ -144,7 +144,7 @@ static eddy_status run_batch(eddy_kernel *k)
         all.dims[d] = batch.dims[d];
     batch_steps(x, &batch, all.step_a);
     batch_steps(y, &batch, all.step_b);
-    eddy__multiply_all(&all);
+    eddy__product_all(&all);
     return EDDY_OK;
 }
 
@@ -193,9 +193,9 @@ static eddy_status prepare_batch(eddy_infer *infer, bool broadcasts)
     *s = read_attrs(infer, broadcasts);
     s->out = eddy_infer_output_dtype(infer, 0);
     if (x == y && x == s->out)
-        s->multiply = eddy__multiply_of(s->out);
+        s->multiply = eddy__product_of(s->out);
     else if (s->out == EDDY_INT32)
-        s->multiply = eddy__multiply_bytes_of(x, y);
+        s->multiply = eddy__product_bytes_of(x, y);
     if (s->multiply)
         return eddy__panels_prepare(infer, s->adjoint_x, s->adjoint_y,
                                     &s->panels);

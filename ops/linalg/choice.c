@@ -102,12 +102,12 @@ static _Atomic(uint64_t) known[N_CLASSES];
 static uint32_t time_products(const eddy__product *p, uint32_t n,
                               bool (*multiply)(const eddy__product *product))
 {
-    const uint64_t begin = eddy__now_ns();
+    const uint64_t begin = eddy__clock_now_ns();
     uint64_t ns;
 
     for (uint32_t i = 0; i < n; i++)
         (void)multiply(p);
-    ns = eddy__now_ns() - begin;
+    ns = eddy__clock_now_ns() - begin;
     return ns == 0 ? 1 : ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 

@@ -362,7 +362,7 @@ static void multiply(const job *j, const factor *a, const factor *b,
                 .a = a->dims.data,
                 .b = b->dims.data,
                 .out = data},
-        .multiply = eddy__multiply_of(j->dtype),
+        .multiply = eddy__product_of(j->dtype),
         .size_a = size,
         .size_b = size,
         .size_out = size,
@@ -374,7 +374,7 @@ static void multiply(const job *j, const factor *a, const factor *b,
         all.step_a[d] = a->dims.steps[d];
         all.step_b[d] = b->dims.steps[d];
     }
-    eddy__multiply_all(&all);
+    eddy__product_all(&all);
 }
 
 /* The product's own order: batch, rows, columns. */

@@ -202,10 +202,10 @@ static eddy_status run_qr(eddy_kernel *k)
     void *q, *r;
 
     EDDY_TRY(eddy__in_matrices(k, 0, false, &m));
-    batch = eddy__batch_shape(eddy__in_shape(k, 0));
+    batch = eddy__linalg_batch_shape(eddy__in_shape(k, 0));
     columns = is_full ? m.rows : least(m.rows, m.columns);
-    q_shape = eddy__shape_append_two(batch, m.rows, columns);
-    r_shape = eddy__shape_append_two(batch, columns, m.columns);
+    q_shape = eddy__linalg_shape_append_two(batch, m.rows, columns);
+    r_shape = eddy__linalg_shape_append_two(batch, columns, m.columns);
     EDDY_TRY(eddy__output(k, 0, m.dtype, &q_shape, &q));
     EDDY_TRY(eddy__output(k, 1, m.dtype, &r_shape, &r));
     if (m.count == 0)
@@ -226,13 +226,13 @@ static eddy_status infer_qr(eddy_infer *infer)
     EDDY_TRY(eddy__infer_matrices(infer, 0, false));
     if (of->rank < 0)
         return EDDY_OK;
-    batch = eddy__batch_shape(of);
+    batch = eddy__linalg_batch_shape(of);
     rows = of->dims[batch.rank];
     columns = of->dims[batch.rank + 1];
     middle = is_full ? rows : least_dim(rows, columns);
-    shape = eddy__shape_append_two(batch, rows, middle);
+    shape = eddy__linalg_shape_append_two(batch, rows, middle);
     eddy_infer_set_output(infer, 0, &shape);
-    shape = eddy__shape_append_two(batch, middle, columns);
+    shape = eddy__linalg_shape_append_two(batch, middle, columns);
     eddy_infer_set_output(infer, 1, &shape);
     return EDDY_OK;
 }
@@ -327,7 +327,8 @@ static eddy_status run_eigen(eddy_kernel *k)
     void *values, *v;
 
     EDDY_TRY(eddy__in_matrices(k, 0, true, &m));
-    shape = eddy__shape_append(eddy__batch_shape(eddy__in_shape(k, 0)), m.rows);
+    shape = eddy__linalg_shape_append(
+        eddy__linalg_batch_shape(eddy__in_shape(k, 0)), m.rows);
     EDDY_TRY(eddy__output(k, 0, m.dtype, &shape, &values));
     EDDY_TRY(eddy__output(k, 1, m.dtype, vectors ? eddy__in_shape(k, 0) : &none,
                           &v));
@@ -357,7 +358,8 @@ static eddy_status infer_eigen(eddy_infer *infer)
         return EDDY_OK;
     if (eddy__infer_bool(infer, "compute_v"))
         eddy_infer_set_output(infer, 1, of);
-    shape = eddy__shape_append(eddy__batch_shape(of), of->dims[of->rank - 1]);
+    shape = eddy__linalg_shape_append(eddy__linalg_batch_shape(of),
+                                      of->dims[of->rank - 1]);
     eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
 }
@@ -463,17 +465,17 @@ static eddy_status run_singular(eddy_kernel *k, const eddy__matrices *m,
 static eddy_status svd_outputs(eddy_kernel *k, const eddy__matrices *m,
                                const svd_state *s, svd_results *r)
 {
-    const eddy_shape batch = eddy__batch_shape(eddy__in_shape(k, 0));
+    const eddy_shape batch = eddy__linalg_batch_shape(eddy__in_shape(k, 0));
     eddy_shape values, u = eddy__shape_vector(0), v = u;
     void *data[3];
 
     r->n_values = least(m->rows, m->columns);
     r->columns_u = s->full ? m->rows : r->n_values;
     r->columns_v = s->full ? m->columns : r->n_values;
-    values = eddy__shape_append(batch, r->n_values);
+    values = eddy__linalg_shape_append(batch, r->n_values);
     if (s->vectors) {
-        u = eddy__shape_append_two(batch, m->rows, r->columns_u);
-        v = eddy__shape_append_two(batch, m->columns, r->columns_v);
+        u = eddy__linalg_shape_append_two(batch, m->rows, r->columns_u);
+        v = eddy__linalg_shape_append_two(batch, m->columns, r->columns_v);
     }
     EDDY_TRY(eddy__output(k, 0, m->dtype, &values, &data[0]));
     EDDY_TRY(eddy__output(k, 1, m->dtype, &u, &data[1]));
@@ -520,17 +522,18 @@ static eddy_status infer_svd(eddy_infer *infer)
         eddy_infer_set_output(infer, o, &shape);
     if (of->rank < 0)
         return EDDY_OK;
-    batch = eddy__batch_shape(of);
+    batch = eddy__linalg_batch_shape(of);
     rows = of->dims[batch.rank];
     columns = of->dims[batch.rank + 1];
     n = least_dim(rows, columns);
-    shape = eddy__shape_append(batch, n);
+    shape = eddy__linalg_shape_append(batch, n);
     eddy_infer_set_output(infer, 0, &shape);
     if (!vectors)
         return EDDY_OK;
-    shape = eddy__shape_append_two(batch, rows, is_full ? rows : n);
+    shape = eddy__linalg_shape_append_two(batch, rows, is_full ? rows : n);
     eddy_infer_set_output(infer, 1, &shape);
-    shape = eddy__shape_append_two(batch, columns, is_full ? columns : n);
+    shape =
+        eddy__linalg_shape_append_two(batch, columns, is_full ? columns : n);
     eddy_infer_set_output(infer, 2, &shape);
     return EDDY_OK;
 }

@@ -71,7 +71,7 @@ eddy_status eddy__infer_matrices(eddy_infer *infer, uint32_t i, bool square)
                            i, eddy__shape_print(shape).text, what);
 }
 
-eddy_shape eddy__batch_shape(const eddy_shape *shape)
+eddy_shape eddy__linalg_batch_shape(const eddy_shape *shape)
 {
     eddy_shape batch = *shape;
 
@@ -79,14 +79,14 @@ eddy_shape eddy__batch_shape(const eddy_shape *shape)
     return batch;
 }
 
-eddy_shape eddy__shape_append(eddy_shape batch, int64_t rows)
+eddy_shape eddy__linalg_shape_append(eddy_shape batch, int64_t rows)
 {
     batch.dims[batch.rank++] = rows;
     return batch;
 }
 
-eddy_shape eddy__shape_append_two(eddy_shape batch, int64_t rows,
-                                  int64_t columns)
+eddy_shape eddy__linalg_shape_append_two(eddy_shape batch, int64_t rows,
+                                         int64_t columns)
 {
     batch.dims[batch.rank++] = rows;
     batch.dims[batch.rank++] = columns;

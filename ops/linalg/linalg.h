@@ -30,12 +30,12 @@ eddy_status eddy__in_matrices(eddy_kernel *k, uint32_t i, bool square,
 eddy_status eddy__infer_matrices(eddy_infer *infer, uint32_t i, bool square);
 
 /* The dimensions before the last two, of a shape of rank 2 at least. */
-eddy_shape eddy__batch_shape(const eddy_shape *shape);
+eddy_shape eddy__linalg_batch_shape(const eddy_shape *shape);
 
 /* A batch's shape with one or two dimensions more. */
-eddy_shape eddy__shape_append(eddy_shape batch, int64_t rows);
-eddy_shape eddy__shape_append_two(eddy_shape batch, int64_t rows,
-                                  int64_t columns);
+eddy_shape eddy__linalg_shape_append(eddy_shape batch, int64_t rows);
+eddy_shape eddy__linalg_shape_append_two(eddy_shape batch, int64_t rows,
+                                         int64_t columns);
 
 /* How a matrix is moved. */
 typedef enum eddy__turn {

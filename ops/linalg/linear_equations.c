@@ -155,15 +155,15 @@ static bool solution_shape(const eddy_shape *matrix, const eddy_shape *right,
     *out = eddy__shape_unknown();
     if (matrix->rank < 0 || right->rank < 0)
         return true;
-    a = eddy__batch_shape(matrix);
-    b = eddy__batch_shape(right);
+    a = eddy__linalg_batch_shape(matrix);
+    b = eddy__linalg_batch_shape(right);
     if (!eddy__shape_merge(&a, &b, &batch))
         return false;
     if (matrix->dims[a.rank] >= 0 && right->dims[b.rank] >= 0 &&
         matrix->dims[a.rank] != right->dims[b.rank])
         return false;
-    *out = eddy__shape_append_two(batch, matrix->dims[a.rank + 1],
-                                  right->dims[b.rank + 1]);
+    *out = eddy__linalg_shape_append_two(batch, matrix->dims[a.rank + 1],
+                                         right->dims[b.rank + 1]);
     return true;
 }
 
@@ -286,7 +286,7 @@ static eddy_status run_determinants(eddy_kernel *k, uint32_t n_out)
     void *out[2];
 
     EDDY_TRY(eddy__in_matrices(k, 0, true, &m));
-    batch = eddy__batch_shape(shape);
+    batch = eddy__linalg_batch_shape(shape);
     for (uint32_t o = 0; o < n_out; o++)
         EDDY_TRY(eddy__output(k, o, m.dtype, &batch, &out[o]));
     if (m.count == 0)
@@ -326,7 +326,7 @@ static eddy_status infer_determinant(eddy_infer *infer)
     EDDY_TRY(eddy__infer_matrices(infer, 0, true));
     if (shape->rank < 0)
         return EDDY_OK;
-    batch = eddy__batch_shape(shape);
+    batch = eddy__linalg_batch_shape(shape);
     for (uint32_t o = 0; o < eddy_infer_outputs(infer); o++)
         eddy_infer_set_output(infer, o, &batch);
     return EDDY_OK;

@@ -112,7 +112,8 @@ static eddy_status run_lu(eddy_kernel *k)
     void *lu, *rows;
 
     EDDY_TRY(eddy__in_matrices(k, 0, true, &m));
-    order = eddy__shape_append(eddy__batch_shape(eddy__in_shape(k, 0)), m.rows);
+    order = eddy__linalg_shape_append(
+        eddy__linalg_batch_shape(eddy__in_shape(k, 0)), m.rows);
     EDDY_TRY(eddy__output(k, 0, m.dtype, eddy__in_shape(k, 0), &lu));
     EDDY_TRY(eddy__output(k, 1, index, &order, &rows));
     if (m.count == 0 || m.rows == 0)
@@ -140,7 +141,8 @@ static eddy_status infer_lu(eddy_infer *infer)
     eddy_infer_set_output(infer, 0, of);
     if (of->rank < 0)
         return EDDY_OK;
-    order = eddy__shape_append(eddy__batch_shape(of), of->dims[of->rank - 1]);
+    order = eddy__linalg_shape_append(eddy__linalg_batch_shape(of),
+                                      of->dims[of->rank - 1]);
     eddy_infer_set_output(infer, 1, &order);
     return EDDY_OK;
 }

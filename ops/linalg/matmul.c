@@ -196,7 +196,7 @@ static eddy_status prepare_matmul(eddy_infer *infer)
 
     if (!s)
         return EDDY_RESOURCE_EXHAUSTED;
-    s->multiply = eddy__multiply_of(dtype);
+    s->multiply = eddy__product_of(dtype);
     s->transpose_a = eddy__infer_bool(infer, "transpose_a");
     s->transpose_b = eddy__infer_bool(infer, "transpose_b");
     if (infer->node->n_inputs == SUM + 1) {

@@ -304,7 +304,7 @@ static void library_C128(const eddy__product *p)
     by_panels(p, sizeof(eddy__complex128), whole_C128);
 }
 
-eddy__multiply_fn eddy__multiply_of(eddy_dtype dtype)
+eddy__multiply_fn eddy__product_of(eddy_dtype dtype)
 {
     static const eddy__multiply_fn fns[EDDY_DTYPE_COUNT] = {
         [EDDY_FLOAT16] = multiply_F16,    [EDDY_FLOAT32] = library_F32,
@@ -319,7 +319,7 @@ eddy__multiply_fn eddy__multiply_of(eddy_dtype dtype)
     return fns[dtype];
 }
 
-eddy__multiply_fn eddy__multiply_bytes_of(eddy_dtype a, eddy_dtype b)
+eddy__multiply_fn eddy__product_bytes_of(eddy_dtype a, eddy_dtype b)
 {
     if (a == EDDY_INT8)
         return b == EDDY_INT8    ? multiply_I8_I8
@@ -386,7 +386,7 @@ static eddy_status multiply_batch(eddy_kernel *k, void *arg, int64_t begin,
     return EDDY_OK;
 }
 
-void eddy__multiply_all(const eddy__products *products)
+void eddy__product_all(const eddy__products *products)
 {
     eddy__products all = *products;
     int64_t count = 1, work;

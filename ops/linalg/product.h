@@ -14,13 +14,13 @@
 typedef void (*eddy__multiply_fn)(const eddy__product *product);
 
 /* What multiplies matrices of a dtype, or NULL.  No dimension may be 0. */
-eddy__multiply_fn eddy__multiply_of(eddy_dtype dtype);
+eddy__multiply_fn eddy__product_of(eddy_dtype dtype);
 
 /*
  * The same for factors of 8 bits, signed or unsigned, and an int32 product;
  * NULL for other dtypes.
  */
-eddy__multiply_fn eddy__multiply_bytes_of(eddy_dtype a, eddy_dtype b);
+eddy__multiply_fn eddy__product_bytes_of(eddy_dtype a, eddy_dtype b);
 
 /*
  * Many products of one shape.  The results stand one behind the other; steps
@@ -37,6 +37,6 @@ typedef struct eddy__products {
 } eddy__products;
 
 /* Dimensions may be 0; a sum of nothing is 0. */
-void eddy__multiply_all(const eddy__products *products);
+void eddy__product_all(const eddy__products *products);
 
 #endif

@@ -237,7 +237,7 @@ static const eddy__chain_code *make_once(const eddy_kernel *k,
         k->services->vector_maker ? k->services->vector_maker() : NULL;
     eddy__vector_tier *tier = c->tier;
     eddy__vector_machine *expected = NULL;
-    const uint64_t begun = eddy__now_ns();
+    const uint64_t begun = eddy__clock_now_ns();
     eddy__chain_code *code = maker ? make(c, maker) : NULL;
 
     if (!code) {
@@ -251,7 +251,7 @@ static const eddy__chain_code *make_once(const eddy_kernel *k,
         release(&code->machine);
         return (eddy__chain_code *)(void *)expected;
     }
-    atomic_store_explicit(&tier->compile_ns, eddy__now_ns() - begun,
+    atomic_store_explicit(&tier->compile_ns, eddy__clock_now_ns() - begun,
                           memory_order_relaxed);
     atomic_store_explicit(&tier->n_bytes, bytes_of(code), memory_order_relaxed);
     return code;

@@ -57,7 +57,7 @@ static eddy_status prepare(eddy_infer *infer)
         to += part.length;
         *to++ = i + 1 < N_PARTS ? ';' : '\0';
     }
-    p->hash = eddy__edge_hash(p->text);
+    p->hash = eddy__carrier_edge_hash(p->text);
     p->is_known_dead = eddy_infer_attr(infer, EDDY__KNOWN_DEAD, &known) &&
                        known.kind == EDDY_ATTR_BOOL && known.n == 1 &&
                        known.as.bools[0];

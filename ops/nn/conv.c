@@ -69,7 +69,7 @@ static eddy_status describe(eddy_kernel *k, eddy_dtype dtype,
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE, NO_DEPTH,
                            c->in.channels, eddy__shape_print(filter).text);
     EDDY_TRY(eddy__sides_of(k, &c->windows, &c->in, filter->dims, c->sides));
-    c->multiply = eddy__multiply_of(c->loops->computed);
+    c->multiply = eddy__product_of(c->loops->computed);
     c->columns = filter->dims[3];
     c->group_in = filter->dims[2];
     c->groups = c->group_in > 0 ? c->in.channels / c->group_in : 0;

@@ -91,7 +91,7 @@ static eddy_status describe(eddy_kernel *k, eddy_dtype dtype,
         sides[side] = c->sides[side].out;
     out = eddy__volumes_shape(c->in.n, sides, filter->dims[4], cubes->is_ncdhw);
     c->out = eddy__volumes_of(&out, cubes->is_ncdhw);
-    c->multiply = eddy__multiply_of(c->loops->computed);
+    c->multiply = eddy__product_of(c->loops->computed);
     c->is_computed = c->loops->computed == dtype;
     c->is_direct = c->is_computed && !cubes->is_ncdhw;
     /* Of a filter that is yet to be made these may wrap; making it fails. */

@@ -50,7 +50,7 @@ void eddy__recurrent_gates(eddy_kernel *k, eddy_dtype dtype,
         memset(out, 0,
                (size_t)(product.m * product.n) * eddy_dtype_size(dtype));
     else
-        eddy__multiply_of(dtype)(&product);
+        eddy__product_of(dtype)(&product);
 }
 
 eddy_status eddy__want_matrix(eddy_kernel *k, uint32_t i, const char *what,

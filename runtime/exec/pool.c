@@ -106,7 +106,7 @@ static eddy__job *sleep_idle(eddy__pool *pool)
         uv_cond_wait(&pool->wake, &pool->mu);
         return NULL;
     }
-    now = eddy__now_ns();
+    now = eddy__clock_now_ns();
     if (now < run->deadline_ns) {
         uv_cond_timedwait(&pool->wake, &pool->mu, run->deadline_ns - now);
         return NULL;
@@ -131,12 +131,12 @@ static bool has_work(const eddy__pool *pool)
  */
 static void look_out(eddy__pool *pool)
 {
-    const uint64_t begun = eddy__now_ns();
+    const uint64_t begun = eddy__clock_now_ns();
 
     if (!pool->may_look)
         return;
     atomic_fetch_add_explicit(&pool->n_looking, 1, memory_order_relaxed);
-    while (!has_work(pool) && eddy__now_ns() - begun < LOOK_NS)
+    while (!has_work(pool) && eddy__clock_now_ns() - begun < LOOK_NS)
         for (int i = 0; i < LOOKS && !has_work(pool); i++)
             eddy__thread_relax();
     atomic_fetch_sub_explicit(&pool->n_looking, 1, memory_order_relaxed);

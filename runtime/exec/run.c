@@ -522,7 +522,7 @@ static driven drive_on(eddy_run *run, uint64_t budget)
 /* Tells the host how far the run is, if it is time to. */
 static void report(eddy_run *run)
 {
-    const uint64_t now = eddy__now_ns();
+    const uint64_t now = eddy__clock_now_ns();
     eddy_progress progress = {.elapsed_ns = now - run->started_ns,
                               .iterations = run->stats.iterations,
                               .node = "",
@@ -678,7 +678,7 @@ static void prepare(eddy_run *run)
     run->kernel.work = 0;
     eddy__spill_begin(&run->spill);
     eddy__account_restart(run->heap.account);
-    run->started_ns = eddy__now_ns();
+    run->started_ns = eddy__clock_now_ns();
     run->deadline_ns = 0;
     if (run->options.timeout_ns > 0 &&
         run->options.timeout_ns < UINT64_MAX - run->started_ns)
@@ -742,7 +742,7 @@ static void keep_deadline(eddy_run *run)
     uv_mutex_lock(&run->mu);
     if (run->state == EDDY__RUN_WAITING && run->deadline_ns > 0 &&
         !atomic_load_explicit(&run->stop, memory_order_relaxed) &&
-        eddy__now_ns() >= run->deadline_ns) {
+        eddy__clock_now_ns() >= run->deadline_ns) {
         atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
                               memory_order_relaxed);
         ready = wake(run);
@@ -775,7 +775,7 @@ static void sleep_changed(eddy_run *run)
         uv_cond_wait(&run->changed, &run->mu);
         return;
     }
-    now = eddy__now_ns();
+    now = eddy__clock_now_ns();
     if (now < run->deadline_ns)
         uv_cond_timedwait(&run->changed, &run->mu, run->deadline_ns - now);
     else

@@ -83,7 +83,7 @@ static eddy_kernel part_kernel(const eddy_kernel *of, eddy_error *err)
 
 static void do_parts(eddy__pool *pool, eddy__share *s)
 {
-    const uint64_t begun = eddy__now_ns();
+    const uint64_t begun = eddy__clock_now_ns();
     eddy_error err;
     eddy_kernel part = part_kernel(s->kernel, &err);
 
@@ -105,7 +105,7 @@ static void do_parts(eddy__pool *pool, eddy__share *s)
             continue;
         break;
     }
-    atomic_fetch_add_explicit(&s->spent_ns, eddy__now_ns() - begun,
+    atomic_fetch_add_explicit(&s->spent_ns, eddy__clock_now_ns() - begun,
                               memory_order_relaxed);
 }
 
@@ -384,7 +384,7 @@ eddy_status eddy__share_run(eddy_kernel *k, int64_t begin, int64_t end,
         k->node, (uint64_t)(end - begin) ^ ((uint64_t)(uintptr_t)body << 20));
     uint64_t known = eddy__profile_get(&pool->profile, key);
     uint64_t first = 0, ns = 0;
-    const uint64_t start = eddy__now_ns();
+    const uint64_t start = eddy__clock_now_ns();
     eddy_status status;
 
     k->may_share = false; /* what the body calls runs here */
@@ -392,7 +392,7 @@ eddy_status eddy__share_run(eddy_kernel *k, int64_t begin, int64_t end,
         status = body(k, arg, begin, begin + grain);
         if (status != EDDY_OK || eddy__gave_up(k))
             goto out;
-        first = eddy__now_ns() - start;
+        first = eddy__clock_now_ns() - start;
         known = rest_ns(end - begin, grain, first);
         begin += grain;
     }
@@ -401,7 +401,7 @@ eddy_status eddy__share_run(eddy_kernel *k, int64_t begin, int64_t end,
         ns += first;
     } else {
         status = body(k, arg, begin, end);
-        ns = eddy__now_ns() - start;
+        ns = eddy__clock_now_ns() - start;
     }
     if (status == EDDY_OK && !eddy__gave_up(k))
         eddy__profile_add(&pool->profile, key, ns);

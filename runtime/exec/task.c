@@ -145,7 +145,7 @@ void eddy__task_measured(eddy_run *run, const eddy__step *step,
 {
     eddy__profile_add(&run->ctx->pool->profile,
                       eddy__profile_key(step->node, 0),
-                      eddy__now_ns() - begun_ns);
+                      eddy__clock_now_ns() - begun_ns);
 }
 
 /* Its end, for who records the run. */
@@ -153,7 +153,7 @@ static void stamp(eddy__task *task)
 {
     if (!task->run->trace)
         return;
-    task->end_ns = eddy__now_ns();
+    task->end_ns = eddy__clock_now_ns();
     task->thread = uv_thread_self();
 }
 
@@ -164,7 +164,7 @@ static void work(eddy__job *job)
         (eddy__task *)(void *)((char *)job - offsetof(eddy__task, job));
     const eddy__float_mode mode =
         eddy__float_mode_enter(task->run->options.keep_denormals);
-    const uint64_t begun_ns = eddy__now_ns();
+    const uint64_t begun_ns = eddy__clock_now_ns();
 
     task->begin_ns = begun_ns;
     if (atomic_load_explicit(&task->run->stop, memory_order_relaxed))
@@ -189,7 +189,7 @@ bool eddy__task_offload(eddy_run *run, const eddy__step *step,
     if (!run->may_offload)
         return false;
     if (alone || !is_worth(run, step)) {
-        run->begun_ns = eddy__now_ns();
+        run->begun_ns = eddy__clock_now_ns();
         return false;
     }
     task = new_task(run, step, values, at);
@@ -219,7 +219,7 @@ static eddy_kernel *suspend(eddy_kernel *kernel)
         return NULL;
     task->is_suspended = true;
     if (run->trace)
-        task->begin_ns = eddy__now_ns();
+        task->begin_ns = eddy__clock_now_ns();
     run->suspended = task;
     run->n_suspended++;
     if (run->n_suspended > run->stats.peak_suspended)
@@ -258,7 +258,7 @@ bool eddy__task_idle(eddy_run *run)
     if (run->failed || !run->carrier)
         return false;
     run->carrier->wait(run->carrier, deadline_ns);
-    if (deadline_ns > 0 && eddy__now_ns() >= deadline_ns)
+    if (deadline_ns > 0 && eddy__clock_now_ns() >= deadline_ns)
         atomic_compare_exchange_strong_explicit(
             &run->stop, &go, EDDY__STOP_DEADLINE, memory_order_relaxed,
             memory_order_relaxed);

@@ -123,7 +123,7 @@ void eddy__arm64_emit_compare_floats(eddy__arm64 *x, bool wide, uint32_t n,
 void eddy__arm64_emit_compare_zero(eddy__arm64 *x, bool wide, uint32_t n);
 void eddy__arm64_emit_choose_float(eddy__arm64 *x, bool wide, uint32_t d,
                                    uint32_t n, uint32_t m, uint32_t condition);
-/* Of a float to the other width. */
+/* From a float to the other width. */
 void eddy__arm64_emit_convert(eddy__arm64 *x, bool to_wide, uint32_t d,
                               uint32_t n);
 /* A number of eight bits, as the processor numbers them: 0x70 is 1, 0x18 6. */

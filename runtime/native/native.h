@@ -22,7 +22,7 @@
 #define EDDY_NATIVE 1
 #endif
 
-/* Of all that stands here; a provider of another one is not used. */
+/* The version of all that stands here; a provider of another is not used. */
 #define EDDY__NATIVE_VERSION 1
 
 typedef enum eddy__native_verdict {

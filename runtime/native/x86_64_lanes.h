@@ -113,7 +113,7 @@ void eddy__lanes_put_constants(eddy__lanes *l);
 
 /* ---- instructions ---- */
 
-/* Of vectors of such elements, in the loop's number of lanes. */
+/* The form of vectors of such elements, in the loop's number of lanes. */
 eddy__x86_form eddy__lanes_form(const eddy__lanes *l, eddy__lane lane);
 
 /* Three registers; `number` may be -1. */

@@ -43,7 +43,7 @@ void eddy__x86_emit_vector(eddy__x86 *x, eddy__x86_vector_op op,
 size_t eddy__x86_emit_vector_near(eddy__x86 *x, eddy__x86_vector_op op,
                                   eddy__x86_form form, uint32_t reg);
 
-/* Of mask registers: kandw and the like. */
+/* Operations of mask registers: kandw and the like. */
 typedef enum eddy__x86_mask_op {
     EDDY__MASK_AND,
     EDDY__MASK_AND_NOT, /* not the first, and the second */

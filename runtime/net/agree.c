@@ -88,7 +88,7 @@ static void abort_round(eddy__agreement *a, uint64_t round, uint32_t rank,
     if (a->aborted >= round)
         return;
     a->aborted = round;
-    a->aborted_ns = eddy__now_ns();
+    a->aborted_ns = eddy__clock_now_ns();
     a->culprit = rank;
     a->culprit_is_lost = is_lost;
     if (a->rank == 0)
@@ -288,7 +288,7 @@ bool eddy__agreement_is_broken(eddy__agreement *a)
 /* How long others may still take; 0: no longer, UINT64_MAX: for ever. */
 static uint64_t patience(const eddy__agreement *a, uint64_t deadline_ns)
 {
-    const uint64_t now = eddy__now_ns();
+    const uint64_t now = eddy__clock_now_ns();
     /* Rank 0 gives up first, and says so. */
     const uint64_t grace = a->rank == 0 ? GRACE_NS : 2 * GRACE_NS;
     uint64_t until = UINT64_MAX;

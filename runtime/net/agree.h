@@ -45,8 +45,8 @@ void eddy__agreement_begin(eddy__agreement *agreement);
 
 /*
  * Ends the round: reports, and waits for what came of it.  `deadline_ns`, by
- * eddy__now_ns, or 0: until when others may take.  A rank that has not reported
- * some seconds after that, or after a failure, is taken for lost.
+ * eddy__clock_now_ns, or 0: until when others may take.  A rank that has not
+ * reported some seconds after that, or after a failure, is taken for lost.
  */
 void eddy__agreement_reach(eddy__agreement *agreement, const eddy__report *mine,
                            uint64_t deadline_ns, eddy__report *out_all);

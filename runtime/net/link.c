@@ -162,7 +162,7 @@ static void wait_for_room(eddy__link *l, const eddy__stream *s,
 {
     while (s->is_open && s->out.n - s->written > FULL_QUEUE && !is_aborted(l) &&
            !k->services->cancelled(k))
-        sleep_and_read(l, eddy__now_ns() + UINT64_C(20) * 1000 * 1000);
+        sleep_and_read(l, eddy__clock_now_ns() + UINT64_C(20) * 1000 * 1000);
 }
 
 static eddy_status queue(eddy__link *l, uint32_t to, const eddy__packet *packet,
@@ -251,7 +251,7 @@ static eddy_status fail_waiting(const eddy__link *l, uint64_t deadline_ns,
     if (atomic_load_explicit(&l->is_cancelled, memory_order_relaxed))
         return eddy__fail(err, EDDY_CANCELLED, EDDY_E_CANCELLED,
                           "the run was cancelled");
-    if (deadline_ns > 0 && eddy__now_ns() >= deadline_ns)
+    if (deadline_ns > 0 && eddy__clock_now_ns() >= deadline_ns)
         return eddy__fail(err, EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE,
                           "the deadline passed while the rank waited for the "
                           "others to end");

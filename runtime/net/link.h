@@ -54,7 +54,7 @@ eddy_status eddy__link_take_fetch(eddy__link *link, size_t i,
 eddy_status eddy__link_settle(eddy__link *link, uint64_t deadline_ns,
                               eddy_error *err);
 
-/* Of this execution, messages of kernels alone. */
+/* Messages of this execution, of kernels alone. */
 uint64_t eddy__link_sent(const eddy__link *link);
 uint64_t eddy__link_left(const eddy__link *link);
 

@@ -38,7 +38,7 @@ void eddy__memory_exchange_abort(eddy__memory_exchange *exchange,
 void eddy__memory_exchange_fail(eddy__memory_exchange *exchange,
                                 const eddy_error *error);
 
-/* That, if it was called. */
+/* The failure, if one was told. */
 eddy_status eddy__memory_exchange_failure(eddy__memory_exchange *exchange,
                                           eddy_error *err);
 

@@ -296,7 +296,8 @@ static eddy_status wait_for_bytes(eddy__wire *wire, uint64_t deadline_ns,
             return EDDY_OK;
         pause_before(n);
         EDDY_TRY(look(wire, &any, err));
-        if (deadline_ns > 0 && n >= SPINS && eddy__now_ns() >= deadline_ns)
+        if (deadline_ns > 0 && n >= SPINS &&
+            eddy__clock_now_ns() >= deadline_ns)
             return EDDY_OK;
     }
     return EDDY_OK;
@@ -328,13 +329,14 @@ static eddy_status drop(void *arg, eddy__stream *stream, bool *out_any,
 static bool drop_until(mpi_wire *w, bool (*is_done)(mpi_wire *, void *),
                        void *arg)
 {
-    const uint64_t until = eddy__now_ns() + LEAVE_NS;
+    const uint64_t until = eddy__clock_now_ns() + LEAVE_NS;
     eddy_error err;
 
     for (unsigned n = 0; !is_done(w, arg); n++) {
         bool any = false;
 
-        if (look(&w->base, &any, &err) != EDDY_OK || eddy__now_ns() >= until)
+        if (look(&w->base, &any, &err) != EDDY_OK ||
+            eddy__clock_now_ns() >= until)
             return false;
         pause_before(n);
     }

@@ -42,7 +42,7 @@ typedef struct eddy__mpi_provider {
     bool (*begin_barrier)(eddy__mpi_request *request);
 } eddy__mpi_provider;
 
-/* It has room for what an MPI calls a request. */
+/* Room for what an MPI calls a request. */
 struct eddy__mpi_request {
     union {
         void *pointer;

@@ -89,7 +89,7 @@ static eddy_status join(eddy__process *p, const eddy_partition *partition,
     const uint32_t n = eddy_partition_ranks(partition);
     const uint64_t wait =
         place->timeout_ns > 0 ? place->timeout_ns : MEETING_NS;
-    const uint64_t now = eddy__now_ns();
+    const uint64_t now = eddy__clock_now_ns();
     meeting m = {
         .place = place,
         .team = {.allocator = p->allocator, .rank = place->rank, .n_ranks = n},

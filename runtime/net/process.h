@@ -56,7 +56,7 @@ eddy_status eddy__process_execute(eddy__process *process,
 /* Ends the execution under way.  @thread any */
 void eddy__process_cancel(eddy__process *process);
 
-/* Of the last execution, on all ranks. */
+/* Messages of the last execution, on all ranks. */
 uint64_t eddy__process_messages(const eddy__process *process,
                                 uint64_t *out_left);
 

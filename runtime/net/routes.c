@@ -48,7 +48,7 @@ static bool add(eddy__edge_routes *r, const char *edge, uint32_t to)
     if (!edge || !eddy__map_set(&r->numbers, edge, (uint32_t)r->n))
         return false;
     *route = (eddy__edge_route){
-        .edge = edge, .hash = eddy__edge_hash(edge), .to = to};
+        .edge = edge, .hash = eddy__carrier_edge_hash(edge), .to = to};
     r->fingerprint =
         (r->fingerprint ^ route->hash ^ to) * UINT64_C(0x100000001b3);
     r->n++;

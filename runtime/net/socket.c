@@ -139,11 +139,11 @@ static eddy_status call(const eddy__meeting *m, uint32_t to, bool is_control,
         if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN &&
             errno != EINTR)
             return fail_system(m, "can't call another rank", err);
-        if (eddy__now_ns() >= m->deadline_ns)
+        if (eddy__clock_now_ns() >= m->deadline_ns)
             return eddy__fail(err, EDDY_DEADLINE_EXCEEDED, EDDY_E_MESSAGE,
                               "rank %u has not come to %s", (unsigned)to,
                               m->folder);
-        eddy__sleep_ms(1);
+        eddy__thread_sleep_ms(1);
     }
     if (eddy__socket_write(*out, &h, sizeof h))
         return EDDY_OK;
@@ -158,7 +158,7 @@ static eddy_status hear_answer(const eddy__meeting *m, int s, uint32_t from,
     uint8_t word = 0;
 
     for (;;) {
-        const uint64_t now = eddy__now_ns();
+        const uint64_t now = eddy__clock_now_ns();
         const int ready = poll(&p, 1, 100);
 
         if (ready > 0)
@@ -203,7 +203,7 @@ static eddy_status take_call(const eddy__meeting *m, int listener, int *out,
 
     *out = -1;
     while (*out < 0) {
-        if (eddy__now_ns() >= m->deadline_ns)
+        if (eddy__clock_now_ns() >= m->deadline_ns)
             return eddy__fail(err, EDDY_DEADLINE_EXCEEDED, EDDY_E_MESSAGE,
                               "not all ranks have come to %s", m->folder);
         if (poll(&p, 1, 100) > 0)

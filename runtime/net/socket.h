@@ -16,7 +16,7 @@ typedef struct eddy__meeting {
     const char *folder;
     uint32_t rank, n_ranks;
     uint64_t fingerprint; /* of what all of them are to agree on beforehand */
-    uint64_t deadline_ns; /* by eddy__now_ns, for all to be there */
+    uint64_t deadline_ns; /* by eddy__clock_now_ns, for all to be there */
 } eddy__meeting;
 
 /*

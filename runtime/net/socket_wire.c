@@ -110,7 +110,7 @@ static eddy_status look(eddy__wire *wire, bool *out_any, eddy_error *err)
 
 static int aim_poll(socket_wire *w, uint64_t deadline_ns)
 {
-    const uint64_t now = deadline_ns > 0 ? eddy__now_ns() : 0;
+    const uint64_t now = deadline_ns > 0 ? eddy__clock_now_ns() : 0;
     const uint32_t n = w->base.team.n_ranks;
     uint64_t ms;
 

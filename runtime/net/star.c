@@ -126,7 +126,7 @@ static eddy_status hear_answer(const eddy__star *star, int s, eddy_error *err)
     uint8_t word = 0;
 
     while (poll(&p, 1, 100) <= 0)
-        if (eddy__now_ns() >= star->deadline_ns)
+        if (eddy__clock_now_ns() >= star->deadline_ns)
             return eddy__fail(err, EDDY_DEADLINE_EXCEEDED, EDDY_E_MESSAGE,
                               "rank 0 does not answer: some rank has not come");
     if (!eddy__socket_read(s, &word, 1))
@@ -145,11 +145,11 @@ static eddy_status call(const eddy__star *star, int *out, eddy_error *err)
                      .n_ranks = star->n_ranks};
 
     while ((*out = connect_to(to)) < 0) {
-        if (eddy__now_ns() >= star->deadline_ns)
+        if (eddy__clock_now_ns() >= star->deadline_ns)
             return eddy__fail(err, EDDY_DEADLINE_EXCEEDED, EDDY_E_MESSAGE,
                               "rank 0 can't be called at %s:%u: %s", to->host,
                               (unsigned)to->port, strerror(errno));
-        eddy__sleep_ms(1);
+        eddy__thread_sleep_ms(1);
     }
     set_up(*out, false);
     if (!eddy__socket_write(*out, &h, sizeof h))
@@ -199,7 +199,7 @@ static eddy_status take_calls(const eddy__star *star, int *controls,
         uint32_t rank;
         int s;
 
-        if (eddy__now_ns() >= star->deadline_ns)
+        if (eddy__clock_now_ns() >= star->deadline_ns)
             return fail_missing(star, controls, err);
         if (poll(&p, 1, 100) <= 0 ||
             (s = accept(star->listener, NULL, NULL)) < 0)

@@ -52,7 +52,7 @@ typedef struct eddy__wire_kind {
                         eddy_error *err);
     /* Ends that, or else the next.  @thread any */
     void (*wake)(eddy__wire *wire);
-    /* It was waited for, whatever for: a call of `wake` before is done with. */
+    /* Waiting has ended, whatever for: a call of `wake` before is done with. */
     void (*rest)(eddy__wire *wire);
     /* `is_broken`: some rank does not do the same. */
     void (*destroy)(eddy__wire *wire, bool is_broken);

@@ -20,9 +20,10 @@ static eddy_status check_output(const eddy_graph *graph, eddy_output output,
                           i, output.node, graph->n_nodes);
     node = eddy__graph_node(graph, output.node);
     if (node->op && output.index >= node->n_outputs)
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_OUTPUT_INDEX,
-                             node, "%s %zu is of output %u, but it has %u",
-                             what, i, output.index, node->n_outputs);
+        return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_OUTPUT_INDEX, node,
+                                   "%s %zu is of output %u, but it has %u",
+                                   what, i, output.index, node->n_outputs);
     return EDDY_OK;
 }
 
@@ -116,18 +117,18 @@ static eddy_status take_dtype(const eddy__plan_build *b, uint32_t feed,
     if (wanted == EDDY_INVALID) /* an alias, which takes what comes */
         return EDDY_OK;
     if (eddy_dtype_size(wanted) == 0 && wanted != EDDY_STRING)
-        return eddy__fail_at(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_DTYPE,
-                             reader,
-                             "input %u is feed %u, '%s', which would have to "
-                             "be %s; that can't be fed",
-                             input, feed, fed->name, eddy_dtype_name(wanted));
+        return eddy__graph_fail_at(
+            b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_DTYPE, reader,
+            "input %u is feed %u, '%s', which would have to "
+            "be %s; that can't be fed",
+            input, feed, fed->name, eddy_dtype_name(wanted));
     if (fed->dtype != EDDY_INVALID && fed->dtype != wanted)
-        return eddy__fail_at(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_DTYPE,
-                             reader,
-                             "input %u takes feed %u, '%s', to be %s, but "
-                             "another node takes it to be %s",
-                             input, feed, fed->name, eddy_dtype_name(wanted),
-                             eddy_dtype_name(fed->dtype));
+        return eddy__graph_fail_at(
+            b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_DTYPE, reader,
+            "input %u takes feed %u, '%s', to be %s, but "
+            "another node takes it to be %s",
+            input, feed, fed->name, eddy_dtype_name(wanted),
+            eddy_dtype_name(fed->dtype));
     fed->dtype = wanted;
     return EDDY_OK;
 }
@@ -146,7 +147,8 @@ eddy_status eddy__plan_find_feed_dtypes(eddy__plan_build *b)
 
         for (uint32_t i = 0;
              i < node->n_inputs && eddy__selected(selection, id); i++) {
-            const uint32_t feed = eddy__feed_of(selection, node->inputs[i]);
+            const uint32_t feed =
+                eddy__selection_feed_of(selection, node->inputs[i]);
 
             if (feed != EDDY__NOT_FOUND &&
                 eddy__graph_node(graph, node->inputs[i].node)->op == NULL)
@@ -172,7 +174,7 @@ eddy_status eddy__plan_describe_fetches(eddy__plan_build *b)
         eddy_output asked = b->asked->fetches[i];
         const eddy__node *node = eddy__graph_node(b->graph, asked.node);
         eddy__plan_fetch *fetch = &plan->fetches[i];
-        uint32_t feed = eddy__feed_of(b->selection, output);
+        uint32_t feed = eddy__selection_feed_of(b->selection, output);
 
         /* References and aliases are handles in the rewritten graph. */
         fetch->dtype = output_dtype(node, asked.index);

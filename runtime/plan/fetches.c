@@ -18,17 +18,18 @@ static eddy_status refuse_fetch(const eddy__plan_build *b, size_t i,
     const eddy_node exit = eddy__exit_for(graph, b->budget, node);
 
     if (exit == EDDY_NO_NODE)
-        return eddy__fail_at(b->err, EDDY_INVALID_ARGUMENT,
-                             EDDY_E_FETCH_IN_LOOP,
-                             eddy__graph_node(graph, node),
-                             "fetch %zu lives in the loop '%s'; fetch an Exit "
-                             "instead",
-                             i, loop);
-    return eddy__fail_at(b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FETCH_IN_LOOP,
-                         eddy__graph_node(graph, node),
-                         "fetch %zu lives in the loop '%s'; fetch the Exit "
-                         "'%s' instead",
-                         i, loop, eddy__graph_node(graph, exit)->name);
+        return eddy__graph_fail_at(
+            b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FETCH_IN_LOOP,
+            eddy__graph_node(graph, node),
+            "fetch %zu lives in the loop '%s'; fetch an Exit "
+            "instead",
+            i, loop);
+    return eddy__graph_fail_at(
+        b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FETCH_IN_LOOP,
+        eddy__graph_node(graph, node),
+        "fetch %zu lives in the loop '%s'; fetch the Exit "
+        "'%s' instead",
+        i, loop, eddy__graph_node(graph, exit)->name);
 }
 
 eddy_status eddy__check_fetches(const eddy__plan_build *b)
@@ -37,7 +38,7 @@ eddy_status eddy__check_fetches(const eddy__plan_build *b)
         const eddy_output output = b->options->fetches[i];
         uint32_t loop;
 
-        if (eddy__feed_of(b->selection, output) != EDDY__NOT_FOUND)
+        if (eddy__selection_feed_of(b->selection, output) != EDDY__NOT_FOUND)
             continue;
         loop = eddy__exits_loop_around(b->analysis, output.node);
         if (loop != 0)

@@ -280,12 +280,14 @@ static eddy_status fill_step(eddy__layout *l, uint32_t id,
         return add_constant(l, node, step, n_constants);
     if ((step->kind == EDDY__STEP_KERNEL || step->kind == EDDY__STEP_SCALAR) &&
         !step->kernel)
-        return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
-                             node, "the op has no kernel for these dtypes");
+        return eddy__graph_fail_at(l->err, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_NO_KERNEL, node,
+                                   "the op has no kernel for these dtypes");
     if (eddy__node_role(node) == EDDY__ROLE_PLACEHOLDER &&
         l->in_first[id] == l->in_first[id + 1])
-        return eddy__fail_at(l->err, EDDY_INVALID_ARGUMENT, EDDY_E_NOT_FED,
-                             node, "the placeholder must be fed");
+        return eddy__graph_fail_at(l->err, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_NOT_FED, node,
+                                   "the placeholder must be fed");
     return EDDY_OK;
 }
 

@@ -34,16 +34,16 @@ static eddy_status refuse_unreadable(const eddy__selection *selection,
         if (!eddy__selected(selection, id) || node->op || !op)
             continue;
         if (op->flags & EDDY__OP_HOST)
-            return eddy__fail_at(err, EDDY_FAILED_PRECONDITION,
-                                 EDDY_E_HOST_CALLBACK, node,
-                                 "'%.64s' would call a function of the program "
-                                 "that made the file",
-                                 node->name);
-        return eddy__fail_at(err, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
-                             node,
-                             "attribute '%s' has a value of a kind or "
-                             "dtype that is not supported",
-                             unreadable_attr(node));
+            return eddy__graph_fail_at(
+                err, EDDY_FAILED_PRECONDITION, EDDY_E_HOST_CALLBACK, node,
+                "'%.64s' would call a function of the program "
+                "that made the file",
+                node->name);
+        return eddy__graph_fail_at(err, EDDY_INVALID_ARGUMENT,
+                                   EDDY_E_ATTR_VALUE, node,
+                                   "attribute '%s' has a value of a kind or "
+                                   "dtype that is not supported",
+                                   unreadable_attr(node));
     }
     return EDDY_OK;
 }
@@ -88,7 +88,7 @@ eddy_status eddy__plan_check_ops(eddy__plan_build *b)
     }
     if (!first)
         return refuse_unreadable(selection, b->err);
-    return eddy__fail_at(b->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, first,
-                         "%zu needed node%s of unknown op: %s", n_unknown,
-                         n_unknown == 1 ? " is" : "s are", list);
+    return eddy__graph_fail_at(b->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, first,
+                               "%zu needed node%s of unknown op: %s", n_unknown,
+                               n_unknown == 1 ? " is" : "s are", list);
 }

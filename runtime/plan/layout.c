@@ -25,7 +25,7 @@ static void *keep(eddy__layout *l, size_t n, size_t size)
 
 static eddy__network_source source_of(const eddy__layout *l, eddy_output output)
 {
-    uint32_t feed = eddy__feed_of(l->selection, output);
+    uint32_t feed = eddy__selection_feed_of(l->selection, output);
 
     if (feed != EDDY__NOT_FOUND)
         return (eddy__network_source){.step = feed, .output = 0};

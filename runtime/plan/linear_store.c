@@ -47,7 +47,7 @@ static const eddy__node *find_maker(const eddy__linear_build *w, uint32_t step)
         const eddy__network_source from = eddy__layout_input(w->l, step, 0);
         const eddy__node *node = eddy__layout_node(w->l, from.step);
         const bool is_way =
-            node && (eddy__hands_on(eddy__node_role(node)) ||
+            node && (eddy__op_hands_on(eddy__node_role(node)) ||
                      strcmp(node->op_name, "TensorArrayGradV3") == 0);
 
         if (!node ||

@@ -18,7 +18,8 @@ static uint32_t count_predecessors(const eddy__layout *l,
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        n += eddy__feed_of(l->selection, node->inputs[i]) == EDDY__NOT_FOUND &&
+        n += eddy__selection_feed_of(l->selection, node->inputs[i]) ==
+                 EDDY__NOT_FOUND &&
              !is_back_edge(eddy__graph_node(graph, node->inputs[i].node));
     for (uint32_t i = 0; i < node->n_controls; i++)
         n += !is_back_edge(eddy__graph_node(graph, node->controls[i]));
@@ -52,7 +53,8 @@ static void walk_edges(const eddy__layout *l, successors *s)
         if (!eddy__selected(l->selection, id))
             continue;
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            if (eddy__feed_of(l->selection, node->inputs[i]) == EDDY__NOT_FOUND)
+            if (eddy__selection_feed_of(l->selection, node->inputs[i]) ==
+                EDDY__NOT_FOUND)
                 count_or_add(l, s, node->inputs[i].node, id);
         for (uint32_t i = 0; i < node->n_controls; i++)
             count_or_add(l, s, node->controls[i], id);

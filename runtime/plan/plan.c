@@ -58,10 +58,10 @@ static eddy_status check_fed_twice(const eddy__plan_build *b)
 
     for (uint32_t i = 0; i < selection->n_feeds; i++) {
         const eddy_output fed = selection->feeds[i];
-        const uint32_t first = eddy__feed_of(selection, fed);
+        const uint32_t first = eddy__selection_feed_of(selection, fed);
 
         if (first != i)
-            return eddy__fail_at(
+            return eddy__graph_fail_at(
                 b->err, EDDY_INVALID_ARGUMENT, EDDY_E_FEED_TWICE,
                 eddy__graph_node(selection->graph, fed.node),
                 "output %u is fed more than once, as feeds %u and %u",
@@ -557,7 +557,7 @@ eddy_status eddy_plan_create(const eddy_graph *graph,
                                 copy.limits, err));
     /* Nodes of the plan are counted, not those of graphs on the way to it. */
     copy.max_nodes =
-        eddy__lesser_limit(copy.max_nodes, budget.limits.max_nodes);
+        eddy__budget_lesser(copy.max_nodes, budget.limits.max_nodes);
     budget.limits.max_nodes = 0;
     return eddy__budget_end(
         &budget, make_plan(graph, &copy, &budget, out_plan, err), err);

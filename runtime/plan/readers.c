@@ -86,7 +86,7 @@ bool eddy__readers_is_fed(const eddy__readers *r, eddy_node v)
 const eddy_shape *eddy__readers_seen_shape(const eddy__readers *r,
                                            eddy_output output)
 {
-    const uint32_t feed = eddy__feed_of(r->build->selection, output);
+    const uint32_t feed = eddy__selection_feed_of(r->build->selection, output);
 
     return feed == EDDY__NOT_FOUND ? eddy__shape_at(&r->build->shapes, output)
                                    : &r->build->feed_shapes[feed];
@@ -149,7 +149,8 @@ static bool is_before(const ordering *o, const eddy__node *node, uint32_t i)
 {
     return eddy__node_role(node) != EDDY__ROLE_MERGE &&
            eddy__selected(o->selection, node->inputs[i].node) &&
-           eddy__feed_of(o->selection, node->inputs[i]) == EDDY__NOT_FOUND;
+           eddy__selection_feed_of(o->selection, node->inputs[i]) ==
+               EDDY__NOT_FOUND;
 }
 
 /* Counts the edges, or, once there is room for them, fills them in. */

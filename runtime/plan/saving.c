@@ -78,8 +78,9 @@ static eddy_status find_loop(saving *s, const char *name)
 
 static eddy_status refuse(const saving *s, eddy_node v, const char *why)
 {
-    return eddy__fail_at(s->b->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
-                         node_of(s, v), "the loop can't be saved: %s", why);
+    return eddy__graph_fail_at(s->b->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
+                               node_of(s, v), "the loop can't be saved: %s",
+                               why);
 }
 
 /* ---- what it carries ---- */
@@ -338,14 +339,15 @@ static uint64_t hash_loop(const saving *s)
 
         if (!is_selected(s, v) || !s->is_in[s->b->analysis->node_frame[v]])
             continue;
-        hash = mix(hash, eddy__edge_hash(node->name));
-        hash = mix(hash, eddy__edge_hash(node->op_name));
+        hash = mix(hash, eddy__carrier_edge_hash(node->name));
+        hash = mix(hash, eddy__carrier_edge_hash(node->op_name));
         for (uint32_t i = 0; i < node->n_outputs; i++)
             hash = mix(hash, node->output_dtypes[i]);
         for (uint32_t i = 0; i < node->n_inputs; i++) {
             const eddy_output from = node->inputs[i];
 
-            hash = mix(hash, eddy__edge_hash(node_of(s, from.node)->name));
+            hash =
+                mix(hash, eddy__carrier_edge_hash(node_of(s, from.node)->name));
             hash = mix(hash, from.index);
         }
     }
@@ -407,7 +409,8 @@ static eddy_status find_awaited(const saving *s, eddy_node **out, size_t *out_n)
             continue;
         /* What is fed is there, and its node does not run. */
         if (is_constant_entry(s, v) &&
-            eddy__feed_of(s->b->selection, node->inputs[0]) == EDDY__NOT_FOUND)
+            eddy__selection_feed_of(s->b->selection, node->inputs[0]) ==
+                EDDY__NOT_FOUND)
             is_there[node->inputs[0].node] = 1;
         for (uint32_t i = 0; i < node->n_controls; i++)
             is_there[node->controls[i]] = 1;

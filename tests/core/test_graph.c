@@ -283,15 +283,16 @@ START_TEST(errors_at_a_node_name_it)
 {
     const eddy__node *node = eddy__graph_node(f.graph, x.node);
 
-    ck_assert_int_eq(eddy__fail_at(&f.err, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
-                                   node, "no %s here", "kernel"),
+    ck_assert_int_eq(eddy__graph_fail_at(&f.err, EDDY_UNIMPLEMENTED,
+                                         EDDY_E_NO_KERNEL, node, "no %s here",
+                                         "kernel"),
                      EDDY_UNIMPLEMENTED);
     ck_assert_int_eq(f.err.detail, EDDY_E_NO_KERNEL);
     ck_assert_str_eq(f.err.node, "x");
     ck_assert_str_eq(f.err.op, "Placeholder");
     ck_assert_str_eq(f.err.message, "no kernel here");
     ck_assert_int_eq(
-        eddy__fail_at(NULL, EDDY_UNKNOWN, EDDY_E_NONE, node, "nowhere"),
+        eddy__graph_fail_at(NULL, EDDY_UNKNOWN, EDDY_E_NONE, node, "nowhere"),
         EDDY_UNKNOWN);
 }
 END_TEST

@@ -74,7 +74,7 @@ static pass begin_pass(eddy_output value)
 
 static eddy_output end_pass(pass *a, eddy_output result)
 {
-    const eddy_shape item = eddy__shape_of(&w, result);
+    const eddy_shape item = eddy__writer_shape_of(&w, result);
     const eddy_output next[] = {
         eddy_emit_binary(&w, "AddV2", a->now[0], eddy_emit_int32(&w, 1)),
         eddy__sequence_write(&w, &a->out, a->now[1], a->now[0], result),
@@ -108,7 +108,7 @@ START_TEST(an_item_has_the_shape_of_a_slice)
 {
     const eddy_output x = feed_floats("x", 3, (const int64_t[]){4, 2, -1});
     pass a = begin_pass(x);
-    const eddy_shape item = eddy__shape_of(&w, a.item);
+    const eddy_shape item = eddy__writer_shape_of(&w, a.item);
 
     want_shape(&item, 2, (const int64_t[]){2, -1});
 }
@@ -124,11 +124,11 @@ START_TEST(an_item_read_in_a_branch_has_it_too)
 
     construct_cond(&p, eddy_emit_bool(&w, true));
     again = eddy__sequence_read(&w, &a.in, a.now[0]);
-    item = eddy__shape_of(&w, again);
+    item = eddy__writer_shape_of(&w, again);
     want_shape(&item, 1, (const int64_t[]){5});
     construct_else(&p, again);
     again = construct_end_cond(&p, eddy__sequence_read(&w, &a.in, a.now[0]));
-    item = eddy__shape_of(&w, again);
+    item = eddy__writer_shape_of(&w, again);
     want_shape(&item, 1, (const int64_t[]){5});
 }
 END_TEST
@@ -151,7 +151,7 @@ START_TEST(a_variable_is_known_by_its_invariant)
     construct_while_with(&p, &spec, now);
     construct_body(&p, eddy_emit_binary(&w, "Less", now[0], trips), now);
     a = begin_pass(now[1]);
-    item = eddy__shape_of(&w, a.item);
+    item = eddy__writer_shape_of(&w, a.item);
     if (_i)
         want_shape(&item, 1, (const int64_t[]){-1});
     else

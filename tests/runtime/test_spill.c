@@ -54,7 +54,7 @@ static void last_until_given_up(void)
     bool is_unwanted = false;
 
     while (!is_unwanted) {
-        eddy__sleep_ms(1);
+        eddy__thread_sleep_ms(1);
         eddy__mutex_lock(&file->mu);
         is_unwanted = file->drops;
         eddy__mutex_unlock(&file->mu);

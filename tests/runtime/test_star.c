@@ -47,7 +47,7 @@ static void set_up(meeting *m, uint64_t wait_ns)
                          .n_ranks = 3,
                          .number = 5,
                          .fingerprint = 17,
-                         .deadline_ns = eddy__now_ns() + wait_ns};
+                         .deadline_ns = eddy__clock_now_ns() + wait_ns};
 }
 
 static void start(meeting *m, uint32_t rank)

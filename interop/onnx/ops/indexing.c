@@ -267,7 +267,7 @@ static void emit_non_zero(eddy__onnx_op *op)
 {
     const eddy_output x = IN(0);
 
-    if (eddy__onnx_ok(op) && eddy__shape_of(op->w, x).rank == 0)
+    if (eddy__onnx_ok(op) && eddy__writer_shape_of(op->w, x).rank == 0)
         GIVE(0, find_in_scalar(op, x));
     else
         GIVE(0, OP("Transpose", OP("Where", x), INT64S(1, 0)));

@@ -167,7 +167,7 @@ static Eddy__OnnxPb__GraphProto *start_graph(choice *c, const char *name)
     if (!to)
         return NULL;
     eddy__onnx_pb__graph_proto__init(to);
-    to->name = eddy__borrow_text(eddy__onnx_print(c->w, "%s", name));
+    to->name = eddy__graphdef_borrow_text(eddy__onnx_print(c->w, "%s", name));
     to->output = eddy__onnx_take(c->w, c->n_results, sizeof(void *));
     return eddy__onnx_well(c->w) ? to : NULL;
 }

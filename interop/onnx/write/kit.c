@@ -133,7 +133,7 @@ static void fill_attr(eddy__onnx_writer *w, const eddy__onnx_attr *from,
                       Eddy__OnnxPb__AttributeProto *to)
 {
     eddy__onnx_pb__attribute_proto__init(to);
-    to->name = eddy__borrow_text(from->name);
+    to->name = eddy__graphdef_borrow_text(from->name);
     to->has_type = true;
     to->type = from->type;
     switch (from->type) {
@@ -147,8 +147,8 @@ static void fill_attr(eddy__onnx_writer *w, const eddy__onnx_attr *from,
         break;
     case EDDY__ONNX_ATTR_STRING:
         to->has_s = true;
-        to->s =
-            (ProtobufCBinaryData){strlen(from->s), eddy__borrow_bytes(from->s)};
+        to->s = (ProtobufCBinaryData){strlen(from->s),
+                                      eddy__graphdef_borrow_bytes(from->s)};
         break;
     case EDDY__ONNX_ATTR_GRAPH:
         to->g = from->g;
@@ -200,17 +200,17 @@ void eddy__onnx_put(eddy__onnx_writer *w, const eddy__onnx_node_spec *call)
     while (n > 0 && call->inputs[n - 1][0] == '\0')
         n--;
     eddy__onnx_pb__node_proto__init(to);
-    to->op_type = eddy__borrow_text(call->type);
+    to->op_type = eddy__graphdef_borrow_text(call->type);
     to->input = eddy__onnx_take(w, n, sizeof *to->input);
     to->output = eddy__onnx_take(w, call->n_outputs, sizeof *to->output);
     fill_attrs(w, call, to);
     if (!eddy__onnx_well(w))
         return;
     for (size_t i = 0; i < n; i++)
-        to->input[i] = eddy__borrow_text(call->inputs[i]);
+        to->input[i] = eddy__graphdef_borrow_text(call->inputs[i]);
     for (size_t i = 0; i < call->n_outputs; i++) {
         call->outputs[i] = eddy__onnx_fresh(w, base_of(w, call));
-        to->output[i] = eddy__borrow_text(call->outputs[i]);
+        to->output[i] = eddy__graphdef_borrow_text(call->outputs[i]);
     }
     to->n_input = n;
     to->n_output = call->n_outputs;
@@ -250,7 +250,7 @@ static void fill_texts(eddy__onnx_writer *w, const eddy_tensor *tensor,
         const eddy_string text = eddy_tensor_string(tensor, (int64_t)i);
 
         to->string_data[i].len = text.length;
-        to->string_data[i].data = eddy__borrow_bytes(text.data);
+        to->string_data[i].data = eddy__graphdef_borrow_bytes(text.data);
     }
 }
 
@@ -265,7 +265,7 @@ Eddy__OnnxPb__TensorProto *eddy__onnx_tensor_message(eddy__onnx_writer *w,
     if (!to || !dims)
         return NULL;
     eddy__onnx_pb__tensor_proto__init(to);
-    to->name = eddy__borrow_text(name);
+    to->name = eddy__graphdef_borrow_text(name);
     to->has_data_type = true;
     to->data_type = eddy__onnx_dtype_to((eddy_dtype)tensor->dtype);
     memcpy(dims, tensor->shape.dims, rank * sizeof *dims);
@@ -342,7 +342,7 @@ Eddy__OnnxPb__ValueInfoProto *eddy__onnx_info_message(eddy__onnx_writer *w,
     if (!to || !type || !outer || !sequence)
         return NULL;
     eddy__onnx_pb__value_info_proto__init(to);
-    to->name = eddy__borrow_text(name);
+    to->name = eddy__graphdef_borrow_text(name);
     to->type = type;
     if (!is_sequence)
         return to;

@@ -261,7 +261,8 @@ static Eddy__OnnxPb__GraphProto *body_message(loop *l)
     if (!to)
         return NULL;
     eddy__onnx_pb__graph_proto__init(to);
-    to->name = eddy__borrow_text(eddy__onnx_print(w, "%s", l->frame->name));
+    to->name =
+        eddy__graphdef_borrow_text(eddy__onnx_print(w, "%s", l->frame->name));
     to->input = eddy__onnx_take(w, 2 + l->n_carried, sizeof(void *));
     to->output = eddy__onnx_take(w, 1 + l->n, sizeof(void *));
     if (!eddy__onnx_well(w))

@@ -188,7 +188,7 @@ static void put_output(eddy__onnx_writer *w, const char *name,
     if (!eddy__onnx_well(w))
         return;
     node = w->net.items[w->net.n_items - 1];
-    node->output[0] = eddy__borrow_text(name);
+    node->output[0] = eddy__graphdef_borrow_text(name);
     node->name = node->output[0];
     to->output[to->n_output++] = eddy__onnx_info_message(
         w, name, false, (eddy_dtype)value->dtype, &shape);
@@ -243,7 +243,7 @@ static void fill_graph(eddy__onnx_writer *w, const eddy_output *fetches,
     const char **names = eddy__onnx_take(w, n, sizeof *names);
 
     eddy__onnx_pb__graph_proto__init(to);
-    to->name = eddy__borrow_text("eddy");
+    to->name = eddy__graphdef_borrow_text("eddy");
     bind_placeholders(w, to);
     for (size_t i = 0; i < n && eddy__onnx_well(w); i++)
         names[i] = name_of(w, fetches[i]);
@@ -267,14 +267,14 @@ static eddy_status pack(const eddy__onnx_writer *w,
     void *bytes;
 
     eddy__onnx_pb__operator_set_id_proto__init(&opset);
-    opset.domain = eddy__borrow_text("");
+    opset.domain = eddy__graphdef_borrow_text("");
     opset.has_version = true;
     opset.version = w->opset;
     eddy__onnx_pb__model_proto__init(&model);
     model.has_ir_version = true;
     model.ir_version = ir_version;
-    model.producer_name = eddy__borrow_text("eddy");
-    model.producer_version = eddy__borrow_text(EDDY_VERSION_STRING);
+    model.producer_name = eddy__graphdef_borrow_text("eddy");
+    model.producer_version = eddy__graphdef_borrow_text(EDDY_VERSION_STRING);
     model.graph = graph;
     model.opset_import = opsets;
     model.n_opset_import = 1;

@@ -338,7 +338,7 @@ void eddy__onnx_write_if(eddy__onnx_writer *w, eddy__onnx_place *place,
 eddy__onnx_written eddy__onnx_as_items(eddy__onnx_writer *w,
                                        const eddy__onnx_written *value);
 
-/* Its items on a new axis 0. */
+/* The items of a list on a new axis 0. */
 const char *eddy__onnx_as_stack(eddy__onnx_writer *w,
                                 const eddy__onnx_written *value);
 

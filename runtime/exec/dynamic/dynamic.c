@@ -246,7 +246,7 @@ static bool drive(eddy_run *run, uint64_t budget)
             budget = d->allowance > 0 ? (uint64_t)d->allowance : 0;
         if (d->n_paused > 0)
             resume_regions(run);
-        if (run->deadline_ns > 0 && eddy__now_ns() >= run->deadline_ns)
+        if (run->deadline_ns > 0 && eddy__clock_now_ns() >= run->deadline_ns)
             atomic_store_explicit(&run->stop, EDDY__STOP_DEADLINE,
                                   memory_order_relaxed);
     }

@@ -63,7 +63,7 @@ static eddy__native_code *make_code(const eddy_plan *plan,
 {
     const eddy__native_provider *provider = eddy__native_provider_here();
     eddy__linear_tier *tier = region->tier;
-    const uint64_t begun = eddy__now_ns();
+    const uint64_t begun = eddy__clock_now_ns();
     eddy__native_code *code = NULL;
     eddy__linear_machine *expected = NULL;
 
@@ -83,7 +83,7 @@ static eddy__native_code *make_code(const eddy_plan *plan,
         code->machine.release(&code->machine);
         return (eddy__native_code *)(void *)expected;
     }
-    atomic_store_explicit(&tier->compile_ns, eddy__now_ns() - begun,
+    atomic_store_explicit(&tier->compile_ns, eddy__clock_now_ns() - begun,
                           memory_order_relaxed);
     atomic_store_explicit(&tier->n_bytes, code->n_bytes, memory_order_relaxed);
     return code;

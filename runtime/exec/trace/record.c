@@ -564,7 +564,7 @@ void eddy__trace_end(eddy_run *run)
     eddy__trace_tell_time(trace);
     trace->open = false;
     trace->limit = trace->next;
-    trace->totals.duration_ns = eddy__now_ns() - trace->began_ns;
+    trace->totals.duration_ns = eddy__clock_now_ns() - trace->began_ns;
     trace->totals.stats = run->stats;
     trace->totals.status = run->status;
 }

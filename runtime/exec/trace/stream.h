@@ -40,7 +40,7 @@ enum {
     EDDY__ITEM_RESOURCE = 4, /* uint64 */
     EDDY__ITEM_TASK = 8,     /* eddy__trace_task: times of its own */
     EDDY__ITEM_VALUES = 16,  /* uint32: so many eddy__trace_sum, with dims */
-    /* Of others: `what` has no room for it, and stands behind as int64. */
+    /* For others: `what` has no room for it, and stands behind as int64. */
     EDDY__ITEM_LONG = 32
 };
 

@@ -27,14 +27,14 @@ static bool has_even_counter(void)
 void eddy__ticks_begin(eddy__ticks *t)
 {
     t->is_counter = has_even_counter();
-    t->first_ns = eddy__now_ns();
+    t->first_ns = eddy__clock_now_ns();
     t->first = eddy__ticks_read();
 }
 
 uint64_t eddy__ticks_set(eddy__ticks *t)
 {
     do {
-        t->base_ns = eddy__now_ns();
+        t->base_ns = eddy__clock_now_ns();
         t->base = eddy__ticks_read();
         if (t->base_ns - t->first_ns >= LEAST_NS && t->base > t->first)
             t->ns_per_tick = (double)(t->base_ns - t->first_ns) /

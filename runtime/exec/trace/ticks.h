@@ -28,13 +28,13 @@ static inline uint64_t eddy__ticks_read(void)
 #endif
 }
 
-/* Nanoseconds of eddy__now_ns, or nearly. */
+/* Nanoseconds of eddy__clock_now_ns, or nearly. */
 static inline uint64_t eddy__ticks_now(const eddy__ticks *t)
 {
     int64_t since;
 
     if (!t->is_counter)
-        return eddy__now_ns();
+        return eddy__clock_now_ns();
     since = (int64_t)(eddy__ticks_read() - t->base);
     return t->base_ns + (uint64_t)(int64_t)((double)(since > 0 ? since : 0) *
                                             t->ns_per_tick);

@@ -28,7 +28,7 @@ struct eddy_trace {
     const eddy_allocator *allocator;
     eddy_trace_options options; /* names copied */
 
-    /* Of the plan; immutable. */
+    /* What the plan has; immutable. */
     bool is_plain; /* no limits, no host, no checks: all tokens are alike */
     eddy__arena arena;
     eddy_trace_node *nodes;
@@ -38,9 +38,9 @@ struct eddy_trace {
     uint64_t max_records;
 
     /*
-     * Of the last execution.  Items are written at `next`; as long as that is
-     * below `limit`, a plain token of an iteration that was told has room, and
-     * is wanted.
+     * What the last execution told.  Items are written at `next`; as long as
+     * that is below `limit`, a plain token of an iteration that was told has
+     * room, and is wanted.
      */
     unsigned char *next, *limit;
     eddy__trace_told told;
@@ -94,7 +94,7 @@ static inline uint64_t eddy__trace_held(const eddy_trace *trace)
     return trace->oldest ? n - trace->oldest->first : 0;
 }
 
-/* Those that are kept. */
+/* The items that are kept. */
 static inline size_t eddy__trace_kept(const eddy_trace *trace)
 {
     const uint64_t n = eddy__trace_held(trace);
