@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/value/dtype.h"
 #include "core/value/list.h"
+#include "core/value/texts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,12 +76,39 @@ static void set_tensor(eddy__value *out, eddy_tensor *tensor)
     out->as.tensor = tensor;
 }
 
+/* Bytes that are cleared between two questions whether to stop. */
+#define CLEARED ((size_t)1 << 20)
+
+/* Makes the elements zeros, which takes long if they are many. */
+static eddy_status clear(eddy_kernel *k, eddy_tensor *tensor)
+{
+    const size_t n = eddy__tensor_memory(tensor);
+
+    for (size_t at = 0; at < n; at += CLEARED) {
+        const size_t part = n - at < CLEARED ? n - at : CLEARED;
+
+        EDDY_TRY(eddy__go_on(k, (int64_t)(part / 2)));
+        memset((char *)tensor->data + at, 0, part);
+    }
+    return EDDY_OK;
+}
+
 eddy_status eddy__new_tensor(eddy_kernel *k, eddy_dtype dtype,
                              const eddy_shape *shape, eddy_tensor **out_tensor)
 {
-    *out_tensor =
-        eddy__tensor_create(k->heap, k->account, k->allocator, dtype, shape);
-    return *out_tensor ? EDDY_OK : fail_allocation(k, dtype, shape);
+    eddy_status status = EDDY_OK;
+
+    *out_tensor = eddy__tensor_create_raw(k->heap, k->account, k->allocator,
+                                          dtype, shape);
+    if (!*out_tensor)
+        return fail_allocation(k, dtype, shape);
+    if (eddy_dtype_size(dtype) == 0)
+        status = clear(k, *out_tensor);
+    if (status != EDDY_OK) {
+        eddy__tensor_free(k->heap, *out_tensor);
+        *out_tensor = NULL;
+    }
+    return status;
 }
 
 eddy_status eddy__output(eddy_kernel *k, uint32_t i, eddy_dtype dtype,

@@ -18,6 +18,7 @@
     X(batch_norm)                                                              \
     X(bias)                                                                    \
     X(binary)                                                                  \
+    X(bincount)                                                                \
     X(bitcast)                                                                 \
     X(blocks)                                                                  \
     X(bound)                                                                   \
@@ -49,6 +50,8 @@
     X(gru)                                                                     \
     X(host)                                                                    \
     X(igamma)                                                                  \
+    X(in_top_k)                                                                \
+    X(inplace)                                                                 \
     X(join)                                                                    \
     X(leaky_relu)                                                              \
     X(linear_equations)                                                        \
@@ -61,6 +64,7 @@
     X(narrow)                                                                  \
     X(optimizer)                                                               \
     X(optimizer_adaptive)                                                      \
+    X(optimizer_sign)                                                          \
     X(optional)                                                                \
     X(pad)                                                                     \
     X(parallel_concat)                                                         \
@@ -81,8 +85,12 @@
     X(slice)                                                                   \
     X(softmax)                                                                 \
     X(sparse_dense)                                                            \
+    X(sparse_elements)                                                         \
+    X(sparse_fill)                                                             \
     X(sparse_order)                                                            \
+    X(sparse_parts)                                                            \
     X(sparse_segment)                                                          \
+    X(sparse_union)                                                            \
     X(stack)                                                                   \
     X(stitch)                                                                  \
     X(string_format)                                                           \
@@ -104,6 +112,7 @@
     X(unary)                                                                   \
     X(unary_grad)                                                              \
     X(unique)                                                                  \
+    X(unravel)                                                                 \
     X(variable)                                                                \
     X(variable_scatter)                                                        \
     X(variable_scatter_nd)                                                     \

@@ -91,3 +91,136 @@ eddy_status eddy__grad_sparse_product(eddy_gradient *g)
     }
     return EDDY_OK;
 }
+
+/* two sparse tensors and a threshold: what was kept of their elements */
+eddy_status eddy__grad_sparse_add(eddy_gradient *g)
+{
+    const eddy_output both = OP("SparseAddGrad", DY(1), X(0), X(3), Y(0));
+
+    if (WANTS(1))
+        DX(1, both);
+    if (WANTS(4))
+        DX(4, eddy__rule_output_at(both, 1));
+    return EDDY_OK;
+}
+
+/* Of gradients at some coordinates those at others, 0 where there is none. */
+static eddy_output pick(eddy_gradient *g, eddy_output gradients,
+                        eddy_output from, eddy_output at)
+{
+    return OP("SparseAddGrad", gradients, at, at, from);
+}
+
+/* gradients of the sum, coordinates of a, of b and of the sum */
+eddy_status eddy__grad_sparse_add_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0,
+           OP("AddV2", pick(g, DY(0), X(1), X(3)), pick(g, DY(1), X(2), X(3))));
+    return EDDY_OK;
+}
+
+/* gradients of the slice, coordinates, where it began, its coordinates */
+eddy_status eddy__grad_sparse_slice_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, pick(g, DY(0), OP("Sub", X(1), X(2)), X(3)));
+    return EDDY_OK;
+}
+
+/* indices, values, shape, start, size */
+eddy_status eddy__grad_sparse_slice(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX(1, OP("SparseSliceGrad", DY(1), X(0), X(3), Y(0)));
+    return EDDY_OK;
+}
+
+/* indices, values, shape, default value */
+eddy_status eddy__grad_sparse_fill(eddy_gradient *g)
+{
+    const eddy_output both = OP("SparseFillEmptyRowsGrad", Y(3), DY(1));
+
+    if (WANTS(1))
+        DX(1, both);
+    if (WANTS(3))
+        DX(3, eddy__rule_output_at(both, 1));
+    return EDDY_OK;
+}
+
+/* where elements went, gradients: each is an element's or in the sum */
+eddy_status eddy__grad_sparse_fill_grad(eddy_gradient *g)
+{
+    const eddy_output n = OP("Size", X(1));
+    const eddy_output taken =
+        OP("UnsortedSegmentSum", OP("OnesLike", DY(0)), X(0), n);
+    const eddy_output left = OP("Sub", NUMBER(1, 1.0), taken);
+
+    if (WANTS(1))
+        DX(1, OP("AddV2", OP("UnsortedSegmentSum", DY(0), X(0), n),
+                 OP("Mul", left, DY(1))));
+    return EDDY_OK;
+}
+
+/* indices, values, shape: y (dy - the sum of y dy in the row) */
+eddy_status eddy__grad_sparse_softmax(eddy_gradient *g)
+{
+    const bool keeps = true;
+    const eddy_attr attrs[] = {eddy_attr_bool("keep_dims", &keeps)};
+
+    if (WANTS(1)) {
+        const eddy_output sum = OP_WITH("SparseReduceSum", attrs, X(0),
+                                        OP("Mul", Y(0), DY(0)), X(2), INTS(-1));
+
+        DX(1, OP("Mul", Y(0),
+                 OP("SparseDenseCwiseAdd", X(0), DY(0), X(2), OP("Neg", sum))));
+    }
+    return EDDY_OK;
+}
+
+/* indices, values, shape, b */
+eddy_status eddy__grad_sparse_add_dense(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX(1, OP("GatherNd", DY(0), X(0)));
+    if (WANTS(3))
+        DX(3, DY(0));
+    return EDDY_OK;
+}
+
+/* The gradient of the dense input, whose elements may be those of many. */
+static void set_dense(eddy_gradient *g, eddy_output gradients)
+{
+    eddy__rule_set_summed(g, 3, OP("ScatterNd", X(0), gradients, X(2)));
+}
+
+/* indices, values, shape, dense */
+eddy_status eddy__grad_sparse_cwise_add(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX(1, DY(0));
+    if (WANTS(3))
+        set_dense(g, DY(0));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_sparse_cwise_mul(eddy_gradient *g)
+{
+    if (WANTS(1))
+        DX(1, OP("SparseDenseCwiseMul", X(0), DY(0), X(2), X(3)));
+    if (WANTS(3))
+        set_dense(g, OP("Mul", DY(0), X(1)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_sparse_cwise_div(eddy_gradient *g)
+{
+    const eddy_output by = OP("SparseDenseCwiseDiv", X(0), DY(0), X(2), X(3));
+
+    if (WANTS(1))
+        DX(1, by);
+    if (WANTS(3))
+        set_dense(g, OP("Neg", OP("SparseDenseCwiseDiv", X(0),
+                                  OP("Mul", by, X(1)), X(2), X(3))));
+    return EDDY_OK;
+}

@@ -12,6 +12,7 @@
 #include "core/context.h"
 #include "core/value/dtype.h"
 #include "core/value/shape.h"
+#include "core/value/texts.h"
 #include "core/value/value.h"
 
 #include <assert.h>
@@ -84,9 +85,9 @@ static void set_shape(eddy_tensor *tensor, eddy_dtype dtype,
     tensor->bytes = (size_t)count * eddy_dtype_size(dtype);
 }
 
-eddy_tensor *eddy__tensor_create(eddy__heap *heap, eddy__account *account,
-                                 const eddy_allocator *allocator,
-                                 eddy_dtype dtype, const eddy_shape *shape)
+eddy_tensor *eddy__tensor_create_raw(eddy__heap *heap, eddy__account *account,
+                                     const eddy_allocator *allocator,
+                                     eddy_dtype dtype, const eddy_shape *shape)
 {
     const size_t element = measure_element(dtype);
     eddy_tensor *tensor;
@@ -101,9 +102,24 @@ eddy_tensor *eddy__tensor_create(eddy__heap *heap, eddy__account *account,
         return NULL;
     set_shape(tensor, dtype, shape, count);
     tensor->data = (char *)tensor + HEADER;
+    return tensor;
+}
+
+size_t eddy__tensor_memory(const eddy_tensor *tensor)
+{
+    return (size_t)tensor->count * measure_element((eddy_dtype)tensor->dtype);
+}
+
+eddy_tensor *eddy__tensor_create(eddy__heap *heap, eddy__account *account,
+                                 const eddy_allocator *allocator,
+                                 eddy_dtype dtype, const eddy_shape *shape)
+{
+    eddy_tensor *tensor =
+        eddy__tensor_create_raw(heap, account, allocator, dtype, shape);
+
     /* No string has no data, and EDDY__NONE is 0. */
-    if (dtype == EDDY_STRING || is_held(dtype))
-        memset(tensor->data, 0, (size_t)count * element);
+    if (tensor && (dtype == EDDY_STRING || is_held(dtype)))
+        memset(tensor->data, 0, eddy__tensor_memory(tensor));
     return tensor;
 }
 
@@ -148,23 +164,6 @@ bool eddy__tensor_is_exclusive(const eddy_tensor *tensor)
            is_only_reference(base);
 }
 
-/* The memory of strings is charged as blocks are, but never cached. */
-static char *allocate_text(const eddy_tensor *tensor, size_t size)
-{
-    return tensor->account ? eddy__account_allocate(tensor->account, size)
-                           : eddy__allocate(tensor->allocator, 1, size);
-}
-
-static void free_text(const eddy_tensor *tensor, eddy__string *string)
-{
-    if (!string->data)
-        return;
-    if (tensor->account)
-        eddy__account_free(tensor->account, string->data, string->length + 1);
-    else
-        eddy__free(tensor->allocator, string->data, 1, string->length + 1);
-}
-
 bool eddy__tensor_set_string(eddy_tensor *tensor, int64_t i, const char *data,
                              size_t length)
 {
@@ -173,15 +172,13 @@ bool eddy__tensor_set_string(eddy_tensor *tensor, int64_t i, const char *data,
 
     assert(tensor->dtype == EDDY_STRING && i >= 0 && i < tensor->count);
     if (length > 0) {
-        if (length == SIZE_MAX)
-            return false;
-        copy = allocate_text(tensor, length + 1);
+        copy = eddy__texts_allocate(tensor, length);
         if (!copy)
             return false;
         memcpy(copy, data, length);
         copy[length] = '\0';
     }
-    free_text(tensor, string);
+    eddy__texts_free(tensor, string);
     *string = (eddy__string){.data = copy, .length = length};
     return true;
 }
@@ -195,12 +192,8 @@ static void destroy(eddy__heap *heap, eddy_tensor *tensor)
     }
     if (is_held((eddy_dtype)tensor->dtype))
         eddy__values_clear(heap, tensor->data, tensor->count);
-    if (tensor->dtype == EDDY_STRING) {
-        eddy__string *strings = tensor->data;
-
-        for (int64_t i = 0; i < tensor->count; i++)
-            free_text(tensor, &strings[i]);
-    }
+    if (tensor->dtype == EDDY_STRING)
+        eddy__texts_destroy(tensor);
     /* A wrapper of no bytes points to itself. */
     if (tensor->release)
         tensor->release(tensor->data == tensor ? NULL : tensor->data,

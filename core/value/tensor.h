@@ -32,7 +32,7 @@ struct eddy_tensor {
     void *data;
     eddy_tensor *base;
     eddy_release_cb release;
-    void *user;
+    void *user; /* release's; of strings, where they are (texts.h) */
     const eddy_allocator *allocator;
     eddy__account *account; /* NULL: not charged to a run */
     size_t block_size;      /* of header and elements */

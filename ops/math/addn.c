@@ -266,6 +266,11 @@ static const eddy_op_spec specs[] = {
                  .attrs = "N: int >= 1, T: {number, variant}", .infer = infer,
                  .kernel = run_add, .prepare = prepare,
                  .doc = "The sum of all inputs, or of the items of all lists."),
+    EDDY__OP_ROW("AccumulateNV2", .inputs = "inputs: N * T",
+                 .outputs = "sum: T",
+                 .attrs = "N: int >= 1, T: number, shape: shape",
+                 .infer = infer, .kernel = run_add,
+                 .doc = "The sum of all inputs, whose shape is told."),
 };
 
 const eddy__op_table eddy__addn_ops = {

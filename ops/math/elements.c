@@ -28,9 +28,14 @@ eddy_status eddy__output_elements(eddy_kernel *k, uint32_t i, eddy_dtype dtype,
     return EDDY_OK;
 }
 
-/* Turns borrowed strings into the tensor's own; those that there is no memory
- * for become empty. */
-static bool own_strings(eddy_tensor *tensor)
+/* What a copy of a string counts, beside its length. */
+#define OWN_WORK 16
+
+/*
+ * Turns borrowed strings into the tensor's own; those that there is no memory
+ * for become empty, and the rest once the run is to stop.
+ */
+static bool own_strings(eddy_kernel *k, eddy_tensor *tensor)
 {
     eddy__string *strings = tensor->data;
     bool ok = true;
@@ -39,7 +44,8 @@ static bool own_strings(eddy_tensor *tensor)
         eddy__string borrowed = strings[i];
 
         strings[i] = (eddy__string){NULL, 0};
-        if (ok && borrowed.length > 0)
+        if (ok && borrowed.length > 0 &&
+            !eddy__spent(k, OWN_WORK + (int64_t)(borrowed.length / 8)))
             ok = eddy__tensor_set_string(tensor, i, borrowed.data,
                                          borrowed.length);
     }
@@ -81,7 +87,7 @@ eddy_status eddy__elements_done(eddy_kernel *k, uint32_t i)
 
     if (eddy__dtype_in((eddy_dtype)v->dtype, EDDY__HELD))
         return held_done(k, i);
-    if (v->dtype == EDDY_STRING && !own_strings(v->as.tensor))
+    if (v->dtype == EDDY_STRING && !own_strings(k, v->as.tensor))
         return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
                            "no memory for a string");
     return EDDY_OK;

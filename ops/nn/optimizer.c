@@ -3,6 +3,7 @@
 #include "ops/nn/optimizer.h"
 #include "ops/ops.h"
 
+#include <inttypes.h>
 #include <tgmath.h>
 
 /* ---- locks ---- */
@@ -36,21 +37,45 @@ static void unlock_all(eddy__variable **sorted, uint32_t n)
 
 /* ---- a step ---- */
 
+/* Does it change some rows?  Then their indices stand behind the gradient. */
+static bool is_sparse(const eddy_kernel *k, const eddy__optimizer *o)
+{
+    return k->node->n_in > EDDY__STEP_INPUTS || !o->names[k->node->n_in - 1];
+}
+
 static eddy_status check_scalars(eddy_kernel *k, const eddy__optimizer *o,
                                  eddy__optimizer_step *s)
 {
+    const uint32_t skipped = is_sparse(k, o);
     uint32_t n = 0;
 
     for (uint32_t i = o->n_variables; i < k->node->n_in; i++) {
-        if (i == o->gradient)
+        if (i >= o->gradient && i <= o->gradient + skipped)
             continue;
         if (eddy__in_shape(k, i)->rank > 0)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                                "%s must be a scalar, but it has shape %s",
-                               o->names[i],
+                               o->names[i < o->gradient ? i : i - skipped],
                                eddy__shape_print(eddy__in_shape(k, i)).text);
         s->scalars[n++] = eddy__in_elements(k, i);
     }
+    return EDDY_OK;
+}
+
+/* What shape the gradient of some rows must have. */
+static eddy_status shape_rows(eddy_kernel *k, const eddy__optimizer *o,
+                              const eddy__update *u, eddy_shape *out)
+{
+    const eddy_shape *indices = eddy__in_shape(k, o->gradient + 1);
+
+    if (indices->rank != 1 || u->shape->rank < 1)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "indices must be a vector, and the variable '%s' "
+                           "have rows, but they have shapes %s and %s",
+                           u->variable->name, eddy__shape_print(indices).text,
+                           eddy__shape_print(u->shape).text);
+    *out = *u->shape;
+    out->dims[0] = indices->dims[0];
     return EDDY_OK;
 }
 
@@ -60,6 +85,19 @@ static eddy_status check_shapes(eddy_kernel *k, const eddy__optimizer *o,
 {
     const eddy_shape *gradient = eddy__in_shape(k, o->gradient);
 
+    if (is_sparse(k, o)) {
+        eddy_shape rows;
+
+        EDDY_TRY(shape_rows(k, o, u, &rows));
+        if (!eddy__shape_equal(gradient, &rows))
+            return eddy__kfail(
+                k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                "%s has shape %s, but that of these rows of "
+                "the variable '%s' is %s",
+                o->names[o->gradient], eddy__shape_print(gradient).text,
+                u[0].variable->name, eddy__shape_print(&rows).text);
+        gradient = u[0].shape;
+    }
     for (uint32_t i = 1; i <= o->n_variables; i++) {
         const eddy_shape *other = i < o->n_variables ? u[i].shape : gradient;
 
@@ -78,11 +116,53 @@ static eddy_status make_all(eddy_kernel *k, const eddy__optimizer *o,
                             eddy__update *u, eddy__optimizer_step *s)
 {
     for (uint32_t i = 0; i < o->n_variables; i++) {
-        EDDY_TRY(eddy__update_make(k, &u[i], false));
+        EDDY_TRY(eddy__update_make(k, &u[i], is_sparse(k, o)));
         s->to[i] = u[i].to;
-        s->from[i] = u[i].from;
+        s->from[i] = is_sparse(k, o) ? u[i].to : u[i].from;
     }
     return EDDY_OK;
+}
+
+static eddy_status check_rows(eddy_kernel *k, const eddy__optimizer *o,
+                              const eddy__update *u)
+{
+    const eddy_view indices = eddy__in_view(k, o->gradient + 1);
+
+    for (int64_t i = 0; i < indices.count; i++) {
+        const int64_t row = eddy__view_index(&indices, i);
+
+        if (row < 0 || row >= u->shape->dims[0])
+            return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                               "indices[%" PRId64 "] = %" PRId64
+                               " is not in [0, %" PRId64 ")",
+                               i, row, u->shape->dims[0]);
+    }
+    return EDDY_OK;
+}
+
+/* A step of each row in its turn, which may come more than once. */
+static void step_rows(eddy_kernel *k, const eddy__optimizer *o,
+                      const eddy__update *u, const eddy__optimizer_step *all)
+{
+    const eddy_view indices = eddy__in_view(k, o->gradient + 1);
+    const eddy_dtype dtype = u[0].dtype;
+    eddy__optimizer_step s = *all;
+    size_t bytes;
+
+    if (all->n == 0)
+        return;
+    s.n = all->n / u[0].shape->dims[0];
+    bytes = (size_t)s.n * eddy_dtype_size(dtype);
+    for (int64_t i = 0; i < indices.count; i++) {
+        const size_t at = (size_t)eddy__view_index(&indices, i) * bytes;
+
+        for (uint32_t v = 0; v < o->n_variables; v++) {
+            s.to[v] = (char *)all->to[v] + at;
+            s.from[v] = s.to[v];
+        }
+        s.gradient = (const char *)all->gradient + (size_t)i * bytes;
+        o->loops[dtype](&s);
+    }
 }
 
 /* With everything locked. */
@@ -103,8 +183,13 @@ static eddy_status change(eddy_kernel *k, const eddy__optimizer *o,
     EDDY_TRY(check_shapes(k, o, u));
     s.gradient = eddy__in_elements(k, o->gradient);
     s.n = u[0].count;
+    if (is_sparse(k, o))
+        EDDY_TRY(check_rows(k, o, u));
     EDDY_TRY(make_all(k, o, u, &s));
-    o->loops[dtype](&s);
+    if (is_sparse(k, o))
+        step_rows(k, o, u, &s);
+    else
+        o->loops[dtype](&s);
     for (uint32_t i = 0; i < o->n_variables; i++)
         eddy__update_close(&u[i]);
     return EDDY_OK;
@@ -209,6 +294,11 @@ static const eddy_op_spec specs[] = {
                          "var: ref T, accum: ref T",
                          "lr: T, grad: T, momentum: T", EDDY__STEP_NESTEROV,
                          run_momentum, "A step down a gradient with momentum."),
+    EDDY__OPTIMIZER_SPARSE_ROWS("Momentum", "var: resource, accum: resource",
+                                "var: ref T, accum: ref T",
+                                "lr: T, grad: T, indices: Tindices, "
+                                "momentum: T",
+                                EDDY__STEP_NESTEROV, run_momentum),
     EDDY__OPTIMIZER_ROWS(
         "Adam", "var: resource, m: resource, v: resource",
         "var: ref T, m: ref T, v: ref T",

@@ -14,6 +14,7 @@
 
 #define EDDY__STEP_VARIABLES 4
 #define EDDY__STEP_SCALARS 6
+#define EDDY__STEP_INPUTS (EDDY__STEP_VARIABLES + EDDY__STEP_SCALARS + 1)
 
 /* The attributes of an optimizer's node, its state; false unless it has them.
  */
@@ -37,11 +38,15 @@ typedef struct eddy__optimizer {
     uint32_t n_variables; /* the first inputs */
     uint32_t gradient;    /* input; the others are scalars */
     /* The names of the inputs, for messages. */
-    const char *names[EDDY__STEP_VARIABLES + EDDY__STEP_SCALARS + 1];
+    const char *names[EDDY__STEP_INPUTS];
     eddy__step_loop loops[EDDY_DTYPE_COUNT];
 } eddy__optimizer;
 
-/* The kernel and the preparation of an optimizer's node. */
+/*
+ * The kernel and the preparation of an optimizer's node.  With an input more
+ * than the optimizer has, behind the gradient, that is of the rows which this
+ * names.
+ */
 eddy_status eddy__optimizer_run(eddy_kernel *k, const eddy__optimizer *o);
 eddy_status eddy__optimizer_prepare(eddy_infer *infer);
 
@@ -84,5 +89,21 @@ eddy_status eddy__optimizer_prepare(eddy_infer *infer);
                      .outputs = "out: ref T", .attrs = attributes,             \
                      .kernel = run, .prepare = eddy__optimizer_prepare,        \
                      .flags = EDDY__STEP_FLAGS, .doc = text)
+
+/* EDDY__OPTIMIZER_ROWS for the op on some rows. */
+#define EDDY__OPTIMIZER_SPARSE_ROWS(name, variables, references, in,           \
+                                    attributes, run)                           \
+    EDDY__OP_ROW("ResourceSparseApply" name, .inputs = variables ", " in,      \
+                 .attrs = "Tindices: index, " attributes, .kernel = run,       \
+                 .prepare = eddy__optimizer_prepare,                           \
+                 .flags = EDDY__STEP_FLAGS, .doc = EDDY__STEP_ROWS_TEXT),      \
+        EDDY__OP_ROW("SparseApply" name, .inputs = references ", " in,         \
+                     .outputs = "out: ref T",                                  \
+                     .attrs = "Tindices: index, " attributes, .kernel = run,   \
+                     .prepare = eddy__optimizer_prepare,                       \
+                     .flags = EDDY__STEP_FLAGS, .doc = EDDY__STEP_ROWS_TEXT)
+
+#define EDDY__STEP_ROWS_TEXT                                                   \
+    "The same for the rows that indices name, one after the other."
 
 #endif

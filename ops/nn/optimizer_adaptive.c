@@ -56,27 +56,50 @@ static const eddy_op_spec specs[] = {
         "Adagrad", "var: resource, accum: resource", "var: ref T, accum: ref T",
         "lr: T, grad: T", SLOTS, run_adagrad,
         "A step whose rate falls with the squares of all gradients."),
+    EDDY__OPTIMIZER_SPARSE_ROWS(
+        "Adagrad", "var: resource, accum: resource", "var: ref T, accum: ref T",
+        "lr: T, grad: T, indices: Tindices", SLOTS, run_adagrad),
     EDDY__OPTIMIZER_ROWS("AdagradV2", "var: resource, accum: resource",
                          "var: ref T, accum: ref T",
                          "lr: T, epsilon: T, grad: T", SLOTS, run_adagrad_v2,
                          "The same, with epsilon added to the divisor."),
+    EDDY__OPTIMIZER_SPARSE_ROWS("AdagradV2", "var: resource, accum: resource",
+                                "var: ref T, accum: ref T",
+                                "lr: T, epsilon: T, grad: T, indices: Tindices",
+                                SLOTS, run_adagrad_v2),
     EDDY__OPTIMIZER_ROWS(
         "RMSProp", "var: resource, ms: resource, mom: resource",
         "var: ref T, ms: ref T, mom: ref T",
         "lr: T, rho: T, momentum: T, epsilon: T, grad: T", EDDY__STEP_TYPES,
         run_rms_prop,
         "A step divided by the root of a moving mean of squares."),
+    EDDY__OPTIMIZER_SPARSE_ROWS(
+        "RMSProp", "var: resource, ms: resource, mom: resource",
+        "var: ref T, ms: ref T, mom: ref T",
+        "lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices",
+        EDDY__STEP_TYPES, run_rms_prop),
     EDDY__OPTIMIZER_ROWS(
         "CenteredRMSProp",
         "var: resource, mg: resource, ms: resource, mom: resource",
         "var: ref T, mg: ref T, ms: ref T, mom: ref T",
         "lr: T, rho: T, momentum: T, epsilon: T, grad: T", EDDY__STEP_TYPES,
         run_centered, "A step divided by the root of a moving variance."),
+    EDDY__OPTIMIZER_SPARSE_ROWS(
+        "CenteredRMSProp",
+        "var: resource, mg: resource, ms: resource, mom: resource",
+        "var: ref T, mg: ref T, ms: ref T, mom: ref T",
+        "lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices",
+        EDDY__STEP_TYPES, run_centered),
     EDDY__OPTIMIZER_ROWS(
         "Adadelta", "var: resource, accum: resource, accum_update: resource",
         "var: ref T, accum: ref T, accum_update: ref T",
         "lr: T, rho: T, epsilon: T, grad: T", EDDY__STEP_TYPES, run_adadelta,
         "A step as long as the past ones were, for the size of the gradients."),
+    EDDY__OPTIMIZER_SPARSE_ROWS(
+        "Adadelta", "var: resource, accum: resource, accum_update: resource",
+        "var: ref T, accum: ref T, accum_update: ref T",
+        "lr: T, rho: T, epsilon: T, grad: T, indices: Tindices",
+        EDDY__STEP_TYPES, run_adadelta),
     EDDY__OPTIMIZER_ROWS(
         "AdaMax", "var: resource, m: resource, v: resource",
         "var: ref T, m: ref T, v: ref T",
@@ -88,11 +111,22 @@ static const eddy_op_spec specs[] = {
         "var: ref T, accum: ref T, linear: ref T",
         "grad: T, lr: T, l1: T, l2: T, lr_power: T", LINEAR, run_ftrl,
         "A step that follows the regularized leader."),
+    EDDY__OPTIMIZER_SPARSE_ROWS(
+        "Ftrl", "var: resource, accum: resource, linear: resource",
+        "var: ref T, accum: ref T, linear: ref T",
+        "grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T", LINEAR,
+        run_ftrl),
     EDDY__OPTIMIZER_ROWS(
         "FtrlV2", "var: resource, accum: resource, linear: resource",
         "var: ref T, accum: ref T, linear: ref T",
         "grad: T, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T", LINEAR,
         run_ftrl_v2, "The same, with l2 in the gradient as well."),
+    EDDY__OPTIMIZER_SPARSE_ROWS(
+        "FtrlV2", "var: resource, accum: resource, linear: resource",
+        "var: ref T, accum: ref T, linear: ref T",
+        "grad: T, indices: Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, "
+        "lr_power: T",
+        LINEAR, run_ftrl_v2),
     EDDY__OP_ROW("ResourceApplyAdamWithAmsgrad",
                  .inputs = "var: resource, m: resource, v: resource, vhat: "
                            "resource, beta1_power: T, beta2_power: T, lr: T, "
@@ -107,6 +141,13 @@ static const eddy_op_spec specs[] = {
         .attrs = EDDY__STEP_NESTEROV, .kernel = run_keras_momentum,
         .prepare = eddy__optimizer_prepare, .flags = EDDY__STEP_FLAGS,
         .doc = "A step with momentum that holds the rate."),
+    EDDY__OP_ROW("ResourceSparseApplyKerasMomentum",
+                 .inputs = "var: resource, accum: resource, lr: T, grad: T, "
+                           "indices: Tindices, momentum: T",
+                 .attrs = "Tindices: index, " EDDY__STEP_NESTEROV,
+                 .kernel = run_keras_momentum,
+                 .prepare = eddy__optimizer_prepare, .flags = EDDY__STEP_FLAGS,
+                 .doc = EDDY__STEP_ROWS_TEXT),
 };
 
 const eddy__op_table eddy__optimizer_adaptive_ops = {

@@ -21,9 +21,15 @@ eddy_status eddy__sparse_lay_out(eddy_kernel *k, eddy__sparse *s)
 
 eddy_status eddy__sparse_read(eddy_kernel *k, uint32_t first, eddy__sparse *out)
 {
+    return eddy__sparse_read_apart(k, first, 1, out);
+}
+
+eddy_status eddy__sparse_read_apart(eddy_kernel *k, uint32_t first,
+                                    uint32_t apart, eddy__sparse *out)
+{
     const eddy_shape *indices = eddy__in_shape(k, first);
-    const eddy_shape *values = eddy__in_shape(k, first + 1);
-    const eddy_view shape = eddy__in_view(k, first + 2);
+    const eddy_shape *values = eddy__in_shape(k, first + apart);
+    const eddy_view shape = eddy__in_view(k, first + 2 * apart);
 
     if (indices->rank != 2 || values->rank != 1 ||
         indices->dims[0] != values->dims[0])

@@ -8,114 +8,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- order ---- */
-
-/* Coordinates of n elements, `rank` each. */
-typedef struct rows {
-    const int64_t *at;
-    int64_t n;
-    int32_t rank;
-    eddy_kernel *kernel;
-} rows;
-
-/* Does row `a` come before row `b`, or equal it? */
-static bool is_sorted(const rows *r, int64_t a, int64_t b)
-{
-    const int64_t *x = r->at + a * r->rank, *y = r->at + b * r->rank;
-
-    for (int32_t d = 0; d < r->rank; d++)
-        if (x[d] != y[d])
-            return x[d] < y[d];
-    return true;
-}
-
-static void merge(const rows *r, const int64_t *from, int64_t first,
-                  int64_t middle, int64_t end, int64_t *to)
-{
-    int64_t a = first, b = middle;
-
-    for (int64_t i = first;
-         i < end && !eddy__spent(r->kernel, EDDY__SPARSE_WORK); i++) {
-        const bool takes_a =
-            a < middle && (b == end || is_sorted(r, from[a], from[b]));
-
-        to[i] = takes_a ? from[a++] : from[b++];
-    }
-}
-
-/*
- * A tensor of 2 n places, the caller's: from `*out_places` on those of the rows
- * in order, equal ones as they come.
- */
-static eddy_status sort_rows(eddy_kernel *k, const rows *r,
-                             eddy_tensor **out_room, const int64_t **out_places)
-{
-    const eddy_shape shape = eddy__shape_vector(2 * r->n);
-    int64_t *places, *room;
-
-    EDDY_TRY(eddy__new_tensor(k, EDDY_INT64, &shape, out_room));
-    places = (*out_room)->data;
-    room = places + r->n;
-    for (int64_t i = 0; i < r->n; i++)
-        places[i] = i;
-    for (int64_t step = 1; step < r->n && !eddy__gave_up(k); step *= 2) {
-        int64_t *sorted = room;
-
-        for (int64_t first = 0; first < r->n; first += 2 * step) {
-            const int64_t middle = first + step < r->n ? first + step : r->n;
-            const int64_t end = middle + step < r->n ? middle + step : r->n;
-
-            merge(r, places, first, middle, end, sorted);
-        }
-        room = places;
-        places = sorted;
-    }
-    *out_places = places;
-    return EDDY_OK;
-}
-
-/*
- * Outputs 0 and 1: the coordinates and elements in order.  `elements` are those
- * that the rows stand for, of a numeric dtype, a bool or a string.
- */
-static eddy_status put_sorted(eddy_kernel *k, const rows *r, eddy_dtype dtype,
-                              const unsigned char *elements,
-                              const int64_t *places)
-{
-    const size_t size = eddy__element_size(dtype);
-    const size_t width = (size_t)r->rank * sizeof(int64_t);
-    const eddy_shape matrix = {.rank = 2, .dims = {r->n, r->rank}};
-    const eddy_shape vector = eddy__shape_vector(r->n);
-    unsigned char *indices, *values;
-
-    EDDY_TRY(eddy__output_elements(k, 0, EDDY_INT64, &matrix, &indices));
-    for (int64_t i = 0; i < r->n && width > 0; i++)
-        memcpy(indices + (size_t)i * width, r->at + places[i] * r->rank, width);
-    EDDY_TRY(eddy__output_elements(k, 1, dtype, &vector, &values));
-    for (int64_t i = 0; i < r->n; i++)
-        memcpy(values + (size_t)i * size, elements + (size_t)places[i] * size,
-               size);
-    return eddy__elements_done(k, 1);
-}
-
 static eddy_status run_reorder(eddy_kernel *k)
 {
-    eddy_tensor *room = NULL;
-    const int64_t *places;
-    eddy_status status;
     eddy__sparse s;
-    rows r;
 
     EDDY_TRY(eddy__sparse_read(k, 0, &s));
-    r = (rows){
-        .at = s.indices.data, .n = s.n, .rank = s.shape.rank, .kernel = k};
-    EDDY_TRY(sort_rows(k, &r, &room, &places));
-    status = eddy__go_on(k, 4 * s.n);
-    if (status == EDDY_OK)
-        status = put_sorted(k, &r, eddy__in_dtype(k, 1),
-                            eddy__in_elements(k, 1), places);
-    eddy__tensor_recycle(k->heap, room);
-    return status;
+    return eddy__sparse_put_sorted(
+        k, &(eddy__sparse_rows){.at = s.indices.data,
+                                .n = s.n,
+                                .rank = s.shape.rank,
+                                .dtype = eddy__in_dtype(k, 1),
+                                .elements = eddy__in_elements(k, 1)});
 }
 
 static eddy_status infer_reorder(eddy_infer *infer)
@@ -123,16 +26,6 @@ static eddy_status infer_reorder(eddy_infer *infer)
     eddy_infer_set_output(infer, 0, eddy_infer_input(infer, 0));
     eddy_infer_set_output(infer, 1, eddy_infer_input(infer, 1));
     return EDDY_OK;
-}
-
-static eddy_status prepare_values(eddy_infer *infer)
-{
-    const eddy_dtype dtype = eddy__infer_type(infer, "T");
-
-    if (eddy__dtype_in(dtype, EDDY__MOVABLE))
-        return EDDY_OK;
-    return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
-                           "there is no kernel for %s", eddy_dtype_name(dtype));
 }
 
 /* ---- SparseReshape ---- */
@@ -242,7 +135,7 @@ static const eddy_op_spec specs[] = {
                            "input_shape: int64",
                  .outputs = "output_indices: int64, output_values: T",
                  .attrs = "T: type", .infer = infer_reorder,
-                 .kernel = run_reorder, .prepare = prepare_values,
+                 .kernel = run_reorder, .prepare = eddy__sparse_prepare,
                  .doc = "A sparse tensor with its elements in the order of "
                         "their coordinates."),
     EDDY__OP_ROW("SparseReshape",

@@ -148,6 +148,37 @@ static const char *const programs[] = {
     "y SparseTensorDenseMatMul i u s b adjoint_a=true adjoint_b=true\n",
     "u float64[3]=1,2,3\ni int64[3,2]=3,1,1,0,2,1\ns int64[2]=4,2\n"
     "q Mul x x\ny SparseTensorDenseMatMul i u s q\n",
+    /* and sparse tensors with others, in parts, in rows */
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,0,2,1,0,2,1,2,2,2,3\ns int64[2]=4,4\n"
+    "j int64[2,2]=0,2,3,3\nv0 float64[2]=1,2\nt float64=0\n"
+    "a SparseAdd i u s j v0 s t\ny Mul a:1 a:1\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,0,2,1,0,2,1,2,2,2,3\ns int64[2]=4,4\n"
+    "j int64[2,2]=0,2,3,3\nv0 float64[2]=1,2\nt float64=0\n"
+    "a SparseAdd j v0 s i u s t\ny Mul a:1 a:1\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,0,2,1,0,2,1,2,2,2,3\ns int64[2]=4,4\n"
+    "b int64[2]=0,1\nz int64[2]=3,2\na SparseSlice i u s b z\n"
+    "y Mul a:1 a:1\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,0,2,1,0,2,1,2,2,2,3\ns int64[2]=4,4\n"
+    "n int64[2]=7,4\nz float64=3\na SparseFillEmptyRows i u n z\n"
+    "y Mul a:1 a:1\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,0,2,1,0,2,1,2,2,2,3\ns int64[2]=4,4\n"
+    "y SparseSoftmax i u s\n",
+    "r int32[1]=6\nq Mul x x\nu Reshape q r\n"
+    "i int64[6,2]=0,1,0,2,1,0,2,1,2,2,2,3\ns int64[2]=4,4\n"
+    "b float64[4,4]=1\ny SparseTensorDenseAdd i u s b\n",
+    "u float64[2]=1,2\ni int64[2,2]=0,1,1,2\ns int64[2]=2,3\nq Mul x x\n"
+    "y SparseTensorDenseAdd i u s q\n",
+    "u float64[3]=1,2,3\ni int64[3,3]=0,0,1,1,1,2,1,0,1\n"
+    "s int64[3]=2,2,3\nq Mul x x\ny SparseDenseCwiseMul i u s q\n",
+    "u float64[3]=1,2,3\ni int64[3,3]=0,0,1,1,1,2,1,0,1\n"
+    "s int64[3]=2,2,3\nq Mul x x\ny SparseDenseCwiseDiv i u s q\n",
+    "u float64[3]=1,2,3\ni int64[3,3]=0,0,1,1,1,2,1,0,1\n"
+    "s int64[3]=2,2,3\nq Mul x x\ny SparseDenseCwiseAdd i u s q\n",
     "u float64[3]=1,2,3\ni int64[3,2]=2,1,1,0,0,1\ns int64[2]=3,2\n"
     "q Mul x x\ny SparseTensorDenseMatMul i u s q adjoint_a=true "
     "adjoint_b=true\n",
