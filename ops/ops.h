@@ -45,6 +45,7 @@
     X(fft)                                                                     \
     X(fill)                                                                    \
     X(find)                                                                    \
+    X(gates)                                                                   \
     X(gather)                                                                  \
     X(gather_nd)                                                               \
     X(gru)                                                                     \

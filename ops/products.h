@@ -18,6 +18,15 @@
 #define EDDY__FUSED_SUM "_MatMulSum"
 
 /*
+ * A product that reads its first factor as one matrix or two beside each other,
+ * adds a bias to its rows, and gives its columns in parts; 8 of them at most.
+ */
+#define EDDY__GATED_PRODUCT "_MatMulGates"
+
+/* Is it worth it, for parts of so many columns? */
+bool eddy__products_have_gates(int64_t m, int64_t n, int64_t k, int64_t width);
+
+/*
  * Are panels of the second factor worth making ahead, for products of m by k
  * and k by n elements of float32?  m may be -1, for not known.
  */

@@ -197,7 +197,7 @@ static eddy_status prepare_batch(eddy_infer *infer, bool broadcasts)
     else if (s->out == EDDY_INT32)
         s->multiply = eddy__product_bytes_of(x, y);
     if (s->multiply)
-        return eddy__panels_prepare(infer, s->adjoint_x, s->adjoint_y,
+        return eddy__panels_prepare(infer, 1, s->adjoint_x, s->adjoint_y,
                                     &s->panels);
     return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
                            "there is no product of %s and %s in %s",

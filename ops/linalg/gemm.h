@@ -9,6 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define EDDY__GATES 8 /* parts of a product's rows, at the most */
+
+/*
+ * What a product by tiles does beside it: reads the first factor as two
+ * matrices beside each other, adds a row to each row that it has finished, and
+ * writes columns to several matrices.
+ */
+typedef struct eddy__gates {
+    const float *second; /* of the first factor, or NULL */
+    int64_t k_first;     /* columns of what is beside that, `a`; or k */
+    const float *bias;   /* a row, or NULL */
+    int64_t column;      /* the product's first one, of all there are */
+    int64_t width;       /* columns of each part, whole panels */
+    float *parts[EDDY__GATES];
+} eddy__gates;
+
 /*
  * out = a * b, where `a` has m rows and k columns, `b` k and n, each stored
  * row by row or, if it is transposed, column by column.  m, n and k are at
@@ -29,7 +45,8 @@ typedef struct eddy__product {
     int64_t row_a, row_b, row_out;
     /* Asked now and then whether to stop; NULL: it is done in one go. */
     eddy_kernel *kernel;
-    const float *panels; /* of `b` (ops/linalg/tiles.h), or NULL */
+    const float *panels;      /* of `b` (ops/linalg/tiles.h), or NULL */
+    const eddy__gates *gates; /* by tiles alone; NULL: just a product */
 } eddy__product;
 
 static inline int64_t eddy__product_row_a(const eddy__product *p)

@@ -205,7 +205,7 @@ static eddy_status prepare_matmul(eddy_infer *infer)
         s->is_exact = exact && exact->as.bools[0];
         return EDDY_OK;
     }
-    return eddy__panels_prepare(infer, s->transpose_a, s->transpose_b,
+    return eddy__panels_prepare(infer, B, s->transpose_a, s->transpose_b,
                                 &s->panels);
 }
 

@@ -24,10 +24,11 @@ static eddy__product product_by(const eddy_shape *b, bool transpose_b,
                            .b = data};
 }
 
-eddy_status eddy__panels_prepare(eddy_infer *infer, bool transpose_a,
-                                 bool transpose_b, const float **out_panels)
+eddy_status eddy__panels_prepare(eddy_infer *infer, uint32_t b_id,
+                                 bool transpose_a, bool transpose_b,
+                                 const float **out_panels)
 {
-    const eddy_tensor *b = infer->constants ? infer->constants[1] : NULL;
+    const eddy_tensor *b = infer->constants ? infer->constants[b_id] : NULL;
     const eddy_shape *a = &infer->inputs[0];
     eddy__product p;
     int64_t room;

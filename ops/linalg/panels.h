@@ -15,8 +15,9 @@
  * constant matrix and the first may have few rows; else NULL.  Fails without
  * memory.
  */
-eddy_status eddy__panels_prepare(eddy_infer *infer, bool transpose_a,
-                                 bool transpose_b, const float **out_panels);
+eddy_status eddy__panels_prepare(eddy_infer *infer, uint32_t b_id,
+                                 bool transpose_a, bool transpose_b,
+                                 const float **out_panels);
 
 /*
  * The kernel of _Panels.  Where there is no memory for them it puts out no

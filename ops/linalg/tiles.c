@@ -43,6 +43,9 @@ typedef enum start {
 typedef struct tile {
     const float *a;
     int64_t row_a, step_a; /* elements from row to row, and along k */
+    /* What is beside `a`, which has the columns up to k_first; else NULL. */
+    const float *second;
+    int64_t row_second, k_first;
     const float *b;
     int64_t row_b;
     float *copy; /* where to put a panel of `b` while it is read, or NULL */
@@ -52,6 +55,7 @@ typedef struct tile {
     float *out;
     int64_t row_out;
     start start;
+    const float *bias; /* what is added at the end, or NULL */
 } tile;
 
 typedef void (*tile_fn)(const tile *t, int64_t rows);
@@ -204,6 +208,11 @@ bool eddy__products_want_panels(int64_t m, int64_t n, int64_t k)
            !is_compact(m, n, k);
 }
 
+bool eddy__products_have_gates(int64_t m, int64_t n, int64_t k, int64_t width)
+{
+    return m > 1 && takes(m, n, k) && width % COLUMNS == 0;
+}
+
 bool eddy__products_add_after(int64_t m, int64_t n, int64_t k)
 {
     return k <= MOST_SHORT && takes(m, n, k);
@@ -325,8 +334,21 @@ static void sum_narrow(const part *at, tile t, int64_t rows, int64_t columns)
                (size_t)columns * sizeof *out);
 }
 
-/* A tile's rows of all columns of the part. */
-static void sum_row_tile(const part *at, tile t, int64_t rows)
+/* Where a tile writes, and what it adds, that begins at a column of the part.
+ */
+static void find_gate(const part *at, int64_t row, int64_t column, tile *t)
+{
+    const eddy__gates *g = at->of->gates;
+    const int64_t from = g->column + at->column + column;
+
+    t->row_out = g->width;
+    t->out = g->parts[from / g->width] + row * g->width + from % g->width;
+    if (g->bias && at->row + at->k == at->of->k)
+        t->bias = g->bias + from;
+}
+
+/* A tile's rows, from `row` on, of all columns of the part. */
+static void sum_row_tile(const part *at, tile t, int64_t row, int64_t rows)
 {
     const float *ahead = t.ahead;
 
@@ -346,6 +368,8 @@ static void sum_row_tile(const part *at, tile t, int64_t rows)
         }
         for (int64_t i = 0; i < COLUMNS; i += at->way.columns) {
             t.copy = copy ? copy + i : NULL;
+            if (at->of->gates)
+                find_gate(at, row, c + i, &t);
             at->way.sum(&t, rows);
             t.b += at->way.columns;
             t.out += at->way.columns;
@@ -389,6 +413,27 @@ static start start_of(const part *at)
     return at->row > 0 || at->of->adds ? GOES_ON : FROM_ZERO;
 }
 
+/* Where the tile begins in each of the two matrices that the gates read. */
+static void find_rows(const part *at, int64_t row, tile *t)
+{
+    const eddy__gates *g = at->of->gates;
+    const int64_t row_second = at->of->k - g->k_first;
+    const float *first = at->of->a;
+
+    if (at->row >= g->k_first) {
+        t->row_a = row_second;
+        t->a = g->second + row * row_second + at->row - g->k_first;
+        return;
+    }
+    t->row_a = g->k_first;
+    t->a = first + row * t->row_a + at->row;
+    if (at->row + at->k > g->k_first) {
+        t->second = g->second + row * row_second;
+        t->row_second = row_second;
+        t->k_first = g->k_first - at->row;
+    }
+}
+
 /* Rows in tiles that are about as large as each other. */
 static void sum_part(part at)
 {
@@ -399,6 +444,7 @@ static void sum_part(part at)
         .row_a = p->transpose_a ? 1 : row_a,
         .step_a = p->transpose_a ? row_a : 1,
         .k = at.k,
+        .k_first = at.k,
         .row_out = eddy__product_row_out(p),
         .start = start_of(&at),
     };
@@ -410,14 +456,16 @@ static void sum_part(part at)
 
         rows = (p->m - row + tiles - 1) / tiles;
         t.a = (const float *)p->a + row * t.row_a + at.row * t.step_a;
-        t.out = (float *)p->out + row * t.row_out + at.column;
+        if (p->gates)
+            find_rows(&at, row, &t);
+        t.out = p->gates ? NULL : (float *)p->out + row * t.row_out + at.column;
         t.row_b = at.row_b;
         t.copy = row == 0 ? at.room : NULL;
         if (p->transpose_a && at.columns > COLUMNS)
             gather_rows(&t, rows, gathered);
         if (at.looks_ahead)
             look_ahead(&at, &t, all - tiles, all);
-        sum_row_tile(&at, t, rows);
+        sum_row_tile(&at, t, row, rows);
         if (row == 0 && at.room) {
             at.b = at.room;
             at.row_b = COLUMNS;
@@ -502,13 +550,19 @@ static eddy_status multiply_columns(eddy_kernel *k, void *arg, int64_t begin,
     const int64_t column = begin * COLUMNS, row_b = eddy__product_row_b(all);
     const int64_t left = all->n - column, wide = (end - begin) * COLUMNS;
     eddy__product p = *all;
+    eddy__gates gates;
 
     p.kernel = k;
+    if (all->gates) {
+        gates = *all->gates;
+        gates.column += column;
+        p.gates = &gates;
+    }
     p.n = wide < left ? wide : left;
     p.row_b = row_b;
     p.row_out = eddy__product_row_out(all);
     p.b = (const float *)all->b + (all->transpose_b ? column * row_b : column);
-    p.out = (float *)all->out + column;
+    p.out = all->out ? (float *)all->out + column : NULL;
     p.panels = all->panels ? all->panels + column * all->k : NULL;
     eddy__tiles_multiply_with(&p, eddy__cpu_vectors());
     return EDDY_OK;

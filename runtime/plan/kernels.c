@@ -194,6 +194,8 @@ static uint32_t count_members(const eddy__node *node)
 {
     if (strcmp(node->op_name, EDDY__CHAIN) == 0)
         return (uint32_t)eddy__node_attr(node, "ops")->n;
+    if (strcmp(node->op_name, EDDY__GATED_PRODUCT) == 0)
+        return (uint32_t)eddy__node_attr(node, "members")->as.ints[0];
     return strcmp(node->op_name, EDDY__FUSED_SUM) == 0 ? 2 : 1;
 }
 

@@ -315,6 +315,13 @@ static eddy_status take_panels(eddy__plan_build *b)
     return any ? move_invariants(b) : EDDY_OK;
 }
 
+static eddy_status join_gates(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__join_gates, &any);
+}
+
 static eddy_status join_common(eddy__plan_build *b)
 {
     bool any = false;
@@ -409,6 +416,7 @@ static const plan_pass passes[] = {
     {"panels",     take_panels,                 true}, /* of weights, ahead */
     {"common",     join_common,                 true}, /* the same, once */
     {"overlap",    overlap_loops,               true}, /* loops that follow */
+    {"gates",      join_gates,                  true}, /* of products */
     {"fuse",       fuse,                        true}, /* products, sums */
     {"chains",     join_chains,                 true}, /* elementwise */
     {"layout",     eddy__plan_lay_out,          false}, /* steps, edges */

@@ -43,6 +43,13 @@ eddy_status eddy__take_panels(const eddy__plan_build *build,
 eddy_status eddy__overlap_loops(const eddy__plan_build *build,
                                 eddy__arena *scratch, eddy_graph **out_graph);
 
+/*
+ * gates.c: a product with the ConcatV2 before it, and with the bias and the
+ * Split behind it, is one node.
+ */
+eddy_status eddy__join_gates(const eddy__plan_build *build,
+                             eddy__arena *scratch, eddy_graph **out_graph);
+
 /* common.c: nodes that compute the same become one. */
 eddy_status eddy__join_common(const eddy__plan_build *build,
                               eddy__arena *scratch, eddy_graph **out_graph);

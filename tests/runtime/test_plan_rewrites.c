@@ -10,7 +10,7 @@
 
 static const char *const all[] = {"identities", "fold",   "invariants",
                                   "panels",     "common", "overlap",
-                                  "chains"};
+                                  "gates",      "chains"};
 
 #define N_ALL (sizeof all / sizeof all[0])
 
