@@ -63,8 +63,8 @@ typedef struct eddy__options {
     const char *socket; /* the folder where ranks meet; this one is `rank` */
     uint64_t rank;
     uint64_t seed;
-    eddy_optimize optimize;
     eddy__texts without; /* passes of planning */
+    eddy_optimize optimize;
     eddy_plan_executor executor;
     uint64_t parallel_iterations;
     const char *checkpoint_folder; /* NULL: no loop is saved */

@@ -63,7 +63,7 @@ typedef struct narrowing {
 
 static double decode(const format *f, uint8_t code)
 {
-    const uint8_t bits = (uint8_t)(code & ~f->sign);
+    const uint8_t bits = (uint8_t)(code & (0xff ^ f->sign));
     const double sign = code & f->sign ? -1 : 1;
     const int whole = 1 << f->fraction;
     const int exponent = bits >> f->fraction;
@@ -105,7 +105,7 @@ static uint8_t encode_magnitude(const format *f, double x, bool saturate)
         return beyond(f, saturate);
     n = rint(ldexp(x, f->fraction - exponent)) +
         ldexp(exponent + f->bias - 1, f->fraction);
-    return n > f->most ? beyond(f, saturate) : (uint8_t)n;
+    return (uint8_t)(n > f->most ? beyond(f, saturate) : n);
 }
 
 static uint8_t encode(const format *f, double x, bool saturate)
