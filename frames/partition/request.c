@@ -117,10 +117,11 @@ static eddy_status simplify(asking *a, const eddy_graph *graph)
 
 /* ---- feeds ---- */
 
-static bool is_placeholder(const eddy__node *node)
+/* One that waits for others would have them send, and nobody receive. */
+static bool can_be_fed(const eddy__node *node)
 {
     return eddy__node_role(node) == EDDY__ROLE_PLACEHOLDER &&
-           node->n_inputs == 0;
+           node->n_inputs == 0 && node->n_controls == 0;
 }
 
 /* Everything that reads feed `i` reads the Placeholder. */
@@ -136,7 +137,7 @@ static eddy_status replace_feed(eddy__partitioning *p, asking *a, size_t i)
         eddy__names_print(&p->arena, "%s/fed_%u", node->name, fed.index);
 
     p->feeds[i] = fed;
-    if (is_placeholder(node))
+    if (can_be_fed(node))
         return EDDY_OK;
     p->emitter.options.device = node->device;
     p->feeds[i] = eddy__emitter_add_as(&p->emitter, name, &spec);

@@ -571,6 +571,30 @@ START_TEST(test_branch_that_is_not_taken)
 }
 END_TEST
 
+/* What a fed placeholder waits for, elsewhere, is not sent: nobody waits. */
+START_TEST(test_fed_placeholder_that_waits)
+{
+    static const eddy_place places[] = {{"n", 1}, {"y", 1}};
+    eddy_tensor *out = NULL;
+    uint64_t left = 1;
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, "a int32=1\nb Neg a\nn ?int32 ^b\ny Neg n\n"
+                      "z Sub b y\n");
+    cut(&p, &c, 2, places, 2, "n", "z");
+    make_ranks(&p, &c, 3, 0);
+    ck_assert_msg(run_ranks(&p, &c, 7, &out) == EDDY_OK, "%s", p.err.message);
+    ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(out), 6);
+    ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left), 1);
+    ck_assert_uint_eq(left, 0);
+    eddy_tensor_release(out);
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
 /* ---- what goes wrong ---- */
 
 START_TEST(test_error_names_its_rank)
@@ -729,6 +753,7 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_literal_rank_with_an_enter_alone);
     tcase_add_test(tc, test_text_handles_stay_together);
     tcase_add_test(tc, test_branch_that_is_not_taken);
+    tcase_add_test(tc, test_fed_placeholder_that_waits);
     tcase_add_test(tc, test_error_names_its_rank);
     tcase_add_test(tc, test_cancel_ends_all_ranks);
     tcase_add_test(tc, test_deadline_ends_all_ranks);
