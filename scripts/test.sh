@@ -130,13 +130,19 @@ run_cases()
 }
 
 # What a log ends with, as the numbers of what passed and what failed: of Check
-# `97%: Checks: 100, Failures: 2, Errors: 1`, of the command
-# `97 passed, 3 failed, 0 skipped`.
+# `97%: Checks: 100, Failures: 2, Errors: 1`; or of the command
+# `97 passed, 3 failed, 0 skipped`, which a test that fails may quote as well.
 read_sums()
 {
-    sed -n 's/^.*%: Checks: \([0-9]*\), Failures: \([0-9]*\), '\
+    local check
+
+    check=$(sed -n 's/^.*%: Checks: \([0-9]*\), Failures: \([0-9]*\), '\
 'Errors: \([0-9]*\)$/\1 \2 \3/p' "$1" | tail -n 1 |
-        awk '{ print $1 - $2 - $3, $2 + $3 }'
+        awk '{ print $1 - $2 - $3, $2 + $3 }')
+    if [ -n "$check" ]; then
+        echo "$check"
+        return
+    fi
     sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, [0-9]* skipped$/\1 \2/p' \
         "$1" | tail -n 1
 }
