@@ -36,7 +36,7 @@ static eddy_status list_shapes(eddy__layout *l, uint32_t id,
         return eddy__fail_memory(l->err);
     for (uint32_t i = 0; i < info->n_out; i++)
         shapes[i] = *eddy__layout_shape(
-            l, (eddy__network_source){.step = id, .output = i});
+            l, (eddy__layout_source){.step = id, .output = i});
     *out_shapes = shapes;
     return EDDY_OK;
 }
@@ -102,7 +102,7 @@ static eddy_status describe_feed(eddy__layout *l, uint32_t id,
 static const eddy_tensor *constant_input(const eddy__layout *l, uint32_t id,
                                          uint32_t i)
 {
-    const eddy__network_source source = eddy__layout_input(l, id, i);
+    const eddy__layout_source source = eddy__layout_input(l, id, i);
     const eddy__node *from = eddy__layout_node(l, source.step);
     const eddy_attr *value;
 
@@ -153,7 +153,7 @@ static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
     }
     for (uint32_t i = 0; i < n_out; i++)
         out[i] = *eddy__layout_shape(
-            l, (eddy__network_source){.step = id, .output = i});
+            l, (eddy__layout_source){.step = id, .output = i});
     if (node->op->prepare)
         EDDY_TRY(node->op->prepare(&infer));
     step->kernel = infer.kernel;
@@ -208,7 +208,7 @@ static void set_flags(const eddy__layout *l, uint32_t id, eddy__step *step)
     for (uint32_t i = 0; i < node->n_outputs; i++)
         all_inline = all_inline &&
                      eddy__layout_is_inline(
-                         l, (eddy__network_source){.step = id, .output = i});
+                         l, (eddy__layout_source){.step = id, .output = i});
     if (all_inline && (flags & EDDY__OP_BUILTIN))
         step->flags |= EDDY__STEP_INLINE_OUT;
     /* Whether the predicate of a loop is a scalar, its kernel looks. */
@@ -271,7 +271,7 @@ static eddy_status fill_step(eddy__layout *l, uint32_t id,
     if (!node) {
         if (id >= l->n_feeds)
             return EDDY_OK;
-        if (eddy__layout_is_inline(l, (eddy__network_source){.step = id}))
+        if (eddy__layout_is_inline(l, (eddy__layout_source){.step = id}))
             step->flags |= EDDY__STEP_INLINE_OUT;
         return EDDY__IS_CHECKED ? describe_feed(l, id, &l->infos[id]) : EDDY_OK;
     }

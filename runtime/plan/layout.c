@@ -23,14 +23,14 @@ static void *keep(eddy__layout *l, size_t n, size_t size)
 
 /* ---- producers and consumers, one way for nodes, feeds and fetches ---- */
 
-static eddy__network_source source_of(const eddy__layout *l, eddy_output output)
+static eddy__layout_source source_of(const eddy__layout *l, eddy_output output)
 {
     uint32_t feed = eddy__selection_feed_of(l->selection, output);
 
     if (feed != EDDY__NOT_FOUND)
-        return (eddy__network_source){.step = feed, .output = 0};
-    return (eddy__network_source){.step = l->step_of[output.node],
-                                  .output = output.index};
+        return (eddy__layout_source){.step = feed, .output = 0};
+    return (eddy__layout_source){.step = l->step_of[output.node],
+                                 .output = output.index};
 }
 
 const eddy__node *eddy__layout_node(const eddy__layout *l, uint32_t step)
@@ -49,8 +49,8 @@ uint32_t eddy__layout_inputs(const eddy__layout *l, uint32_t step)
     return step < l->n_feeds ? 0 : 1;
 }
 
-eddy__network_source eddy__layout_input(const eddy__layout *l, uint32_t step,
-                                        uint32_t i)
+eddy__layout_source eddy__layout_input(const eddy__layout *l, uint32_t step,
+                                       uint32_t i)
 {
     const eddy__node *node = eddy__layout_node(l, step);
 
@@ -88,7 +88,7 @@ static uint32_t output_frame(const eddy__layout *l, uint32_t step)
 }
 
 const eddy_shape *eddy__layout_shape(const eddy__layout *l,
-                                     eddy__network_source from)
+                                     eddy__layout_source from)
 {
     if (from.step < l->n_feeds)
         return &l->plan->feeds[from.step].shape;
@@ -97,7 +97,7 @@ const eddy_shape *eddy__layout_shape(const eddy__layout *l,
         (eddy_output){.node = l->node_of[from.step], .index = from.output});
 }
 
-static eddy_dtype dtype_of(const eddy__layout *l, eddy__network_source from)
+static eddy_dtype dtype_of(const eddy__layout *l, eddy__layout_source from)
 {
     if (from.step < l->n_feeds)
         return l->plan->feeds[from.step].dtype;
@@ -106,7 +106,7 @@ static eddy_dtype dtype_of(const eddy__layout *l, eddy__network_source from)
 }
 
 /* Can the value be nothing but a scalar inside its slot? */
-bool eddy__layout_is_inline(const eddy__layout *l, eddy__network_source from)
+bool eddy__layout_is_inline(const eddy__layout *l, eddy__layout_source from)
 {
     return eddy__layout_shape(l, from)->rank == 0 &&
            eddy__dtype_is_inline(dtype_of(l, from));
@@ -336,7 +336,7 @@ static eddy_status give_slots(eddy__layout *l, uint32_t id)
         out[i] = frame->n_slots++;
         if (!(step->flags & (EDDY__STEP_PREAPPLIED | EDDY__STEP_DISSOLVED)) &&
             !eddy__layout_is_inline(
-                l, (eddy__network_source){.step = id, .output = i}))
+                l, (eddy__layout_source){.step = id, .output = i}))
             frame->has_counted = true;
     }
     l->outs[id] = out;
@@ -414,7 +414,7 @@ static void list_edges(eddy__layout *l, uint32_t id)
     if (is_dissolved(l, id))
         return;
     for (uint32_t i = 0; i < eddy__layout_inputs(l, id); i++) {
-        eddy__network_source from = eddy__layout_input(l, id, i);
+        eddy__layout_source from = eddy__layout_input(l, id, i);
 
         if (!is_dissolved(l, from.step))
             list_edge(l, id,
@@ -450,7 +450,7 @@ static eddy_status list_all_edges(eddy__layout *l)
     return EDDY_OK;
 }
 
-static uint32_t *uses_of(eddy__layout *l, eddy__network_source from)
+static uint32_t *uses_of(eddy__layout *l, eddy__layout_source from)
 {
     return &l->outs[from.step][-1 - (ptrdiff_t)from.output];
 }
@@ -464,7 +464,7 @@ static eddy_status connect_inputs(eddy__layout *l, uint32_t id)
     if (!in)
         return eddy__fail_memory(l->err);
     for (uint32_t i = 0; i < n; i++) {
-        eddy__network_source from = eddy__layout_input(l, id, i);
+        eddy__layout_source from = eddy__layout_input(l, id, i);
 
         in[i] = l->infos[from.step].out[from.output];
         ++*uses_of(l, from);

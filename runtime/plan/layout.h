@@ -7,9 +7,9 @@
 #include "runtime/plan/plan.h"
 
 /* An output of a step. */
-typedef struct eddy__network_source {
+typedef struct eddy__layout_source {
     uint32_t step, output;
-} eddy__network_source;
+} eddy__layout_source;
 
 /* A token that a step waits for: the source may be a control edge. */
 typedef struct eddy__in_edge {
@@ -38,13 +38,13 @@ typedef struct eddy__layout {
 
 const eddy__node *eddy__layout_node(const eddy__layout *l, uint32_t step);
 uint32_t eddy__layout_inputs(const eddy__layout *l, uint32_t step);
-eddy__network_source eddy__layout_input(const eddy__layout *l, uint32_t step,
-                                        uint32_t i);
+eddy__layout_source eddy__layout_input(const eddy__layout *l, uint32_t step,
+                                       uint32_t i);
 const eddy_shape *eddy__layout_shape(const eddy__layout *l,
-                                     eddy__network_source from);
+                                     eddy__layout_source from);
 
 /* Can the value be nothing but a scalar inside its slot? */
-bool eddy__layout_is_inline(const eddy__layout *l, eddy__network_source from);
+bool eddy__layout_is_inline(const eddy__layout *l, eddy__layout_source from);
 
 /* Fills step_of and node_of between feeds and fetches. */
 eddy_status eddy__layout_order(eddy__layout *l);

@@ -130,7 +130,7 @@ static void set_value(eddy__linear_build *w, uint32_t id, uint32_t i,
                       uint32_t guard)
 {
     const uint32_t v = eddy__linear_output(w, id, i);
-    const eddy__network_source source = {.step = id, .output = i};
+    const eddy__layout_source source = {.step = id, .output = i};
     const eddy__node *node = eddy__layout_node(w->l, id);
 
     w->values[v] =

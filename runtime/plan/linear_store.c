@@ -44,7 +44,7 @@ static const row *find_row(const eddy__node *node)
 static const eddy__node *find_maker(const eddy__linear_build *w, uint32_t step)
 {
     for (uint32_t n = 0; n < MOST_STEPS; n++) {
-        const eddy__network_source from = eddy__layout_input(w->l, step, 0);
+        const eddy__layout_source from = eddy__layout_input(w->l, step, 0);
         const eddy__node *node = eddy__layout_node(w->l, from.step);
         const bool is_way =
             node && (eddy__op_hands_on(eddy__node_role(node)) ||

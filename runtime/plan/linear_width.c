@@ -65,8 +65,8 @@ static double step_ns(const eddy__linear_build *w, uint32_t id)
             guess.first[i] = n;
     }
     for (uint32_t i = 0; i < step->node->n_out; i++)
-        guess.n_out += eddy__guess_count(
-            eddy__layout_shape(l, (eddy__network_source){.step = id, .output = i}));
+        guess.n_out += eddy__guess_count(eddy__layout_shape(
+            l, (eddy__layout_source){.step = id, .output = i}));
     return eddy__guess_ns(&guess);
 }
 
