@@ -2,6 +2,7 @@
 #include "tests/aid/functions.h"
 
 #include "core/graph/graph.h"
+#include "tests/aid/text.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -18,15 +19,6 @@ typedef struct draft {
     uint8_t dtypes[MOST];
     char texts[2][1024];
 } draft;
-
-static eddy_dtype dtype_of(const char *name)
-{
-    for (int i = 1; i < EDDY_DTYPE_COUNT; i++)
-        if (strcmp(eddy_dtype_name((eddy_dtype)i), name) == 0)
-            return (eddy_dtype)i;
-    ck_abort_msg("no dtype '%s'", name);
-    return EDDY_INVALID;
-}
 
 static void add_opaque(program *p, const char *op, const char *name,
                        const eddy_output *inputs, size_t n_inputs,
@@ -61,7 +53,7 @@ static void add_args(draft *d, const char *text)
 
         ck_assert(equals && i < MOST);
         *equals = '\0';
-        dtype = dtype_of(equals + 1);
+        dtype = text_dtype(equals + 1, strlen(equals + 1));
         add_opaque(d->p, "_Arg", word, NULL, 0, &dtype);
         d->args[i] = (eddy_node)i;
         d->arg_names[i] = word;
@@ -74,7 +66,7 @@ static eddy_dtype result_dtype(const draft *d, eddy_output output,
     const eddy_attr *attr;
 
     if (given)
-        return dtype_of(given + 1);
+        return text_dtype(given + 1, strlen(given + 1));
     attr = eddy__node_attr(&d->p->graph->nodes[output.node], "T");
     return output.node < d->function.n_args
                ? attr->as.types[0]

@@ -3,21 +3,7 @@
  * A program under test, through the public headers alone: a context that counts
  * its memory, a graph, a plan and a run.
  *
- * A graph may be written as text, a line a node:
- *
- *     name Op input... ^control... attr=value...
- *
- * where an input is `name` or `name:index`; one of a Merge and a control may
- * stand further down.  An Enter is written Enter@frame, with `!` after it if it
- * is constant and #n for n parallel iterations.  The value of an attribute is a
- * number, with a point if it is a float, true or false, a dtype (also
- * `%int64`), a shape ([2,?], () or ?), a 'text', a function `@f`, or a list:
- * `[int64,bool]`, `[@f,@g]` or `{1,2}`.  In place of an op there may be
- *
- *     int64=5      float32=1.5      string=a    a Const of rank 0
- *     float32[9]=1.5                            a Const filled with one value
- *     int32[2,3]=1,2,3                          one with several, over and over
- *     ?int64       ?float32[9]                  a Placeholder of that shape
+ * A graph may be written as text, in the language of tests/aid/text.h.
  *
  * Every call fails the test when something goes wrong, unless it returns a
  * status.

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs for tests, written as text: a line a node,
- *
- *     name Op input... ^control...
- *
- * where an input is `name` or `name:index` and may stand further down.  An
- * Enter is written Enter@frame, with `!` after it if it is constant and #n for
- * n parallel iterations.  Beside the primitives there are
+ * Graphs for tests of the analyses, written in the language of
+ * tests/aid/text.h, where every input may stand further down.  Beside the
+ * primitives there are
  *
  *     Source -> int32    Pred -> bool    Less int32, int32 -> bool
  *     Neg, Id T -> T     Add T, T -> T   Join N * T -> T     NoOp
