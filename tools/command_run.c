@@ -270,7 +270,8 @@ static eddy__exit run(const eddy__options *options)
 
     if (options->checkpoint_folder == NULL &&
         (options->checkpoint > 0 || options->resume)) {
-        eddy__message_complain("--checkpoint and --resume want --checkpoint-dir");
+        eddy__message_complain(
+            "--checkpoint and --resume want --checkpoint-dir");
         return EDDY__EXIT_USAGE;
     }
     result = eddy__program_load(&program, options);

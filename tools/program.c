@@ -314,8 +314,8 @@ eddy__exit eddy__program_prepare(eddy__program *program,
     if (result != EDDY__EXIT_DONE)
         return result;
     program->request.session = program->session;
-    program->request.is_saved =
-        options->checkpoint_folder != NULL && !eddy__options_want_ranks(options);
+    program->request.is_saved = options->checkpoint_folder != NULL &&
+                                !eddy__options_want_ranks(options);
     begin = eddy__clock_ns();
     if (eddy__request_plan(&program->request, program->graph, options,
                            &program->plan, &err) != EDDY_OK)

@@ -202,8 +202,8 @@ static eddy_status fill(eddy_ranks *r, const eddy_partition *p,
     if (options->plan)
         memcpy(&how, options->plan, options->plan->size);
     if (how.checkpoint)
-        EDDY_TRY(eddy__parts_find(p, how.checkpoint, &r->arena, &r->parts,
-                                  err));
+        EDDY_TRY(
+            eddy__parts_find(p, how.checkpoint, &r->arena, &r->parts, err));
     return place ? join(r, p, shares, options, place, err)
                  : make_members(r, p, shares, options, err);
 }

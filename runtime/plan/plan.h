@@ -186,7 +186,7 @@ struct eddy_plan {
     const uint64_t **contests;
     uint32_t n_contests;
     eddy__vector_tiers tiers; /* machine code of kernels; in the arena */
-    eddy_tensor **held; /* tensors that the plan holds references of */
+    eddy_tensor **held;       /* tensors that the plan holds references of */
     size_t n_held, held_capacity;
     eddy__plan_feed *feeds;
     size_t n_feeds;
