@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Finds circles between .c files: files that call each other, by way of others
-too.  Fails if there is one that the list below does not allow, or if two files
-define functions of one name.
+too.  Fails if there is one that the list below does not allow, if two files
+define functions of one name, or if a file of autodiff calls one that does not
+stand before it in the table of floors of autodiff/README.md.
 
     usage: circles.py OBJECTS            (build/release; objects of a build)
 
@@ -14,6 +15,7 @@ to know all of it; so each that stays has its reason here.
 
 import collections
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -104,6 +106,29 @@ def find_circles(edges):
     return found
 
 
+def find_climbs(edges):
+    """Calls of autodiff's files to those that stand further down in the table
+    of floors, and files that it does not name."""
+    readme = pathlib.Path("autodiff/README.md").read_text()
+    order = []
+    for row in re.findall(r"^\| [\w ]+ \| ([^|]+) \|", readme, re.M):
+        order += re.findall(r"[\w/]+", re.sub(r"\(.*?\)", "", row))
+    place = {name: i for i, name in enumerate(order)}
+
+    def place_of(path):
+        name = path.removeprefix("autodiff/").removesuffix(".c")
+        return place.get("rules/" if name.startswith("rules/") else name)
+
+    files = [name for name in edges if name.startswith("autodiff/")]
+    for name in files:
+        if place_of(name) is None:
+            yield "autodiff/README.md: no floor has %s" % name
+            continue
+        for to in sorted(edges[name] & set(files)):
+            if place_of(to) is not None and place_of(to) > place_of(name):
+                yield "%s calls %s, of a floor below" % (name, to)
+
+
 def main():
     defines, asks, twice = read_symbols(pathlib.Path(sys.argv[1]))
     edges = {name: set() for name in asks}
@@ -128,6 +153,9 @@ def main():
             for to in sorted(edges[name] & set(circle)):
                 print("    %s -> %s: %s" % (name, to,
                                             ", ".join(sorted(why[name, to]))))
+    for climb in find_climbs(edges):
+        bad = True
+        print(climb)
     print("circles: %d of %d files are in one" % (n_files, len(asks)))
     if not asks:
         print("circles: no objects in " + sys.argv[1])
