@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FIFOQueue: elements of some components each, put in at one end and taken out
- * at the other by any nodes of any runs of a session.
+ * Queues: elements of some components each, put in and taken out by any nodes
+ * of any runs of a session, in an order that the kind of the queue says
+ * (ops/state/queue_store.h).
  *
  * What can't be done at once waits: its kernel suspends itself and an attempt
  * stands in one of the queue's two lines.  Whoever changes the queue serves the
@@ -13,21 +14,13 @@
 #include "core/base/memory.h"
 #include "ops/array/items.h"
 #include "ops/ops.h"
+#include "ops/state/queue_store.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 typedef enum verb { ENQUEUE, ENQUEUE_MANY, DEQUEUE, DEQUEUE_MANY, UP_TO } verb;
-
-/* What a node says of its queue. */
-typedef struct creation {
-    int64_t capacity;
-    uint32_t n; /* components */
-    eddy_dtype *dtypes;
-    eddy_shape *shapes; /* unknown where none is given */
-    char name[];
-} creation;
 
 typedef struct queue queue;
 
@@ -53,13 +46,10 @@ struct queue {
     eddy__mutex mu;
     bool is_closed; /* guarded by mu, as all below but the last four */
     line enqueues, dequeues;
-    eddy__value *items; /* a ring of `room` elements of n components each */
-    size_t items_capacity;
-    int64_t room, first, count;
+    eddy__queue_store store;
     uint64_t n_moves; /* elements that were put in or taken out */
-    int64_t capacity; /* immutable */
-    uint32_t n;
-    const creation *made; /* immutable; in this block */
+    uint32_t n;       /* immutable, as made, which is in this block */
+    const eddy__queue_made *made;
     const char *name;
 };
 
@@ -70,24 +60,9 @@ static queue *queue_of(eddy__resource *resource)
     return (queue *)(void *)resource;
 }
 
-static eddy__value *element(const queue *q, int64_t i)
-{
-    return &q->items[(size_t)((q->first + i) % q->room) * q->n];
-}
-
 static void clear_queue(eddy__resource *resource, eddy__heap *heap)
 {
-    queue *q = queue_of(resource);
-
-    for (int64_t i = 0; i < q->count; i++)
-        for (uint32_t c = 0; c < q->n; c++)
-            eddy__value_clear(heap, &element(q, i)[c]);
-    q->count = 0;
-    eddy__free(q->base.allocator, q->items, q->items_capacity,
-               sizeof *q->items);
-    q->items = NULL;
-    q->items_capacity = 0;
-    q->room = 0;
+    eddy__queue_store_clear(&queue_of(resource)->store, heap);
 }
 
 static void deinit_queue(eddy__resource *resource)
@@ -102,86 +77,48 @@ static const eddy__resource_type queues = {
 static eddy__resource *make_queue(const eddy_allocator *allocator,
                                   const void *arg)
 {
-    const creation *c = arg;
-    const size_t name = strlen(c->name);
-    const size_t shapes = sizeof(queue) + c->n * sizeof(eddy_shape);
-    const size_t dtypes = shapes + c->n * sizeof(eddy_dtype);
-    const size_t made = (dtypes + 15) & ~(size_t)15;
-    eddy__resource *resource = eddy__resource_create_named(
-        allocator, &queues, made + sizeof *c + name + 1);
+    const size_t size = sizeof(queue) + eddy__queue_made_size(arg);
+    eddy__resource *resource =
+        eddy__resource_create_named(allocator, &queues, size);
     queue *q = queue_of(resource);
-    creation *own;
 
     if (!resource || eddy__mutex_init(&q->mu, NULL) != EDDY_OK) {
-        eddy__free(allocator, resource, 1, made + sizeof *c + name + 1);
+        eddy__free(allocator, resource, 1, size);
         return NULL;
     }
-    own = (creation *)(void *)((char *)q + made);
-    *own = *c;
-    own->shapes = (eddy_shape *)(void *)(q + 1);
-    own->dtypes = (eddy_dtype *)(void *)((char *)q + shapes);
-    memcpy(own->shapes, c->shapes, c->n * sizeof *own->shapes);
-    memcpy(own->dtypes, c->dtypes, c->n * sizeof *own->dtypes);
-    memcpy(own->name, c->name, name + 1);
-    q->made = own;
-    q->name = own->name;
-    q->n = c->n;
-    q->capacity = c->capacity;
+    q->made = eddy__queue_made_copy(arg, q + 1);
+    q->name = q->made->name;
+    q->n = q->made->n;
     q->enqueues.end = &q->enqueues.first;
     q->dequeues.end = &q->dequeues.first;
+    eddy__queue_store_init(&q->store, allocator, q->made);
     return resource;
 }
 
 static eddy_status run_create(eddy_kernel *k)
 {
-    const creation *c = eddy__state(k);
+    const eddy__queue_made *made = eddy__state(k);
     eddy__resource *resource = NULL;
-    const creation *made;
 
-    EDDY_TRY(
-        eddy__find_resource(k, &queues, c->name, make_queue, c, &resource));
+    EDDY_TRY(eddy__find_resource(k, &queues, made->name, make_queue, made,
+                                 &resource));
     eddy__out_resource(k, 0, resource);
-    made = queue_of(resource)->made;
-    if (made->n == c->n && made->capacity == c->capacity &&
-        memcmp(made->dtypes, c->dtypes, c->n * sizeof *c->dtypes) == 0)
+    if (eddy__queue_made_equal(queue_of(resource)->made, made))
         return EDDY_OK;
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                       "the queue '%s' has another capacity or other "
+                       "the queue '%s' has another capacity, order or other "
                        "components elsewhere",
                        made->name);
 }
 
 /* ---- elements ---- */
 
-/* Room for one more element at the end. */
-static bool reserve(queue *q)
-{
-    const int64_t room = q->room > 0 ? 2 * q->room : 4;
-    eddy__value *items;
-
-    if (q->count < q->room)
-        return true;
-    items =
-        eddy__allocate(q->base.allocator, (size_t)room * q->n, sizeof *items);
-    if (!items)
-        return false;
-    for (int64_t i = 0; i < q->count; i++)
-        memcpy(&items[(size_t)i * q->n], element(q, i), q->n * sizeof *items);
-    eddy__free(q->base.allocator, q->items, q->items_capacity,
-               sizeof *q->items);
-    q->items = items;
-    q->items_capacity = (size_t)room * q->n;
-    q->room = room;
-    q->first = 0;
-    return true;
-}
-
 static eddy_status fail_memory(eddy_kernel *k, const queue *q)
 {
     return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
                        "no memory for one more than %" PRId64
                        " elements of the queue '%s'",
-                       q->count, q->name);
+                       q->store.count, q->name);
 }
 
 static void drop(eddy__value *values, uint32_t n)
@@ -221,11 +158,12 @@ static eddy_status read_element(const attempt *a, int64_t i, eddy__value *to)
 static eddy_status put_one(attempt *a)
 {
     queue *q = a->queue;
+    eddy__value *to = eddy__queue_store_reserve(&q->store);
 
-    if (!reserve(q))
+    if (!to)
         return fail_memory(a->kernel, q);
-    EDDY_TRY(read_element(a, a->done, element(q, q->count)));
-    q->count++;
+    EDDY_TRY(read_element(a, a->done, to));
+    eddy__queue_store_add(&q->store);
     q->n_moves++;
     a->done++;
     return EDDY_OK;
@@ -241,28 +179,20 @@ static eddy_status take_one(attempt *a)
     a->taken = taken;
     if (!ok)
         return fail_memory(a->kernel, q);
-    memcpy(&a->taken[(size_t)a->done * q->n], element(q, 0),
-           q->n * sizeof *a->taken);
-    q->first = (q->first + 1) % q->room;
-    q->count--;
+    eddy__queue_store_take(&q->store, &a->taken[(size_t)a->done * q->n]);
     q->n_moves++;
     a->done++;
     return EDDY_OK;
 }
 
-/* Elements that are not enough go back to the front. */
+/* Elements that are not enough go back to where they were. */
 static void give_back(attempt *a)
 {
     queue *q = a->queue;
 
-    while (a->done > 0) {
-        const eddy__value *from = &a->taken[(size_t)(a->done - 1) * q->n];
-
-        if (!reserve(q))
-            return;
-        q->first = (q->first + q->room - 1) % q->room;
-        memcpy(element(q, 0), from, q->n * sizeof *from);
-        q->count++;
+    while (a->done > 0 &&
+           eddy__queue_store_give_back(
+               &q->store, &a->taken[(size_t)(a->done - 1) * q->n])) {
         q->n_moves++;
         a->done--;
     }
@@ -282,18 +212,79 @@ static void drop_taken(attempt *a)
 
 /* ---- what the kernel of a dequeue gives ---- */
 
+/*
+ * The shape of component `c` in all elements that were taken: in a queue that
+ * fills up rows, a dimension that is not known is the longest of theirs.
+ */
+static eddy_shape row_shape(const attempt *a, uint32_t c)
+{
+    const queue *q = a->queue;
+    eddy_shape shape = q->made->shapes[c];
+
+    for (int32_t d = 0; d < shape.rank; d++) {
+        int64_t longest = 0;
+
+        if (shape.dims[d] >= 0)
+            continue;
+        for (int64_t i = 0; i < a->done; i++) {
+            const int64_t dim =
+                eddy__item_shape(&a->taken[(size_t)i * q->n + c])->dims[d];
+
+            longest = dim > longest ? dim : longest;
+        }
+        shape.dims[d] = longest;
+    }
+    return shape;
+}
+
+/* Puts an item into the corner of elements of `shape`, which are zeros. */
+static void put_corner(unsigned char *to, const eddy_shape *shape,
+                       const eddy__value *item)
+{
+    const eddy_shape *of = eddy__item_shape(item);
+    const unsigned char *from = eddy__value_elements(item);
+    const size_t size = eddy__element_size((eddy_dtype)item->dtype);
+    const int32_t last = shape->rank - 1;
+    const size_t run = (size_t)of->dims[last] * size;
+    int64_t at[EDDY_MAX_RANK] = {0}, n = item->as.tensor->count;
+    int32_t d;
+
+    for (; n > 0; n -= of->dims[last], from += run) {
+        int64_t offset = 0;
+
+        for (d = 0; d <= last; d++)
+            offset = offset * shape->dims[d] + at[d];
+        memcpy(to + (size_t)offset * size, from, run);
+        for (d = last - 1; d >= 0 && ++at[d] == of->dims[d]; d--)
+            at[d] = 0;
+    }
+}
+
 static eddy_status put_rows(attempt *a, uint32_t c)
 {
     const queue *q = a->queue;
-    const eddy_dtype dtype = q->made->dtypes[c];
+    const eddy_shape row = row_shape(a, c);
     eddy_shape shape;
     unsigned char *out;
+    size_t bytes;
+    int64_t count;
 
+    EDDY_TRY(eddy__prepend_dim(a->kernel, a->done, &row, &shape));
     EDDY_TRY(
-        eddy__prepend_dim(a->kernel, a->done, &q->made->shapes[c], &shape));
-    EDDY_TRY(eddy__output_elements(a->kernel, c, dtype, &shape, &out));
-    for (int64_t i = 0; i < a->done; i++)
-        out += eddy__put_item(out, &a->taken[(size_t)i * q->n + c], 0);
+        eddy__output_elements(a->kernel, c, q->made->dtypes[c], &shape, &out));
+    bytes = eddy__element_size(q->made->dtypes[c]);
+    if (a->done > 0 && eddy__shape_count(&row, bytes, &count))
+        bytes *= (size_t)count;
+    for (int64_t i = 0; i < a->done; i++, out += bytes) {
+        const eddy__value *item = &a->taken[(size_t)i * q->n + c];
+
+        if (eddy__shape_equal(eddy__item_shape(item), &row)) {
+            (void)eddy__put_item(out, item, 0);
+        } else {
+            (void)eddy__put_item(out, NULL, bytes);
+            put_corner(out, &row, item);
+        }
+    }
     return eddy__elements_done(a->kernel, c);
 }
 
@@ -329,7 +320,7 @@ static void fail_closed(attempt *a)
             a->kernel, EDDY_OUT_OF_RANGE, EDDY_E_CLOSED,
             "the queue '%s' is closed and has too few elements (%" PRId64
             " are wanted, it has %" PRId64 ")",
-            q->name, a->n, q->count);
+            q->name, a->n, q->store.count);
 }
 
 /* After the close nobody puts anything in, but those who wait already. */
@@ -337,7 +328,7 @@ static bool is_over(const attempt *a)
 {
     const queue *q = a->queue;
 
-    return q->is_closed && !is_enqueue(a) && q->count == 0 &&
+    return q->is_closed && !is_enqueue(a) && q->store.count == 0 &&
            !q->enqueues.first;
 }
 
@@ -347,13 +338,16 @@ static bool serve(attempt *a)
     queue *q = a->queue;
 
     while (a->status == EDDY_OK && a->done < a->n &&
-           (is_enqueue(a) ? q->count < q->capacity : q->count > 0))
+           (is_enqueue(a)
+                ? q->store.count < q->made->capacity
+                : eddy__queue_store_available(&q->store, q->is_closed) > 0))
         a->status = is_enqueue(a) ? put_one(a) : take_one(a);
     if (a->status != EDDY_OK || a->done == a->n)
         return true;
     if (!is_over(a))
         return false;
-    if (a->verb == UP_TO && a->done > 0)
+    if (a->verb == UP_TO && a->done > 0 &&
+        q->made->kind != EDDY__QUEUE_PRIORITY)
         return true;
     give_back(a);
     fail_closed(a);
@@ -614,7 +608,8 @@ static eddy_status dequeue_many(eddy_kernel *k, verb v)
             k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
             "the number of elements is %" PRId32 ", it must be at least 0", n);
     for (uint32_t c = 0; c < a.queue->n; c++)
-        if (!eddy__shape_is_known(&a.queue->made->shapes[c]))
+        if (a.queue->made->kind != EDDY__QUEUE_PADDING &&
+            !eddy__shape_is_known(&a.queue->made->shapes[c]))
             return eddy__kfail(
                 k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                 "several elements of the queue '%s' make no "
@@ -642,7 +637,7 @@ static eddy_status run_size(eddy_kernel *k)
 
     EDDY_TRY(find_queue(k, &q));
     eddy__mutex_lock(&q->mu);
-    count = q->count;
+    count = q->store.count;
     eddy__mutex_unlock(&q->mu);
     eddy__out_scalar(eddy__out(k, 0), EDDY_INT32, (uint32_t)count);
     return EDDY_OK;
@@ -702,88 +697,33 @@ static eddy_status prepare_close(eddy_infer *infer)
     return EDDY_OK;
 }
 
-static eddy_string text_attr(const eddy_infer *infer, const char *name)
+static eddy_status prepare_fifo(eddy_infer *infer)
 {
-    eddy_attr attr;
-
-    return eddy_infer_attr(infer, name, &attr) ? attr.as.strings[0]
-                                               : (eddy_string){"", 0};
+    return eddy__queue_prepare(infer, EDDY__QUEUE_FIFO);
 }
 
-/* "container:name", or what of it there is. */
-static void set_name(creation *c, eddy_string container, eddy_string name)
+static eddy_status prepare_padding(eddy_infer *infer)
 {
-    char *to = c->name;
-
-    if (container.length > 0) {
-        memcpy(to, container.data, container.length);
-        to += container.length;
-        *to++ = ':';
-    }
-    memcpy(to, name.data, name.length);
-    to[name.length] = '\0';
+    return eddy__queue_prepare(infer, EDDY__QUEUE_PADDING);
 }
 
-static eddy_status read_components(eddy_infer *infer, creation *c)
+static eddy_status prepare_random(eddy_infer *infer)
 {
-    eddy_attr types, shapes = {.n = 0};
-
-    (void)eddy_infer_attr(infer, "shapes", &shapes);
-    if (!eddy_infer_attr(infer, "component_types", &types) ||
-        (shapes.n != 0 && shapes.n != types.n))
-        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
-                               "there are %zu shapes for %zu components",
-                               shapes.n, types.n);
-    for (uint32_t i = 0; i < c->n; i++) {
-        c->dtypes[i] = types.as.types[i];
-        c->shapes[i] =
-            shapes.n > 0 ? shapes.as.shapes[i] : eddy__shape_unknown();
-        if (!eddy__dtype_in(c->dtypes[i], EDDY__MOVABLE))
-            return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_NO_KERNEL,
-                                   "there are no queues of "
-                                   "%s",
-                                   eddy_dtype_name(c->dtypes[i]));
-    }
-    return EDDY_OK;
+    return eddy__queue_prepare(infer, EDDY__QUEUE_RANDOM);
 }
 
-static eddy_status prepare_creation(eddy_infer *infer)
+static eddy_status prepare_priority(eddy_infer *infer)
 {
-    const eddy_string container = text_attr(infer, "container");
-    eddy_string name = text_attr(infer, "shared_name");
-    eddy_shape *shapes;
-    eddy_dtype *dtypes;
-    eddy_attr types;
-    creation *c;
-
-    if (name.length == 0)
-        name = (eddy_string){infer->node->name, strlen(infer->node->name)};
-    if (memchr(name.data, '\0', name.length) ||
-        (container.length > 0 &&
-         memchr(container.data, '\0', container.length)))
-        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
-                               "container and shared_name must have no NUL");
-    if (!eddy_infer_attr(infer, "component_types", &types))
-        types.n = 0;
-    shapes = eddy__prepare_state(infer, types.n * sizeof *shapes);
-    dtypes = eddy__prepare_state(infer, types.n * sizeof *dtypes);
-    c = eddy__prepare_state(infer,
-                            sizeof *c + container.length + name.length + 2);
-    if (!shapes || !dtypes || !c)
-        return EDDY_RESOURCE_EXHAUSTED;
-    c->n = (uint32_t)types.n;
-    c->shapes = shapes;
-    c->dtypes = dtypes;
-    c->capacity = eddy__infer_int(infer, "capacity");
-    if (c->capacity < 0)
-        c->capacity = INT64_MAX;
-    set_name(c, container, name);
-    return read_components(infer, c);
+    return eddy__queue_prepare(infer, EDDY__QUEUE_PRIORITY);
 }
 
-#define MAKE                                                                   \
-    "component_types: list(type) >= 1, shapes: list(shape) = [], "             \
+#define NAMED                                                                  \
     "capacity: int = -1, container: string = '', shared_name: string = ''"
+#define MAKE                                                                   \
+    "component_types: list(type) >= 1, shapes: list(shape) = [], " NAMED
+#define SHUFFLED ", min_after_dequeue: int = 0, seed: int = 0, seed2: int = 0"
+#define ORDERED                                                                \
+    "component_types: list(type) >= 0 = [], shapes: list(shape), " NAMED
 #define PUT "Tcomponents: list(type) >= 1, timeout_ms: int = -1"
 #define TAKE "component_types: list(type) >= 1, timeout_ms: int = -1"
 #define QUEUE EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE
@@ -823,17 +763,27 @@ static eddy_status prepare_creation(eddy_infer *infer)
                      .kernel = run_close, .prepare = prepare_close,            \
                      .flags = QUEUE | CHEAP, .doc = "Lets nothing more in.")
 
+#define MAKER(op, attributes, ready, text)                                     \
+    EDDY__OP_ROW(op "V2", .outputs = "handle: resource", .attrs = attributes,  \
+                 .infer = eddy__infer_scalar, .kernel = run_create,            \
+                 .prepare = ready, .flags = QUEUE | CHEAP,                     \
+                 .doc = "A queue of the session, or of the run if it has "     \
+                        "none.  " text),                                       \
+        EDDY__OP_ROW(op, .outputs = "handle: ref string", .attrs = attributes, \
+                     .infer = eddy__infer_scalar, .kernel = run_create,        \
+                     .prepare = ready, .flags = QUEUE | CHEAP,                 \
+                     .doc = "A queue of the session, or of the run if it "     \
+                            "has none.  " text)
+
 static const eddy_op_spec specs[] = {
-    EDDY__OP_ROW("FIFOQueueV2", .outputs = "handle: resource", .attrs = MAKE,
-                 .infer = eddy__infer_scalar, .kernel = run_create,
-                 .prepare = prepare_creation, .flags = QUEUE | CHEAP,
-                 .doc =
-                     "A queue of the session, or of the run if it has none."),
-    EDDY__OP_ROW("FIFOQueue", .outputs = "handle: ref string", .attrs = MAKE,
-                 .infer = eddy__infer_scalar, .kernel = run_create,
-                 .prepare = prepare_creation, .flags = QUEUE | CHEAP,
-                 .doc =
-                     "A queue of the session, or of the run if it has none."),
+    MAKER("FIFOQueue", MAKE, prepare_fifo, "What came first comes out first."),
+    MAKER("PaddingFIFOQueue", MAKE, prepare_padding,
+          "What came first comes out first; rows of several elements are "
+          "filled up with zeros."),
+    MAKER("RandomShuffleQueue", MAKE SHUFFLED, prepare_random,
+          "Any element comes out next."),
+    MAKER("PriorityQueue", ORDERED, prepare_priority,
+          "The element of the least number comes out first."),
     BOTH("handle: resource", "V2"),
     BOTH("handle: ref string", ""),
     EDDY__OP_ROW("QueueIsClosedV2", .inputs = "handle: resource",

@@ -29,11 +29,11 @@ static void use_session(void)
 #define ENQUEUE(name, x) name " QueueEnqueueV2 q " x " Tcomponents=[float32]\n"
 #define DEQUEUE(name) name " QueueDequeueV2 q component_types=[float32]\n"
 
-/* A queue of scalars of float32, of that capacity, as node "q". */
-static void add_queue(int64_t capacity)
+/* A queue of float32 of that shape, with one more attribute, as node "q". */
+static void add_queue_of(const char *op, const eddy_shape *shape,
+                         eddy_attr attr)
 {
     const eddy_dtype dtype = EDDY_FLOAT32;
-    const eddy_shape scalar = {.rank = 0};
     const eddy_attr attrs[] = {{.name = "component_types",
                                 .kind = EDDY_ATTR_TYPE,
                                 .is_list = true,
@@ -43,16 +43,24 @@ static void add_queue(int64_t capacity)
                                 .kind = EDDY_ATTR_SHAPE,
                                 .is_list = true,
                                 .n = 1,
-                                .as.shapes = &scalar},
-                               eddy_attr_int("capacity", &capacity)};
+                                .as.shapes = shape},
+                               attr};
     const eddy_node_spec spec = {.size = sizeof spec,
-                                 .op = "FIFOQueueV2",
+                                 .op = op,
                                  .name = "q",
                                  .attrs = attrs,
                                  .n_attrs = 3};
     eddy_node node;
 
     ck_assert_int_eq(eddy_graph_add(p.graph, &spec, &node, &p.err), EDDY_OK);
+}
+
+static const eddy_shape scalar = {.rank = 0};
+
+/* A queue of scalars, of that capacity. */
+static void add_queue(int64_t capacity)
+{
+    add_queue_of("FIFOQueueV2", &scalar, eddy_attr_int("capacity", &capacity));
 }
 
 START_TEST(what_was_put_in_first_comes_out_first)
@@ -169,7 +177,7 @@ END_TEST
 START_TEST(waiting_ends_at_the_deadline)
 {
     use_session();
-    p.run_options.timeout_ns = 20 * 1000 * 1000;
+    p.run_options.timeout_ns = UINT64_C(20) * 1000 * 1000;
     program_build(&p, QUEUE DEQUEUE("d"));
     program_plan(&p, NULL, "d");
     program_want(&p, program_execute(&p), EDDY_DEADLINE_EXCEEDED,
@@ -316,12 +324,86 @@ START_TEST(elements_must_be_the_queue_s)
 }
 END_TEST
 
+/* Rows of several elements are as long as the longest. */
+START_TEST(rows_are_filled_up)
+{
+    const eddy_shape some = {.rank = 1, .dims = {-1}};
+    const int64_t none = -1;
+
+    add_queue_of("PaddingFIFOQueueV2", &some, eddy_attr_int("capacity", &none));
+    program_build(&p, "a float32[1]=1\nb float32[3]=2\nk int32=2\n"
+                      "ea QueueEnqueueV2 q a Tcomponents=[float32]\n"
+                      "eb QueueEnqueueV2 q b Tcomponents=[float32] ^ea\n"
+                      "d QueueDequeueManyV2 q k component_types=[float32] "
+                      "^eb\n");
+    program_plan(&p, NULL, "d");
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(2, 3),
+                       PROGRAM_NUMBERS(1, 0, 0, 2, 2, 2));
+}
+END_TEST
+
+START_TEST(a_queue_without_ranks_fills_nothing_up)
+{
+    program_build(&p, "q PaddingFIFOQueueV2 component_types=[float32]\n"
+                      "s QueueSizeV2 q\n");
+    ck_assert_int_eq(program_try_plan(&p, NULL, "s"), EDDY_INVALID_ARGUMENT);
+    ck_assert_int_eq(p.err.detail, EDDY_E_ATTR_VALUE);
+}
+END_TEST
+
+START_TEST(the_least_number_comes_first)
+{
+    const int64_t none = -1;
+
+    add_queue_of("PriorityQueueV2", &scalar, eddy_attr_int("capacity", &none));
+    program_build(&p, "n int64[5]=4,2,9,2,-7\nv float32[5]=0,1,2,3,4\n"
+                      "k int32=5\n"
+                      "e QueueEnqueueManyV2 q n v "
+                      "Tcomponents=[int64,float32]\n"
+                      "d QueueDequeueManyV2 q k "
+                      "component_types=[int64,float32] ^e\n");
+    program_plan(&p, NULL, "d d:1");
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(5), PROGRAM_NUMBERS(-7, 2, 2, 4, 9));
+    program_want_fetch(&p, 1, PROGRAM_DIMS(5), PROGRAM_NUMBERS(4, 1, 3, 0, 2));
+}
+END_TEST
+
+/* While it is open three elements stay; a fourth is there to be taken. */
+START_TEST(a_random_queue_keeps_some)
+{
+    const int64_t kept = 3;
+
+    add_queue_of("RandomShuffleQueueV2", &scalar,
+                 eddy_attr_int("min_after_dequeue", &kept));
+    program_build(&p, "v float32[3]=0,1,2\nw float32=3\nk int32=3\n"
+                      "em QueueEnqueueManyV2 q v Tcomponents=[float32]\n"
+                      "e QueueEnqueueV2 q w Tcomponents=[float32] ^em\n"
+                      "d QueueDequeueV2 q component_types=[float32] ^em\n"
+                      "s QueueSizeV2 q ^d ^e\n"
+                      "c QueueCloseV2 q ^s\n"
+                      "r QueueDequeueManyV2 q k component_types=[float32] "
+                      "^c\n");
+    program_plan(&p, NULL, "d");
+    ck_assert_int_ne(program_execute(&p), EDDY_OK);
+    ck_assert_int_eq(p.err.detail, EDDY_E_STUCK);
+    program_plan(&p, NULL, "d s r");
+    program_run(&p);
+    ck_assert_int_eq(program_fetch_int(&p, 1), 3);
+}
+END_TEST
+
 TCase *ops_queue_tests(void)
 {
     TCase *tests = tcase_create("ops_queue");
 
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, what_was_put_in_first_comes_out_first);
+    tcase_add_test(tests, rows_are_filled_up);
+    tcase_add_test(tests, a_queue_without_ranks_fills_nothing_up);
+    tcase_add_test(tests, the_least_number_comes_first);
+    tcase_add_test(tests, a_random_queue_keeps_some);
     tcase_add_test(tests, old_queues_are_queues);
     tcase_add_test(tests, loops_put_elements_in);
     tcase_add_test(tests, dequeues_wait_for_elements);
