@@ -318,6 +318,35 @@ def check_large(browser, folder):
     want(not page.errors, f"errors in the page: {page.errors}")
 
 
+def check_ranks(browser, folder):
+    """Ranks in one page: a lane each, and a line for each message."""
+    path = folder + "/ranks.html"
+    record(CASES + "while/count/graph.pb",
+           ["--feed", "n=-9", "--fetch", "y", "--ranks", "3", "--seed", "4"],
+           path)
+    page = browser.open(path)
+    want(page.ask("new Set(G.ranks).size") == 3, "three ranks")
+    want(page.ask("laneName(2)") == "rank 2", "a lane a rank")
+    want(page.ask("messages.length") > 10, "messages")
+    want(page.ask("messages.every(([a, b]) => nodes[R.node[a]].rank !=="
+                  " nodes[R.node[b]].rank && nodes[R.node[b]].op === '_Recv')"),
+         "messages from one rank to another")
+    want(page.ask("[...R.worker].every((w, i) => G.ranks[w] ==="
+                  " nodes[R.node[i]].rank)"), "records in their rank's lane")
+    press(page, "3")
+    want(painted(page, "tcanvas"), "the timeline")
+    page.ask("go(messages[3][1])")
+    want("sent by rank" in page.ask("document.getElementById('message')"
+                                    ".textContent"), "who sent it")
+    page.ask("document.querySelector('#message a').click()")
+    want(page.ask("cur === messages[3][0]"), "a click on who sent it")
+    press(page, "1")
+    want(page.ask("document.querySelectorAll('g.node path').length") > 30,
+         "nodes with the colour of their rank")
+    check_widths(page)
+    want(not page.errors, f"errors in the page: {page.errors}")
+
+
 def main():
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if not program:
@@ -329,6 +358,7 @@ def main():
     try:
         check_gradient(browser, folder)
         check_large(browser, folder)
+        check_ranks(browser, folder)
     finally:
         browser.close()
         if len(sys.argv) < 2:

@@ -348,12 +348,14 @@ static eddy__exit execute(eddy__program *program, const eddy__options *options,
                           const char *node)
 {
     eddy_error err = {.code = EDDY_OK};
-    const eddy_status status = eddy_run_execute(program->run, &err);
+    const eddy_status status =
+        eddy__program_execute(program, options, NULL, &err);
     eddy__exit result = EDDY__EXIT_DONE;
 
-    eddy__progress_clear(&program->progress);
     if (status != EDDY_OK)
         eddy__message_complain_error(options->paths.items[0], &err);
+    if (program->trace == NULL)
+        return EDDY__EXIT_FAILED;
     if (eddy_trace_index(program->trace, &err) != EDDY_OK) {
         eddy__message_complain_error(NULL, &err);
         return EDDY__EXIT_FAILED;

@@ -4,7 +4,6 @@
 
 #include "tools/format.h"
 #include "tools/program.h"
-#include "tools/ranks.h"
 #include "tools/recording.h"
 
 #include "eddy/npy.h"
@@ -218,23 +217,6 @@ static eddy__exit put_fetches(const eddy__program *program,
                                      : result;
 }
 
-/* The values of the fetches, which the caller releases. */
-static eddy_status fetch_all(eddy__program *program,
-                             const eddy__options *options,
-                             eddy_tensor **fetched, eddy_error *err)
-{
-    eddy_status status;
-
-    if (eddy__options_want_ranks(options))
-        return eddy__request_run_ranks(&program->request, program->graph,
-                                       options, fetched, err);
-    status = eddy_run_execute(program->run, err);
-    eddy__progress_clear(&program->progress);
-    for (size_t i = 0; status == EDDY_OK && i < program->request.n_fetches; i++)
-        fetched[i] = eddy_tensor_retain(eddy_run_fetch(program->run, i));
-    return status;
-}
-
 /* What was recorded is written whether the run has failed or not. */
 static eddy__exit execute(eddy__program *program, const eddy__options *options)
 {
@@ -248,7 +230,7 @@ static eddy__exit execute(eddy__program *program, const eddy__options *options)
         eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
-    status = fetch_all(program, options, fetched, &err);
+    status = eddy__program_execute(program, options, fetched, &err);
     if (program->trace != NULL)
         result = eddy__recording_write(program->trace, options);
     if (status != EDDY_OK) {

@@ -5,16 +5,27 @@
 #include "tools/program.h"
 #include "tools/recording.h"
 
+static size_t count_messages(const eddy_trace *trace)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < eddy_trace_records(trace); i++)
+        n += eddy_trace_message(trace, i) != EDDY_TRACE_NOT_FOUND;
+    return n;
+}
+
 static void print_totals(const eddy_trace *trace)
 {
     const eddy_trace_totals t = eddy_trace_total(trace);
 
-    printf("%llu live, %llu dead, %llu iterations, %llu frames, %u worker%s, "
-           "%llu us\n",
+    printf("%llu live, %llu dead, %llu iterations, %llu frames, ",
            (unsigned long long)t.live, (unsigned long long)t.dead,
            (unsigned long long)t.stats.iterations,
-           (unsigned long long)t.stats.frames, t.n_workers,
-           t.n_workers == 1 ? "" : "s",
+           (unsigned long long)t.stats.frames);
+    if (eddy_trace_ranks(trace) > 1)
+        printf("%zu messages, %u ranks, ", count_messages(trace),
+               (unsigned)eddy_trace_ranks(trace));
+    printf("%u worker%s, %llu us\n", t.n_workers, t.n_workers == 1 ? "" : "s",
            (unsigned long long)t.duration_ns / 1000);
     if (t.n_dropped > 0)
         printf("%llu of %llu records were not kept (--max-records)\n",
@@ -24,11 +35,12 @@ static void print_totals(const eddy_trace *trace)
 static eddy__exit execute(eddy__program *program, const eddy__options *options)
 {
     eddy_error err = {.code = EDDY_OK};
-    const eddy_status status = eddy_run_execute(program->run, &err);
-    eddy__exit result;
+    const eddy_status status =
+        eddy__program_execute(program, options, NULL, &err);
+    eddy__exit result = EDDY__EXIT_FAILED;
 
-    eddy__progress_clear(&program->progress);
-    result = eddy__recording_write(program->trace, options);
+    if (program->trace != NULL)
+        result = eddy__recording_write(program->trace, options);
     if (result == EDDY__EXIT_DONE)
         print_totals(program->trace);
     if (status == EDDY_OK)
@@ -78,7 +90,11 @@ const eddy__command eddy__command_trace = {
         "or the first of the first loop, as Graphviz draws it.\n"
         "\n"
         "The graph is not optimized unless --optimize says so, so that each\n"
-        "node is there.  A run that fails is recorded up to there.\n",
+        "node is there.  A run that fails is recorded up to there.\n"
+        "\n"
+        "With --place or --ranks GRAPH is cut as `eddy run` does it, and all\n"
+        "ranks, which are threads, are in one file: each with workers of its\n"
+        "own, and what one sends tied to who receives it.\n",
     .examples =
         "  eddy trace loop.pb --fetch while/Exit -o run.html\n"
         "  eddy trace loop.pb --fetch y --frame while --iterations 90..110 -o "

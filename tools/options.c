@@ -19,6 +19,7 @@
     (EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_BENCH | EDDY__FOR_INSPECT |  \
      FOR_TRACES)
 #define FOR_TRACES (EDDY__FOR_TRACE | EDDY__FOR_EXPLAIN)
+#define FOR_CUTS (EDDY__FOR_RUN | EDDY__FOR_PARTITION | FOR_TRACES)
 #define FOR_GRAPH (EDDY__FOR_RUN | EDDY__FOR_BENCH | FOR_TRACES)
 /* Those that say what a plan is to compute. */
 #define FOR_PLAN (FOR_GRAPH | EDDY__FOR_INSPECT | EDDY__FOR_PARTITION)
@@ -87,14 +88,11 @@ static const option options_table[] = {
      MEMBER(perf_map), 0, 0, "name machine code for perf in /tmp/perf-PID.map"},
     {"dump-after", "PASS", KIND_TEXT, EDDY__FOR_INSPECT, MEMBER(dump_after), 0,
      0, "print the graph as this pass of planning leaves it"},
-    {"place", "FILE", KIND_TEXT, EDDY__FOR_RUN | EDDY__FOR_PARTITION,
-     MEMBER(place), 0, 0,
+    {"place", "FILE", KIND_TEXT, FOR_CUTS, MEMBER(place), 0, 0,
      "which nodes are on which rank: lines `PREFIX rank N`"},
-    {"ranks", "N", KIND_COUNT,
-     EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_PARTITION, MEMBER(n_ranks), 1,
+    {"ranks", "N", KIND_COUNT, FOR_CUTS | EDDY__FOR_VERIFY, MEMBER(n_ranks), 1,
      EDDY_MAX_RANKS, "cut the graph for so many ranks"},
-    {"replicated", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_PARTITION,
-     MEMBER(replicated), 0, 0,
+    {"replicated", NULL, KIND_FLAG, FOR_CUTS, MEMBER(replicated), 0, 0,
      "the whole graph on each rank, joined by collectives"},
     {"processes", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_VERIFY,
      MEMBER(processes), 0, 0, "make each rank a process, and start them"},
@@ -104,12 +102,10 @@ static const option options_table[] = {
      MEMBER(socket), 0, 0, "be one rank, of processes that meet in DIR"},
     {"rank", "R", KIND_COUNT, EDDY__FOR_RUN | EDDY__FOR_VERIFY, MEMBER(rank), 0,
      EDDY_MAX_RANKS - 1, "which of them, from 0 on (0)"},
-    {"seed", "N", KIND_COUNT,
-     EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_PARTITION, MEMBER(seed), 1,
+    {"seed", "N", KIND_COUNT, FOR_CUTS | EDDY__FOR_VERIFY, MEMBER(seed), 1,
      UINT32_MAX, "draw ranks without --place, and the order of messages"},
-    {"literal", NULL, KIND_FLAG,
-     EDDY__FOR_RUN | EDDY__FOR_VERIFY | EDDY__FOR_PARTITION, MEMBER(literal), 0,
-     0, "send constants and invariants too, as TensorFlow does"},
+    {"literal", NULL, KIND_FLAG, FOR_CUTS | EDDY__FOR_VERIFY, MEMBER(literal),
+     0, 0, "send constants and invariants too, as TensorFlow does"},
     {"workers", "N", KIND_COUNT, FOR_ALL, MEMBER(n_workers), 0, MOST_WORKERS,
      "threads beside the caller's own; 0 is none (0)"},
     {"executor", "auto|dynamic|linear|native", KIND_EXECUTOR, FOR_ALL,

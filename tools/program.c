@@ -265,6 +265,11 @@ static eddy__exit begin_recording(eddy__program *program,
                                options->iterations);
         return EDDY__EXIT_USAGE;
     }
+    program->recording = how;
+    if (eddy__options_want_ranks(options)) {
+        program->request.recording = &program->recording;
+        return EDDY__EXIT_DONE;
+    }
     if (eddy_trace_create(program->plan, &how, &program->trace, &err) !=
         EDDY_OK) {
         fail(options, &err);
@@ -337,6 +342,54 @@ eddy__exit eddy__program_prepare(eddy__program *program,
         return is_bad_feed(&err) ? EDDY__EXIT_USAGE : EDDY__EXIT_FAILED;
     }
     return EDDY__EXIT_DONE;
+}
+
+static eddy_status execute_ranks(eddy__program *program,
+                                 const eddy__options *options,
+                                 eddy_tensor **fetched, eddy_error *err)
+{
+    const eddy_status status = eddy__request_run_ranks(
+        &program->request, program->graph, options, fetched, err);
+
+    program->trace = program->request.recorded;
+    program->request.recorded = NULL;
+    return status;
+}
+
+/* The same for whoever wants no values. */
+static eddy_status execute_ranks_alone(eddy__program *program,
+                                       const eddy__options *options,
+                                       eddy_error *err)
+{
+    const size_t n = program->request.n_fetches;
+    eddy_tensor **fetched = calloc(n + 1, sizeof(eddy_tensor *));
+    eddy_status status;
+
+    if (fetched == NULL)
+        return eddy__message_raise_memory(err);
+    status = execute_ranks(program, options, fetched, err);
+    for (size_t i = 0; i < n; i++)
+        eddy_tensor_release(fetched[i]);
+    free(fetched);
+    return status;
+}
+
+eddy_status eddy__program_execute(eddy__program *program,
+                                  const eddy__options *options,
+                                  eddy_tensor **fetched, eddy_error *err)
+{
+    eddy_status status;
+
+    if (eddy__options_want_ranks(options))
+        return fetched != NULL ? execute_ranks(program, options, fetched, err)
+                               : execute_ranks_alone(program, options, err);
+    status = eddy_run_execute(program->run, err);
+    eddy__progress_clear(&program->progress);
+    for (size_t i = 0;
+         status == EDDY_OK && fetched != NULL && i < program->request.n_fetches;
+         i++)
+        fetched[i] = eddy_tensor_retain(eddy_run_fetch(program->run, i));
+    return status;
 }
 
 void eddy__program_deinit(eddy__program *program)

@@ -24,7 +24,8 @@ typedef struct eddy__program {
     eddy__request request;
     eddy_plan *plan;
     eddy_run *run;
-    eddy_trace *trace; /* of the run, if it is recorded */
+    eddy_trace *trace;            /* of the run, if it is recorded */
+    eddy_trace_options recording; /* how ranks are */
     eddy__progress progress;
     uint64_t load_ns;
     uint64_t plan_ns;
@@ -44,6 +45,15 @@ EDDY_MUST_USE eddy__exit eddy__program_ask(eddy__program *program,
 /* From the loaded graph to a run with its feeds bound. */
 EDDY_MUST_USE eddy__exit eddy__program_prepare(eddy__program *program,
                                                const eddy__options *options);
+
+/*
+ * Runs it once, on ranks if the options say so, and gives the values of the
+ * fetches, which the caller releases; `fetched` may be NULL.
+ */
+EDDY_MUST_USE eddy_status eddy__program_execute(eddy__program *program,
+                                                const eddy__options *options,
+                                                eddy_tensor **fetched,
+                                                eddy_error *err);
 
 /* What fetch `i` is called in what is printed. */
 const char *eddy__program_label(const eddy__program *program, size_t i);

@@ -231,8 +231,11 @@ static eddy_status create_ranks(const eddy__request *request,
         .checkpoint = options->checkpoint_folder != NULL ? &checkpoint : NULL,
     };
     eddy_run_options run = eddy__options_run(options);
-    const eddy_ranks_options how = {
-        .size = sizeof how, .plan = &plan, .run = &run, .seed = options->seed};
+    const eddy_ranks_options how = {.size = sizeof how,
+                                    .plan = &plan,
+                                    .run = &run,
+                                    .seed = options->seed,
+                                    .trace = request->recording};
     const eddy_ranks_place place = {.size = sizeof place,
                                     .folder = options->socket,
                                     .rank = (uint32_t)options->rank};
@@ -256,7 +259,19 @@ static eddy_status create_ranks(const eddy__request *request,
     return status;
 }
 
-eddy_status eddy__request_run_ranks(const eddy__request *request,
+/* What goes wrong here is told only if nothing else has. */
+static eddy_status take_record(eddy__request *request, const eddy_ranks *ranks,
+                               eddy_status status, eddy_error *err)
+{
+    eddy_error own = {.code = EDDY_OK};
+    const eddy_status taken = eddy_ranks_trace(ranks, &request->recorded, &own);
+
+    if (status == EDDY_OK && taken != EDDY_OK)
+        *err = own;
+    return status == EDDY_OK ? taken : status;
+}
+
+eddy_status eddy__request_run_ranks(eddy__request *request,
                                     const eddy_graph *graph,
                                     const eddy__options *options,
                                     eddy_tensor **out_fetches, eddy_error *err)
@@ -267,6 +282,8 @@ eddy_status eddy__request_run_ranks(const eddy__request *request,
 
     if (status == EDDY_OK)
         status = eddy_ranks_run(ranks, request->values, out_fetches, err);
+    if (ranks != NULL && request->recording != NULL)
+        status = take_record(request, ranks, status, err);
     if (status == EDDY_OK)
         eddy_ranks_messages(ranks, &left);
     if (left > 0)

@@ -42,9 +42,10 @@ EDDY_MUST_USE eddy_status eddy__ranks_request_partition(
 
 /*
  * Cuts the graph, runs all ranks once, and gives the values fetched, which the
- * caller releases.
+ * caller releases; also `recorded`, if the request has a `recording`, even of a
+ * run that has failed.
  */
-EDDY_MUST_USE eddy_status eddy__request_run_ranks(const eddy__request *request,
+EDDY_MUST_USE eddy_status eddy__request_run_ranks(eddy__request *request,
                                                   const eddy_graph *graph,
                                                   const eddy__options *options,
                                                   eddy_tensor **out_fetches,

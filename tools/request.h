@@ -19,9 +19,11 @@ typedef struct eddy__request {
     size_t n_fetches;
     eddy_node *targets;
     size_t n_targets;
-    eddy_session *session;     /* to run in; borrowed, may be NULL */
-    eddy_trace *recorder;      /* of the run; borrowed, may be NULL */
-    eddy_trace *recorded;      /* what eddy__request_execute made, or NULL */
+    eddy_session *session; /* to run in; borrowed, may be NULL */
+    eddy_trace *recorder;  /* of the run; borrowed, may be NULL */
+    /* How ranks are recorded; borrowed, NULL: not. */
+    const eddy_trace_options *recording;
+    eddy_trace *recorded;      /* what was made when it was executed, or NULL */
     eddy_progress_cb progress; /* likewise */
     void *progress_user;
     eddy_plan_observer observe; /* of the plan; NULL: nobody */

@@ -8,6 +8,7 @@
 #include "tools/case_walk.h"
 #include "tools/ranks.h"
 #include "tools/recorded_case.h"
+#include "tools/recording.h"
 #include "tools/verify_error.h"
 
 #include "eddy/graphdef.h"
@@ -114,11 +115,18 @@ static eddy_status look_up(const eddy__recorded_case *c, recorded_run *r)
 static eddy_status attempt_on_ranks(const eddy__recorded_case *c,
                                     recorded_run *r)
 {
+    static const eddy_trace_options how = {.size = sizeof how, .values = true};
+    eddy_status status;
+
     r->fetched = calloc(r->request.n_fetches + 1, sizeof(eddy_tensor *));
     if (r->fetched == NULL)
         return eddy__message_raise_memory(&r->err);
-    return eddy__request_run_ranks(&r->request, c->graph, c->options,
-                                   r->fetched, &r->err);
+    r->request.recording = c->options->record ? &how : NULL;
+    status = eddy__request_run_ranks(&r->request, c->graph, c->options,
+                                     r->fetched, &r->err);
+    if (status == EDDY_OK && c->options->record)
+        status = eddy__recording_check(r->request.recorded, &r->err);
+    return status;
 }
 
 static const eddy_tensor *fetched(const recorded_run *r, size_t i)

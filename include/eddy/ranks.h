@@ -12,6 +12,7 @@
 
 #include "eddy/partition.h"
 #include "eddy/run.h"
+#include "eddy/trace.h"
 
 EDDY_BEGIN_DECLS
 
@@ -30,6 +31,12 @@ typedef struct eddy_ranks_options {
      * as they may on a network.  The results are the same.
      */
     uint64_t seed;
+    /*
+     * Not NULL: each rank is recorded so, for eddy_ranks_trace.  A frame and
+     * nodes that are named need be on some rank only; `record` is called by the
+     * threads of all ranks, with the trace of its own.
+     */
+    const eddy_trace_options *trace;
 } eddy_ranks_options;
 
 /*
@@ -61,6 +68,16 @@ EDDY_API void eddy_ranks_cancel(eddy_ranks *ranks);
 
 /* The run of a rank, borrowed, for its statistics; NULL: no such rank. */
 EDDY_API const eddy_run *eddy_ranks_at(const eddy_ranks *ranks, uint32_t rank);
+
+/*
+ * Makes one trace of what all ranks have recorded of the last execution, also
+ * of one that has failed: read as any other, and destroyed by the caller.  It
+ * outlives the ranks.  Errors: FAILED_PRECONDITION if they are not recorded, or
+ * are processes, each of which has a part alone.
+ */
+EDDY_API EDDY_MUST_USE eddy_status eddy_ranks_trace(const eddy_ranks *ranks,
+                                                    eddy_trace **out_trace,
+                                                    eddy_error *err);
 
 /*
  * In the last execution: how many messages were sent, and how many of them

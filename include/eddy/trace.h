@@ -57,6 +57,7 @@ typedef struct eddy_trace_node {
     bool is_dissolved;     /* Const: stands ready, and never runs */
     uint32_t n_inputs, n_controls, n_outputs;
     const eddy_trace_input *inputs; /* n_inputs of data, then n_controls */
+    uint32_t rank; /* in a trace of several (eddy/ranks.h); else 0 */
 } eddy_trace_node;
 
 /* A loop in the graph; number 0 is the root, named "". */
@@ -212,6 +213,19 @@ EDDY_API eddy_trace_totals eddy_trace_total(const eddy_trace *trace);
 EDDY_API size_t eddy_trace_path(const eddy_trace *trace, uint32_t frame,
                                 int64_t iteration, char *text, size_t size);
 
+/*
+ * A trace of several ranks (eddy_ranks_trace of eddy/ranks.h) is read as any
+ * other.  A node whose name another rank has too is called NAME@RANK; frames of
+ * the same names and iterations are one frame; a _Recv has an input more, its
+ * _Send, whose value is what it has sent; bytes are those of all ranks; the
+ * workers of rank 1 come after those of rank 0.
+ */
+EDDY_API uint32_t eddy_trace_ranks(const eddy_trace *trace);
+
+/* Whose worker that is, and its number there; `out_own` may be NULL. */
+EDDY_API uint32_t eddy_trace_worker_rank(const eddy_trace *trace,
+                                         uint32_t worker, uint32_t *out_own);
+
 /* ---- questions, of an execution that is over ---- */
 
 #define EDDY_TRACE_NOT_FOUND SIZE_MAX
@@ -276,6 +290,13 @@ EDDY_API size_t eddy_trace_pairs(const eddy_trace *trace);
 EDDY_API const eddy_trace_pair *eddy_trace_pair_at(const eddy_trace *trace,
                                                    size_t i);
 
+/*
+ * The record of the _Send whose message, live or dead, record `i`, of a _Recv,
+ * has got; NOT_FOUND if there was none, or it was not recorded.  Wants
+ * eddy_trace_index.
+ */
+EDDY_API size_t eddy_trace_message(const eddy_trace *trace, size_t i);
+
 /* ---- files ---- */
 
 typedef enum eddy_trace_format {
@@ -290,8 +311,9 @@ typedef enum eddy_trace_format {
 } eddy_trace_format;
 
 /*
- * Writes the trace; pushes are tied to their pops.  Indexes it if it is not.
- * CANCELLED if `write` stopped it.
+ * Writes the trace; pushes are tied to their pops, and messages between ranks
+ * to who got them; a rank is a process of its own there.  Indexes it if it is
+ * not. CANCELLED if `write` stopped it.
  */
 EDDY_API EDDY_MUST_USE eddy_status eddy_trace_write(eddy_trace *trace,
                                                     eddy_trace_format format,

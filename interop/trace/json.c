@@ -3,8 +3,9 @@
  * Chrome's trace events: "Trace Event Format" by N. Duca and D. Sinclair, its
  * events X (complete), C (counter), s and f (flow) and M (metadata).
  *
- * A thread of the viewer is a worker.  What the format has no place for is in
- * `args`: frame path, state, values and hashes, which `eddy diff` reads.
+ * A thread of the viewer is a worker, a process a rank.  What the format has no
+ * place for is in `args`: frame path, state, values and hashes, which `eddy
+ * diff` reads.
  */
 #include "interop/trace/out.h"
 
@@ -79,14 +80,25 @@ static void write_args(eddy__out *out, const eddy_trace *trace, size_t i)
     eddy__out_text(out, "}");
 }
 
+/* The process and the thread of a worker: its rank, and which one it is there.
+ */
+static void write_thread(eddy__out *out, const eddy_trace *trace,
+                         uint32_t worker)
+{
+    uint32_t own;
+    const uint32_t rank = eddy_trace_worker_rank(trace, worker, &own);
+
+    eddy__out_print(out, "\"pid\":%u,\"tid\":%u,", rank + 1, own + 1);
+}
+
 static void write_record(eddy__out *out, const eddy_trace *trace, size_t i)
 {
     const eddy_trace_record *r = eddy_trace_record_at(trace, i);
 
     eddy__out_text(out, ",\n{\"ph\":\"X\",\"name\":");
     eddy__out_quoted(out, eddy_trace_node_at(trace, r->node)->name);
-    eddy__out_print(out, ",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,",
-                    states[r->state], r->worker + 1);
+    eddy__out_print(out, ",\"cat\":\"%s\",", states[r->state]);
+    write_thread(out, trace, r->worker);
     write_time(out, "ts", r->start_ns);
     eddy__out_text(out, ",");
     write_time(out, "dur", r->duration_ns);
@@ -108,30 +120,47 @@ static void write_bytes(eddy__out *out, const eddy_trace_record *r)
                     (unsigned long long)r->bytes);
 }
 
-static void write_flow_end(eddy__out *out, const eddy_trace *trace, size_t pair,
-                           size_t record, const char *phase)
-{
-    const eddy_trace_record *r = eddy_trace_record_at(trace, record);
+/* An arrow from a record to a later one. */
+typedef struct flow {
+    const char *name;
+    size_t id, from, to;
+} flow;
 
-    eddy__out_print(out,
-                    ",\n{\"ph\":%s,\"name\":\"tape\",\"cat\":\"tape\","
-                    "\"id\":%zu,\"pid\":1,\"tid\":%u,",
-                    phase, pair + 1, r->worker + 1);
+static void write_flow_end(eddy__out *out, const eddy_trace *trace,
+                           const flow *f, bool is_end)
+{
+    const eddy_trace_record *r =
+        eddy_trace_record_at(trace, is_end ? f->to : f->from);
+
+    eddy__out_print(out, ",\n{\"ph\":%s,\"name\":\"%s\",\"cat\":\"%s\",",
+                    is_end ? "\"f\",\"bp\":\"e\"" : "\"s\"", f->name, f->name);
+    eddy__out_print(out, "\"id\":%zu,", f->id);
+    write_thread(out, trace, r->worker);
     write_time(out, "ts", r->start_ns);
     eddy__out_text(out, "}");
 }
 
+static void write_flow(eddy__out *out, const eddy_trace *trace, flow f)
+{
+    if (f.from == EDDY_TRACE_NOT_FOUND || f.to == EDDY_TRACE_NOT_FOUND)
+        return;
+    write_flow_end(out, trace, &f, false);
+    write_flow_end(out, trace, &f, true);
+}
+
 static void write_flows(eddy__out *out, const eddy_trace *trace)
 {
-    for (size_t i = 0; i < eddy_trace_pairs(trace); i++) {
+    const size_t n = eddy_trace_pairs(trace);
+
+    for (size_t i = 0; i < n; i++) {
         const eddy_trace_pair *pair = eddy_trace_pair_at(trace, i);
 
-        if (pair->push == EDDY_TRACE_NOT_FOUND ||
-            pair->pop == EDDY_TRACE_NOT_FOUND)
-            continue;
-        write_flow_end(out, trace, i, pair->push, "\"s\"");
-        write_flow_end(out, trace, i, pair->pop, "\"f\",\"bp\":\"e\"");
+        write_flow(out, trace, (flow){"tape", i + 1, pair->push, pair->pop});
     }
+    for (size_t i = 0; i < eddy_trace_records(trace); i++)
+        write_flow(
+            out, trace,
+            (flow){"message", n + i + 1, eddy_trace_message(trace, i), i});
 }
 
 static void write_totals(eddy__out *out, const eddy_trace *trace)
@@ -149,20 +178,33 @@ static void write_totals(eddy__out *out, const eddy_trace *trace)
                     (unsigned long long)t.stats.frames);
 }
 
+static void write_threads(eddy__out *out, const eddy_trace *trace)
+{
+    const uint32_t n_ranks = eddy_trace_ranks(trace);
+
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        eddy__out_print(out,
+                        "%s\n{\"ph\":\"M\",\"name\":\"process_name\","
+                        "\"pid\":%u,\"tid\":0,\"args\":{\"name\":\"",
+                        i > 0 ? "," : "", i + 1);
+        eddy__out_print(out, n_ranks > 1 ? "rank %u\"}}" : "eddy\"}}", i);
+    }
+    for (uint32_t i = 0; i < eddy_trace_total(trace).n_workers; i++) {
+        uint32_t own;
+
+        (void)eddy_trace_worker_rank(trace, i, &own);
+        eddy__out_text(out, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",");
+        write_thread(out, trace, i);
+        eddy__out_print(out, "\"args\":{\"name\":\"worker %u\"}}", own);
+    }
+}
+
 void eddy__trace_write_json(eddy__out *out, const eddy_trace *trace)
 {
-    const eddy_trace_totals totals = eddy_trace_total(trace);
-
     eddy__out_text(out, "{\"displayTimeUnit\":\"ns\",");
     write_totals(out, trace);
-    eddy__out_text(out, ",\"traceEvents\":[\n"
-                        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,"
-                        "\"tid\":0,\"args\":{\"name\":\"eddy\"}}");
-    for (uint32_t i = 0; i < totals.n_workers; i++)
-        eddy__out_print(out,
-                        ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,"
-                        "\"tid\":%u,\"args\":{\"name\":\"worker %u\"}}",
-                        i + 1, i);
+    eddy__out_text(out, ",\"traceEvents\":[");
+    write_threads(out, trace);
     for (size_t i = 0; i < eddy_trace_records(trace); i++) {
         write_record(out, trace, i);
         write_bytes(out, eddy_trace_record_at(trace, i));

@@ -14,6 +14,7 @@
  *                flags say, in their order; a value is how many values ago it
  *                was told, or 0 and the value itself
  *     number of pairs of the tape, of each: push, pop (1 more; 0: none)
+ *     number of messages between ranks, of each: sent, received (likewise)
  */
 #include "interop/draw/route.h"
 #include "interop/trace/out.h"
@@ -304,27 +305,52 @@ static uint64_t number_in_page(const page *p, size_t record)
     return 0;
 }
 
-static void put_pairs(page *p)
+/* Of records in the page; `n` counts them, and with `is_told` they are put. */
+static void put_pair(page *p, size_t from, size_t to, bool is_told, size_t *n)
+{
+    const uint64_t first = number_in_page(p, from);
+    const uint64_t second = number_in_page(p, to);
+
+    if (first == 0 && second == 0)
+        return;
+    ++*n;
+    if (!is_told)
+        return;
+    put_number(&p->s, first);
+    put_number(&p->s, second);
+}
+
+static size_t put_all_pairs(page *p, bool is_told)
 {
     size_t n = 0;
 
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1)
-            put_number(&p->s, n);
-        for (size_t i = 0; i < eddy_trace_pairs(p->trace); i++) {
-            const eddy_trace_pair *pair = eddy_trace_pair_at(p->trace, i);
-            const uint64_t push = number_in_page(p, pair->push);
-            const uint64_t pop = number_in_page(p, pair->pop);
+    for (size_t i = 0; i < eddy_trace_pairs(p->trace); i++) {
+        const eddy_trace_pair *pair = eddy_trace_pair_at(p->trace, i);
 
-            if (push == 0 && pop == 0)
-                continue;
-            n += pass == 0;
-            if (pass == 1) {
-                put_number(&p->s, push);
-                put_number(&p->s, pop);
-            }
-        }
+        put_pair(p, pair->push, pair->pop, is_told, &n);
     }
+    return n;
+}
+
+static size_t put_all_messages(page *p, bool is_told)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < eddy_trace_records(p->trace); i++) {
+        const size_t sent = eddy_trace_message(p->trace, i);
+
+        if (sent != EDDY_TRACE_NOT_FOUND)
+            put_pair(p, sent, i, is_told, &n);
+    }
+    return n;
+}
+
+static void put_pairs(page *p)
+{
+    put_number(&p->s, put_all_pairs(p, false));
+    put_all_pairs(p, true);
+    put_number(&p->s, put_all_messages(p, false));
+    put_all_messages(p, true);
 }
 
 /* ---- the graph ---- */
@@ -346,9 +372,10 @@ static void write_node(eddy__out *out, const eddy_trace_node *node, bool first)
     eddy__out_quoted(out, node->name);
     eddy__out_text(out, ",");
     eddy__out_quoted(out, node->op);
-    eddy__out_print(out, ",%d,%u,%u,%d,", (int)node->kind, node->frame,
+    eddy__out_print(out, ",%d,%u,%u,%u,", (int)node->kind, node->frame,
                     node->output_frame,
-                    (node->is_constant ? 1 : 0) | (node->is_dissolved ? 2 : 0));
+                    (node->is_constant ? 1U : 0U) |
+                        (node->is_dissolved ? 2U : 0U) | node->rank << 2);
     write_inputs(out, node);
 }
 
@@ -384,6 +411,22 @@ static void write_totals(page *p)
                     (unsigned long long)t.stats.frames,
                     (unsigned long long)t.stats.peak_bytes,
                     (unsigned long long)t.duration_ns, t.n_workers);
+}
+
+/* Of more than one rank: whose each worker is. */
+static void write_workers(page *p)
+{
+    const uint32_t n = p->trace && eddy_trace_ranks(p->trace) > 1
+                           ? eddy_trace_total(p->trace).n_workers
+                           : 0;
+
+    if (n == 0)
+        return;
+    eddy__out_text(p->out, "\"ranks\":[");
+    for (uint32_t i = 0; i < n; i++)
+        eddy__out_print(p->out, "%s%u", i > 0 ? "," : "",
+                        eddy_trace_worker_rank(p->trace, i, NULL));
+    eddy__out_text(p->out, "],");
 }
 
 /* A graph of more nodes has its edges drawn by the page, straight on. */
@@ -426,6 +469,7 @@ static void write_graph(page *p, const eddy__drawing *d)
 
     eddy__out_text(p->out, "{");
     write_totals(p);
+    write_workers(p);
     eddy__out_print(p->out, "\"drawn\":%s,\"size\":[%d,%d],\"loops\":[",
                     is_drawn ? "true" : "false", EDDY__DRAW_NODE_WIDTH,
                     EDDY__DRAW_NODE_HEIGHT);
@@ -456,7 +500,7 @@ static void write_data(page *p, const eddy__drawing *d)
         put_records(p);
         put_pairs(p);
     } else {
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++)
             put_number(&p->s, 0);
     }
     put_held(&p->s);

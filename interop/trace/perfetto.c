@@ -4,14 +4,16 @@
  * the Perfetto project (trace_packet.proto, track_event/track_event.proto,
  * track_event/track_descriptor.proto, track_event/debug_annotation.proto).
  *
- * A track is a worker; a token is a slice, begun and ended by an event each; a
- * push and its pop share a flow.
+ * A track is a worker, in a process that is a rank; a token is a slice, begun
+ * and ended by an event each; a push and its pop share a flow, and so do a
+ * _Send and its _Recv.
  */
 #include "interop/trace/out.h"
 
 #include "core/base/memory.h"
 #include "core/base/status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -55,8 +57,13 @@ enum {
     UNIT_SIZE_BYTES = 3
 };
 
-/* Tracks: the process, its bytes, then one a worker. */
-enum { UUID_PROCESS = 1, UUID_BYTES = 2, UUID_WORKERS = 3 };
+/* Tracks: bytes in use, one a rank, then one a worker. */
+enum { UUID_BYTES = 1, UUID_RANKS = 2 };
+
+static uint64_t uuid_of_worker(const eddy_trace *trace, uint32_t worker)
+{
+    return UUID_RANKS + (uint64_t)eddy_trace_ranks(trace) + worker;
+}
 
 /* A message while it is made. */
 typedef struct message {
@@ -162,15 +169,19 @@ static void end_packet(eddy__out *out, message *m, nested packet)
         eddy__out_bytes(out, m->bytes, m->n);
 }
 
-static void write_process(eddy__out *out, message *m)
+static void write_process(eddy__out *out, message *m, const eddy_trace *trace,
+                          uint32_t rank)
 {
     nested packet = begin_packet(m), track, process;
+    char name[32] = "eddy";
 
+    if (eddy_trace_ranks(trace) > 1)
+        (void)snprintf(name, sizeof name, "rank %u", (unsigned)rank);
     track = begin(m, PACKET_TRACK_DESCRIPTOR);
-    put_number(m, DESCRIPTOR_UUID, UUID_PROCESS);
+    put_number(m, DESCRIPTOR_UUID, UUID_RANKS + (uint64_t)rank);
     process = begin(m, DESCRIPTOR_PROCESS);
-    put_number(m, PROCESS_PID, 1);
-    put_text(m, PROCESS_NAME, "eddy");
+    put_number(m, PROCESS_PID, (uint64_t)rank + 1);
+    put_text(m, PROCESS_NAME, name);
     end(m, process);
     end(m, track);
     end_packet(out, m, packet);
@@ -183,7 +194,7 @@ static void write_counter(eddy__out *out, message *m)
     track = begin(m, PACKET_TRACK_DESCRIPTOR);
     put_number(m, DESCRIPTOR_UUID, UUID_BYTES);
     put_text(m, DESCRIPTOR_NAME, "bytes in use");
-    put_number(m, DESCRIPTOR_PARENT_UUID, UUID_PROCESS);
+    put_number(m, DESCRIPTOR_PARENT_UUID, UUID_RANKS);
     counter = begin(m, DESCRIPTOR_COUNTER);
     put_number(m, COUNTER_UNIT, UNIT_SIZE_BYTES);
     end(m, counter);
@@ -191,19 +202,19 @@ static void write_counter(eddy__out *out, message *m)
     end_packet(out, m, packet);
 }
 
-static void write_worker(eddy__out *out, message *m, uint32_t worker)
+static void write_worker(eddy__out *out, message *m, const eddy_trace *trace,
+                         uint32_t worker)
 {
-    static const char digits[] = "0123456789";
-    char name[] = "worker 000";
+    uint32_t own;
+    const uint32_t rank = eddy_trace_worker_rank(trace, worker, &own);
     nested packet = begin_packet(m), track, thread;
+    char name[32];
 
-    name[7] = digits[worker / 100 % 10];
-    name[8] = digits[worker / 10 % 10];
-    name[9] = digits[worker % 10];
+    (void)snprintf(name, sizeof name, "worker %03u", (unsigned)own);
     track = begin(m, PACKET_TRACK_DESCRIPTOR);
-    put_number(m, DESCRIPTOR_UUID, UUID_WORKERS + (uint64_t)worker);
+    put_number(m, DESCRIPTOR_UUID, uuid_of_worker(trace, worker));
     thread = begin(m, DESCRIPTOR_THREAD);
-    put_number(m, THREAD_PID, 1);
+    put_number(m, THREAD_PID, (uint64_t)rank + 1);
     put_number(m, THREAD_TID, (uint64_t)worker + 1);
     put_text(m, THREAD_NAME, name);
     end(m, thread);
@@ -249,8 +260,14 @@ static void put_details(message *m, const eddy_trace *trace, size_t i)
     }
 }
 
+/* The arrow that begins or ends at a record. */
+typedef struct flow {
+    uint32_t id; /* 0: there is none */
+    bool is_end;
+} flow;
+
 static void write_begin(eddy__out *out, message *m, const eddy_trace *trace,
-                        size_t i, const uint32_t *flow_of)
+                        size_t i, const flow *flows)
 {
     static const char *const states[] = {"live", "dead", "failed"};
     const eddy_trace_record *r = eddy_trace_record_at(trace, i);
@@ -259,29 +276,27 @@ static void write_begin(eddy__out *out, message *m, const eddy_trace *trace,
     put_number(m, PACKET_TIMESTAMP, r->start_ns);
     event = begin(m, PACKET_TRACK_EVENT);
     put_number(m, EVENT_TYPE, TYPE_SLICE_BEGIN);
-    put_number(m, EVENT_TRACK_UUID, UUID_WORKERS + (uint64_t)r->worker);
+    put_number(m, EVENT_TRACK_UUID, uuid_of_worker(trace, r->worker));
     put_text(m, EVENT_CATEGORIES, states[r->state]);
     put_text(m, EVENT_NAME, eddy_trace_node_at(trace, r->node)->name);
-    if (flow_of[i] != EDDY_TRACE_NONE) {
-        const eddy_trace_pair *pair = eddy_trace_pair_at(trace, flow_of[i]);
-
+    if (flows[i].id != 0)
         put_fixed(m,
-                  pair->push == i ? EVENT_FLOW_IDS : EVENT_TERMINATING_FLOW_IDS,
-                  (uint64_t)flow_of[i] + 1);
-    }
+                  flows[i].is_end ? EVENT_TERMINATING_FLOW_IDS : EVENT_FLOW_IDS,
+                  flows[i].id);
     put_details(m, trace, i);
     end(m, event);
     end_packet(out, m, packet);
 }
 
-static void write_end(eddy__out *out, message *m, const eddy_trace_record *r)
+static void write_end(eddy__out *out, message *m, const eddy_trace *trace,
+                      const eddy_trace_record *r)
 {
     nested packet = begin_packet(m), event;
 
     put_number(m, PACKET_TIMESTAMP, r->start_ns + r->duration_ns);
     event = begin(m, PACKET_TRACK_EVENT);
     put_number(m, EVENT_TYPE, TYPE_SLICE_END);
-    put_number(m, EVENT_TRACK_UUID, UUID_WORKERS + (uint64_t)r->worker);
+    put_number(m, EVENT_TRACK_UUID, uuid_of_worker(trace, r->worker));
     end(m, event);
     end_packet(out, m, packet);
 }
@@ -299,17 +314,35 @@ static void write_bytes(eddy__out *out, message *m, const eddy_trace_record *r)
     end_packet(out, m, packet);
 }
 
-static void list_flows(const eddy_trace *trace, uint32_t *flow_of)
+static void add_flow(flow *flows, uint32_t *n, size_t from, size_t to)
 {
-    memset(flow_of, 0xff, eddy_trace_records(trace) * sizeof *flow_of);
+    if (from == EDDY_TRACE_NOT_FOUND || to == EDDY_TRACE_NOT_FOUND)
+        return;
+    flows[from] = (flow){.id = ++*n};
+    flows[to] = (flow){.id = *n, .is_end = true};
+}
+
+/* No record has two: it pushes, pops, sends or receives. */
+static void list_flows(const eddy_trace *trace, flow *flows)
+{
+    uint32_t n = 0;
+
     for (size_t i = 0; i < eddy_trace_pairs(trace); i++) {
         const eddy_trace_pair *pair = eddy_trace_pair_at(trace, i);
 
-        if (pair->push == EDDY_TRACE_NOT_FOUND ||
-            pair->pop == EDDY_TRACE_NOT_FOUND)
-            continue;
-        flow_of[pair->push] = flow_of[pair->pop] = (uint32_t)i;
+        add_flow(flows, &n, pair->push, pair->pop);
     }
+    for (size_t i = 0; i < eddy_trace_records(trace); i++)
+        add_flow(flows, &n, eddy_trace_message(trace, i), i);
+}
+
+static void write_tracks(eddy__out *out, message *m, const eddy_trace *trace)
+{
+    for (uint32_t i = 0; i < eddy_trace_ranks(trace); i++)
+        write_process(out, m, trace, i);
+    write_counter(out, m);
+    for (uint32_t i = 0; i < eddy_trace_total(trace).n_workers; i++)
+        write_worker(out, m, trace, i);
 }
 
 eddy_status eddy__trace_write_perfetto(eddy__out *out, const eddy_trace *trace,
@@ -317,28 +350,24 @@ eddy_status eddy__trace_write_perfetto(eddy__out *out, const eddy_trace *trace,
 {
     const eddy_allocator *a = eddy__default_allocator();
     const size_t n = eddy_trace_records(trace);
-    const uint32_t n_workers = eddy_trace_total(trace).n_workers;
-    uint32_t *flow_of = eddy__allocate(a, n, sizeof *flow_of);
+    flow *flows = eddy__allocate_zeroed(a, n, sizeof *flows);
     message m = {.bytes = NULL};
     bool has_failed;
 
-    if (!flow_of)
+    if (!flows)
         return eddy__fail_memory(err);
-    list_flows(trace, flow_of);
-    write_process(out, &m);
-    write_counter(out, &m);
-    for (uint32_t i = 0; i < n_workers; i++)
-        write_worker(out, &m, i);
+    list_flows(trace, flows);
+    write_tracks(out, &m, trace);
     for (size_t i = 0; i < n; i++) {
         const eddy_trace_record *r = eddy_trace_record_at(trace, i);
 
-        write_begin(out, &m, trace, i, flow_of);
-        write_end(out, &m, r);
+        write_begin(out, &m, trace, i, flows);
+        write_end(out, &m, trace, r);
         if (r->allocated != 0)
             write_bytes(out, &m, r);
     }
     has_failed = m.has_failed;
     eddy__free(a, m.bytes, m.room, 1);
-    eddy__free(a, flow_of, n, sizeof *flow_of);
+    eddy__free(a, flows, n, sizeof *flows);
     return has_failed ? eddy__fail_memory(err) : EDDY_OK;
 }

@@ -164,7 +164,7 @@ static eddy_status check_options(const eddy_run *run, const eddy_plan *plan,
 {
     const eddy_spill_cipher *cipher = &run->options.spill_cipher;
 
-    if (run->trace && run->trace->plan != plan)
+    if (run->trace && (run->trace->plan != plan || run->trace->joined))
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "the recorder is of another plan");
     if (!cipher->encrypt != !cipher->decrypt)

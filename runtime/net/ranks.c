@@ -7,7 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/context.h"
-#include "runtime/exec/run.h"
+#include "runtime/exec/trace/trace.h"
 #include "runtime/net/memory.h"
 #include "runtime/net/mpi.h"
 #include "runtime/net/parts.h"
@@ -23,6 +23,7 @@ typedef struct member {
     eddy_ranks *ranks;
     uint32_t rank;
     eddy_plan *plan;
+    eddy_trace *trace; /* NULL: it is not recorded */
     eddy_run *run;
     eddy__thread thread;
     bool is_started;
@@ -120,6 +121,10 @@ static eddy_status make_member(member *m, const eddy_partition *p,
     }
     EDDY_TRY(eddy_plan_create(eddy_partition_graph(p, m->rank), &how, &m->plan,
                               err));
+    if (options->trace)
+        EDDY_TRY(
+            eddy__trace_create_part(m->plan, options->trace, &m->trace, err));
+    running.recorder = m->trace;
     return eddy_run_create(m->plan, &running, &m->run, err);
 }
 
@@ -298,6 +303,7 @@ void eddy_ranks_destroy(eddy_ranks *ranks)
         return;
     for (uint32_t i = 0; ranks->members && i < ranks->n_ranks; i++) {
         eddy_run_destroy(ranks->members[i].run);
+        eddy_trace_destroy(ranks->members[i].trace);
         eddy_plan_release(ranks->members[i].plan);
     }
     eddy__process_leave(ranks->process);
@@ -456,4 +462,31 @@ uint64_t eddy_ranks_messages(const eddy_ranks *ranks, uint64_t *out_left)
     if (out_left)
         *out_left = ranks->n_left;
     return ranks->n_sent;
+}
+
+eddy_status eddy_ranks_trace(const eddy_ranks *ranks, eddy_trace **out_trace,
+                             eddy_error *err)
+{
+    eddy__arena scratch;
+    eddy_trace **traces;
+    eddy_status status;
+
+    EDDY_REFUSE_IF(!out_trace, err, "nowhere to put the trace");
+    *out_trace = NULL;
+    EDDY_REFUSE_IF(!ranks, err, "no ranks");
+    for (uint32_t i = 0; i < ranks->n_ranks; i++)
+        if (!ranks->members[i].trace)
+            return eddy__fail(err, EDDY_FAILED_PRECONDITION, EDDY_E_ARGUMENT,
+                              "rank %u is not recorded by this process",
+                              (unsigned)i);
+    scratch = (eddy__arena){.allocator = ranks->allocator};
+    traces = eddy__arena_allocate_zeroed(&scratch, ranks->n_ranks,
+                                         sizeof(eddy_trace *));
+    if (!traces)
+        return eddy__fail_memory(err);
+    for (uint32_t i = 0; i < ranks->n_ranks; i++)
+        traces[i] = ranks->members[i].trace;
+    status = eddy__trace_join(traces, ranks->n_ranks, out_trace, err);
+    eddy__arena_destroy(&scratch);
+    return status;
 }

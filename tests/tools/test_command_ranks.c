@@ -5,6 +5,7 @@
 #include "tests/aid/scratch_folder.h"
 #include "tests/suites.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,98 @@ START_TEST(test_without_metis)
 }
 END_TEST
 
+/* ---- recorded ---- */
+
+static command_result trace_count(const char *name, char path[])
+{
+    char file[SCRATCH_PATH + 64];
+
+    snprintf(path, SCRATCH_PATH + 32, "%s/%s", folder, name);
+    snprintf(file, sizeof file, "--output=%s", path);
+    return command_run("trace", COUNT, "--feed=n=-9", "--fetch=y", "--ranks=3",
+                       "--seed=4", file, NULL);
+}
+
+/* An arrow from one process of the viewer to another for each message. */
+START_TEST(test_a_trace_has_all_ranks)
+{
+    char path[SCRATCH_PATH + 32];
+    command_result r = trace_count("run.json", path);
+    json_t *root = json_load_file(path, 0, NULL);
+    json_t *events = json_object_get(root, "traceEvents");
+    json_int_t from = 0, n = 0;
+    unsigned long n_messages = 0;
+    const char *at = strstr(r.out, " frames, ");
+
+    ck_assert_msg(r.status == 0 && root && at, "%s%s", r.out, r.err);
+    ck_assert_int_eq(sscanf(at, " frames, %lu messages, 3 ranks", &n_messages),
+                     1);
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        json_t *e = json_array_get(events, i);
+        const char *phase = json_string_value(json_object_get(e, "ph"));
+        const json_int_t pid = json_integer_value(json_object_get(e, "pid"));
+
+        ck_assert(pid >= 1 && pid <= 3);
+        if (strcmp(phase, "s") == 0)
+            from = pid;
+        if (strcmp(phase, "f") == 0)
+            ck_assert_int_ne(pid, from);
+        n += strcmp(phase, "f") == 0;
+    }
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_eq(n, (json_int_t)n_messages);
+    json_decref(root);
+    command_result_free(&r);
+}
+END_TEST
+
+/* A node has the values that it has on one rank. */
+START_TEST(test_a_trace_of_ranks_is_that_of_one)
+{
+    char one[SCRATCH_PATH + 32], all[SCRATCH_PATH + 32];
+    char file[SCRATCH_PATH + 64];
+    command_result r = trace_count("all.json", all);
+
+    ck_assert_int_eq(r.status, 0);
+    command_result_free(&r);
+    snprintf(one, sizeof one, "%s/one.json", folder);
+    snprintf(file, sizeof file, "--output=%s", one);
+    want_run(command_run("trace", COUNT, "--feed=n=-9", "--fetch=y",
+                         "--node=while/add", file, NULL),
+             0, NULL, NULL);
+    want_run(command_run("diff", one, all, NULL), 0, NULL, NULL);
+}
+END_TEST
+
+/* What is dead on one rank is so by a Switch, which may be on another. */
+START_TEST(test_explain_goes_from_rank_to_rank)
+{
+    command_result r = command_run("explain", COUNT, "--feed=n=-9", "--fetch=y",
+                                   "--ranks=3", "--seed=4", "while/add", NULL);
+
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    ck_assert_msg(strstr(r.out, "that Switch took output 0") != NULL, "%s",
+                  r.out);
+    command_result_free(&r);
+}
+END_TEST
+
+/* Counts, chains and pushes of cases on ranks, by what was recorded. */
+START_TEST(test_cases_on_ranks_recorded)
+{
+    want_run(command_run("verify", "--forward", "--record", "--ranks=3",
+                         "--seed=23", "--timeout=60",
+                         program_is_release() ? CASES "/programs"
+                                              : CASES "/programs/p01",
+                         NULL),
+             0, NULL, NULL);
+    want_run(command_run("verify", "--forward", "--record", "--ranks=2",
+                         "--literal", "--seed=29", "--timeout=60",
+                         CASES "/while", NULL),
+             0, NULL, NULL);
+}
+END_TEST
+
 TCase *command_ranks_tests(void)
 {
     TCase *tc = tcase_create("command_ranks");
@@ -329,5 +422,9 @@ TCase *command_ranks_tests(void)
     tcase_add_test(tc, test_without_metis);
     tcase_add_loop_test(tc, test_a_loop_is_saved_and_gone_on_with, 0, 2);
     tcase_add_test(tc, test_a_checkpoint_wants_a_folder);
+    tcase_add_test(tc, test_a_trace_has_all_ranks);
+    tcase_add_test(tc, test_a_trace_of_ranks_is_that_of_one);
+    tcase_add_test(tc, test_explain_goes_from_rank_to_rank);
+    tcase_add_test(tc, test_cases_on_ranks_recorded);
     return tc;
 }

@@ -272,17 +272,19 @@ static void settle(eddy_run *run, eddy__task *task)
     const eddy__step *step = task->step;
     eddy__iteration *it = eddy__iteration_at(task->at);
     eddy__value *outputs = task->values + step->node->n_in;
-    bool is_dead;
+    const bool is_dead =
+        step->kind == EDDY__STEP_TRANSFER && task->kernel.is_dead;
 
+    run->stats.dead_executions += is_dead;
     if (run->trace)
-        eddy__trace_add_task(run, task, EDDY_TRACE_LIVE);
+        eddy__trace_add_task(run, task,
+                             is_dead ? EDDY_TRACE_DEAD : EDDY_TRACE_LIVE);
     if (run->failed)
         return;
     for (uint32_t i = 0; i < step->node->n_out; i++) {
         it->values[step->out[i]] = outputs[i];
         outputs[i].kind = EDDY__NONE;
     }
-    is_dead = step->kind == EDDY__STEP_TRANSFER && task->kernel.is_dead;
     if (!is_dead && !settle_outputs(run, step, it))
         return;
     eddy__token_send(run, step, it, is_dead);

@@ -177,6 +177,8 @@ eddy_status eddy__trace_describe(eddy_trace *trace, eddy_error *err)
 {
     const eddy_plan *plan = trace->plan;
 
+    trace->n_nodes = plan->n_steps;
+    trace->n_static_frames = plan->n_frames;
     trace->nodes = eddy__arena_allocate_zeroed(&trace->arena, plan->n_steps,
                                                sizeof *trace->nodes);
     trace->static_frames = eddy__arena_allocate(&trace->arena, plan->n_frames,

@@ -35,7 +35,7 @@ void eddy__trace_drop_index(eddy_trace *trace)
     const size_t n = trace->n_indexed;
 
     eddy__free(a, trace->by_node, n, sizeof *trace->by_node);
-    eddy__free(a, trace->first_of, (size_t)trace->plan->n_steps + 1,
+    eddy__free(a, trace->first_of, (size_t)trace->n_nodes + 1,
                sizeof *trace->first_of);
     eddy__free(a, trace->by_parent, trace->n_indexed_frames,
                sizeof *trace->by_parent);
@@ -68,7 +68,7 @@ static void sort_records(eddy_trace *trace, key *keys)
             trace->first_of[node++] = (uint32_t)i;
         trace->by_node[i] = keys[i].third;
     }
-    while (node <= trace->plan->n_steps)
+    while (node <= trace->n_nodes)
         trace->first_of[node++] = (uint32_t)n;
 }
 
@@ -76,7 +76,7 @@ size_t eddy_trace_node_records(const eddy_trace *trace, uint32_t node,
                                const uint32_t **out_records)
 {
     *out_records = NULL;
-    if (!trace->is_indexed || node >= trace->plan->n_steps)
+    if (!trace->is_indexed || node >= trace->n_nodes)
         return 0;
     *out_records = trace->by_node + trace->first_of[node];
     return trace->first_of[node + 1] - trace->first_of[node];
@@ -272,8 +272,8 @@ static bool allocate_index(eddy_trace *trace)
     trace->n_indexed = n;
     trace->n_indexed_frames = trace->n_frames;
     trace->by_node = eddy__allocate(a, n, sizeof *trace->by_node);
-    trace->first_of = eddy__allocate(a, (size_t)trace->plan->n_steps + 1,
-                                     sizeof *trace->first_of);
+    trace->first_of =
+        eddy__allocate(a, (size_t)trace->n_nodes + 1, sizeof *trace->first_of);
     trace->by_parent =
         eddy__allocate(a, trace->n_frames, sizeof *trace->by_parent);
     trace->pair_of = eddy__allocate(a, n, sizeof *trace->pair_of);
@@ -370,4 +370,18 @@ size_t eddy_trace_producer(const eddy_trace *trace, size_t i, size_t k)
     if (k >= (size_t)node->n_inputs + node->n_controls)
         return EDDY_TRACE_NOT_FOUND;
     return eddy__trace_producer_at(trace, r->node, r->frame, r->iteration, k);
+}
+
+size_t eddy_trace_message(const eddy_trace *trace, size_t i)
+{
+    const eddy_trace_record *r = eddy_trace_record_at(trace, i);
+    const eddy__trace_end_node *end;
+
+    if (!r || !trace->joined)
+        return EDDY_TRACE_NOT_FOUND;
+    end = &trace->joined->ends[r->node];
+    if (end->sender == EDDY_TRACE_NONE ||
+        (end->is_known_dead && r->state == EDDY_TRACE_DEAD))
+        return EDDY_TRACE_NOT_FOUND;
+    return eddy_trace_find(trace, end->sender, r->frame, r->iteration);
 }

@@ -7,23 +7,24 @@
 
 size_t eddy_trace_nodes(const eddy_trace *trace)
 {
-    return trace->plan->n_steps;
+    return trace->n_nodes;
 }
 
 const eddy_trace_node *eddy_trace_node_at(const eddy_trace *trace, size_t i)
 {
-    return i < trace->plan->n_steps ? &trace->nodes[i] : NULL;
+    return i < trace->n_nodes ? &trace->nodes[i] : NULL;
 }
 
 uint32_t eddy_trace_find_node(const eddy_trace *trace, const char *name)
 {
     const size_t n = strlen(name);
 
-    for (uint32_t id = 0; id < trace->plan->n_steps; id++)
+    for (uint32_t id = 0; id < trace->n_nodes; id++)
         if (strcmp(trace->nodes[id].name, name) == 0)
             return id;
-    for (uint32_t id = 0; id < trace->plan->n_feeds; id++)
-        if (strncmp(trace->nodes[id].name, name, n) == 0 &&
+    for (uint32_t id = 0; id < trace->n_nodes; id++)
+        if (trace->nodes[id].kind == EDDY_TRACE_FEED &&
+            strncmp(trace->nodes[id].name, name, n) == 0 &&
             strcmp(trace->nodes[id].name + n, ":0") == 0)
             return id;
     return EDDY_TRACE_NONE;
@@ -31,13 +32,13 @@ uint32_t eddy_trace_find_node(const eddy_trace *trace, const char *name)
 
 size_t eddy_trace_static_frames(const eddy_trace *trace)
 {
-    return trace->plan->n_frames;
+    return trace->n_static_frames;
 }
 
 const eddy_trace_static_frame *
 eddy_trace_static_frame_at(const eddy_trace *trace, size_t i)
 {
-    return i < trace->plan->n_frames ? &trace->static_frames[i] : NULL;
+    return i < trace->n_static_frames ? &trace->static_frames[i] : NULL;
 }
 
 size_t eddy_trace_frames(const eddy_trace *trace)
@@ -86,6 +87,28 @@ eddy_trace_totals eddy_trace_total(const eddy_trace *trace)
     totals.n_dropped = totals.n_seen - eddy__trace_kept(trace);
     return totals;
 }
+
+/* ---- ranks ---- */
+
+uint32_t eddy_trace_ranks(const eddy_trace *trace)
+{
+    return trace->joined ? trace->joined->n_ranks : 1;
+}
+
+uint32_t eddy_trace_worker_rank(const eddy_trace *trace, uint32_t worker,
+                                uint32_t *out_own)
+{
+    const eddy__trace_joined *j = trace->joined;
+    uint32_t rank = 0;
+
+    while (j && rank + 1 < j->n_ranks && worker >= j->first_worker[rank + 1])
+        rank++;
+    if (out_own)
+        *out_own = j ? worker - j->first_worker[rank] : worker;
+    return rank;
+}
+
+/* ---- paths ---- */
 
 static uint32_t depth_of(const eddy_trace *trace, uint32_t frame)
 {

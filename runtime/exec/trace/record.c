@@ -469,7 +469,22 @@ void eddy__trace_done_any(eddy_run *run, int64_t in_use)
     trace->in_use = in_use;
 }
 
-/* Its start is that of the kernel, on the thread that ran it. */
+/*
+ * The start is that of the kernel, on the thread that ran it.  What has waited
+ * for another rank takes no time when it has come.
+ */
+static eddy__trace_task times_of(eddy_trace *trace, const eddy__task *task)
+{
+    if (task->step->kind == EDDY__STEP_TRANSFER)
+        return (eddy__trace_task){.start_ns = trace->mark_ns,
+                                  .worker = trace->worker};
+    return (eddy__trace_task){.start_ns = task->begin_ns - trace->began_ns,
+                              .duration_ns = task->end_ns > task->begin_ns
+                                                 ? task->end_ns - task->begin_ns
+                                                 : 0,
+                              .worker = worker_of(trace, task->thread)};
+}
+
 void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
                           eddy_trace_state state)
 {
@@ -477,11 +492,7 @@ void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
     const eddy__step *step = task->step;
     const uint32_t n_in = step->node->n_in;
     const int64_t in_use = eddy__trace_bytes(run);
-    const eddy__trace_task times = {
-        .start_ns = task->begin_ns - trace->began_ns,
-        .duration_ns =
-            task->end_ns > task->begin_ns ? task->end_ns - task->begin_ns : 0,
-        .worker = worker_of(trace, task->thread)};
+    eddy__trace_task times;
     token t = {.step = step,
                .at = task->at,
                .state = state,
@@ -500,6 +511,7 @@ void eddy__trace_add_task(eddy_run *run, const eddy__task *task,
         if (eddy__trace_is_non_finite(&task->values[i]))
             trace->inputs_are_finite = false;
     eddy__trace_resume(run);
+    times = times_of(trace, task);
     if (!is_wanted(trace, step, task->at))
         return;
     add(trace, &t);
@@ -584,7 +596,7 @@ static bool is_in_frame(const eddy_trace *trace, uint32_t frame)
 {
     while (frame != trace->frame && frame != 0)
         frame = trace->static_frames[frame].parent;
-    return frame == trace->frame;
+    return frame == trace->frame; /* NONE: of a part that has no such frame */
 }
 
 static eddy_status choose_frame(eddy_trace *trace, eddy_error *err)
@@ -594,26 +606,26 @@ static eddy_status choose_frame(eddy_trace *trace, eddy_error *err)
     trace->frame = EDDY_TRACE_NONE;
     if (!name)
         return EDDY_OK;
-    for (uint32_t f = 0; f < trace->plan->n_frames; f++)
+    for (uint32_t f = 0; f < trace->n_static_frames; f++)
         if (strcmp(trace->static_frames[f].name, name) == 0)
             trace->frame = f;
-    if (trace->frame == EDDY_TRACE_NONE)
+    if (trace->frame == EDDY_TRACE_NONE && !trace->is_part)
         return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
                           "the plan has no frame '%s' to record", name);
     return EDDY_OK;
 }
 
-/* How many nodes a name stands for, which are wanted then. */
-static size_t choose_name(eddy_trace *trace, const char *pattern)
+/* Are there such nodes?  They are wanted then. */
+static bool choose_name(eddy_trace *trace, const char *pattern)
 {
-    size_t n = 0;
+    bool is_there = false;
 
-    for (uint32_t id = 0; id < trace->plan->n_steps; id++)
+    for (uint32_t id = 0; id < trace->n_nodes; id++)
         if (is_meant(pattern, trace->nodes[id].name)) {
             trace->wanted[id] = 1;
-            n++;
+            is_there = true;
         }
-    return n;
+    return is_there;
 }
 
 static eddy_status choose_nodes(eddy_trace *trace, eddy_error *err)
@@ -621,15 +633,14 @@ static eddy_status choose_nodes(eddy_trace *trace, eddy_error *err)
     const eddy_trace_options *o = &trace->options;
 
     for (size_t i = 0; i < o->n_nodes; i++)
-        if (choose_name(trace, o->nodes[i]) == 0)
+        if (!choose_name(trace, o->nodes[i]) && !trace->is_part)
             return eddy__fail(err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_NAME,
                               "the plan has no node '%s' to record",
                               o->nodes[i]);
     if (o->n_nodes == 0)
-        memset(trace->wanted, 1, trace->plan->n_steps);
-    for (uint32_t id = 0; id < trace->plan->n_steps; id++)
-        if (trace->frame != EDDY_TRACE_NONE &&
-            !is_in_frame(trace, trace->nodes[id].frame))
+        memset(trace->wanted, 1, trace->n_nodes);
+    for (uint32_t id = 0; id < trace->n_nodes; id++)
+        if (o->frame && !is_in_frame(trace, trace->nodes[id].frame))
             trace->wanted[id] = 0;
     return EDDY_OK;
 }
@@ -654,9 +665,8 @@ static eddy_status init(eddy_trace *trace, eddy_error *err)
     return EDDY_OK;
 }
 
-eddy_status eddy_trace_create(eddy_plan *plan,
-                              const eddy_trace_options *options,
-                              eddy_trace **out_trace, eddy_error *err)
+static eddy_status create(eddy_plan *plan, const eddy_trace_options *options,
+                          bool is_part, eddy_trace **out_trace, eddy_error *err)
 {
     const eddy_allocator *allocator = &plan->ctx->allocator;
     eddy_trace *trace;
@@ -673,6 +683,7 @@ eddy_status eddy_trace_create(eddy_plan *plan,
     trace->plan = eddy_plan_retain(plan);
     trace->allocator = allocator;
     trace->arena.allocator = allocator;
+    trace->is_part = is_part;
     if (options)
         memcpy(&trace->options, options, options->size);
     status = init(trace, err);
@@ -681,6 +692,20 @@ eddy_status eddy_trace_create(eddy_plan *plan,
     else
         eddy_trace_destroy(trace);
     return status;
+}
+
+eddy_status eddy_trace_create(eddy_plan *plan,
+                              const eddy_trace_options *options,
+                              eddy_trace **out_trace, eddy_error *err)
+{
+    return create(plan, options, false, out_trace, err);
+}
+
+eddy_status eddy__trace_create_part(eddy_plan *plan,
+                                    const eddy_trace_options *options,
+                                    eddy_trace **out_trace, eddy_error *err)
+{
+    return create(plan, options, true, out_trace, err);
 }
 
 void eddy_trace_destroy(eddy_trace *trace)

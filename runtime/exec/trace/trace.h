@@ -23,18 +23,34 @@ typedef struct eddy__trace_seen {
 
 #define EDDY__TRACE_SEEN 127
 
+/* A node of a joined trace: where what it receives is from. */
+typedef struct eddy__trace_end_node {
+    uint32_t sender; /* the _Send; NONE: it receives nothing */
+    bool is_known_dead;
+} eddy__trace_end_node;
+
+/* What a trace of several ranks has besides (join.c). */
+typedef struct eddy__trace_joined {
+    uint32_t n_ranks;
+    uint32_t *first_worker;     /* a rank, and one more */
+    eddy__trace_end_node *ends; /* a node */
+} eddy__trace_joined;
+
 struct eddy_trace {
-    eddy_plan *plan; /* a reference */
+    eddy_plan *plan; /* a reference; of a joined trace, that of rank 0 */
     const eddy_allocator *allocator;
     eddy_trace_options options; /* names copied */
 
     /* What the plan has; immutable. */
+    bool is_part;  /* names that it does not have are another's */
     bool is_plain; /* no limits, no host, no checks: all tokens are alike */
     eddy__arena arena;
     eddy_trace_node *nodes;
     eddy_trace_static_frame *static_frames;
-    uint8_t *wanted; /* one a node */
-    uint32_t frame;  /* of the options; NONE: all */
+    uint32_t n_nodes, n_static_frames;
+    eddy__trace_joined *joined; /* in the arena; NULL: it is of one run */
+    uint8_t *wanted;            /* one a node */
+    uint32_t frame;             /* of the options; NONE: all */
     uint64_t max_records;
 
     /*
@@ -91,6 +107,8 @@ static inline uint64_t eddy__trace_held(const eddy_trace *trace)
 {
     const uint64_t n = trace->totals.n_seen - trace->n_lost;
 
+    if (trace->joined)
+        return n;
     return trace->oldest ? n - trace->oldest->first : 0;
 }
 
@@ -155,6 +173,24 @@ void eddy__trace_set_limit(eddy_trace *trace);
 /* No items, but their chunks; not those either. */
 void eddy__trace_forget(eddy_trace *trace);
 void eddy__trace_free_chunks(eddy_trace *trace);
+
+/*
+ * eddy_trace_create for one rank of several: names of nodes and of the frame
+ * that its plan does not have are no error.
+ */
+eddy_status eddy__trace_create_part(eddy_plan *plan,
+                                    const eddy_trace_options *options,
+                                    eddy_trace **out_trace, eddy_error *err);
+
+/* ---- join.c ---- */
+
+/*
+ * One trace of those of all ranks, whose executions are over and whose clocks
+ * are one: frames of the same names and iterations are one frame, a _Recv reads
+ * its _Send.  It does not depend on them afterwards.
+ */
+eddy_status eddy__trace_join(eddy_trace *const *parts, uint32_t n_parts,
+                             eddy_trace **out_trace, eddy_error *err);
 
 /* ---- decode.c ---- */
 

@@ -104,7 +104,7 @@ size_t eddy_trace_waiting(const eddy_trace *trace, eddy_trace_wait *waits,
 
     if (!trace->is_indexed)
         return 0;
-    for (uint32_t id = 0; id < trace->plan->n_steps; id++) {
+    for (uint32_t id = 0; id < trace->n_nodes; id++) {
         const eddy_trace_node *node = &trace->nodes[id];
 
         if (node->kind == EDDY_TRACE_MERGE || node->is_dissolved)
