@@ -7,6 +7,8 @@
  */
 #include "autodiff/rule.h"
 
+#include <string.h>
+
 /* Horovod's number of a sum. */
 static const int64_t sum_of_all = 1;
 
@@ -36,6 +38,55 @@ eddy_status eddy__grad_horovod_allreduce(eddy_gradient *g)
                                   "gradient");
     if (WANTS(0))
         DX(0, OP_WITH("HorovodAllreduce", attrs, DY(0)));
+    return EDDY_OK;
+}
+
+/*
+ * TensorFlow's own: the gradients of a group's members are a group again, which
+ * has another instance_key; so they must all be asked for.
+ */
+static const double next_instance = 1 << 20;
+
+static bool is_text(const eddy_attr *attr, const char *text)
+{
+    return attr->as.strings[0].length == strlen(text) &&
+           memcmp(attr->as.strings[0].data, text, strlen(text)) == 0;
+}
+
+static eddy_status refuse(eddy_gradient *g)
+{
+    return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                              "only sums and means of a group have a gradient");
+}
+
+eddy_status eddy__grad_collective_reduce_v2(eddy_gradient *g)
+{
+    const eddy_attr attrs[] = {eddy__rule_attr(g, "merge_op"),
+                               eddy__rule_attr(g, "final_op")};
+
+    if (!is_text(&attrs[0], "Add"))
+        return refuse(g);
+    if (WANTS(0))
+        DX(0, OP_WITH("CollectiveReduceV2", attrs, DY(0), X(1), X(2),
+                      OP("AddV2", X(3), INT(next_instance))));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_collective_reduce(eddy_gradient *g)
+{
+    const int64_t instance =
+        eddy__rule_int(g, "instance_key") + (int64_t)next_instance;
+    const eddy_attr attrs[] = {eddy__rule_attr(g, "merge_op"),
+                               eddy__rule_attr(g, "final_op"),
+                               eddy__rule_attr(g, "group_size"),
+                               eddy__rule_attr(g, "group_key"),
+                               eddy__rule_attr(g, "subdiv_offsets"),
+                               eddy_attr_int("instance_key", &instance)};
+
+    if (!is_text(&attrs[0], "Add"))
+        return refuse(g);
+    if (WANTS(0))
+        DX(0, OP_WITH("CollectiveReduce", attrs, DY(0)));
     return EDDY_OK;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "core/base/status.h"
 #include "frames/analysis/flow.h"
+#include "frames/lower/collective.h"
 #include "frames/partition/replicate.h"
 
 #include <string.h>
@@ -104,11 +105,21 @@ static eddy_status refuse(const agreement *a, eddy_node v, eddy_node by)
         eddy__partition_node(a->p, by)->name);
 }
 
+/* A broadcast whose ends are two nodes is dead where its sender is. */
+static bool may_be_in_a_branch(const eddy__node *node)
+{
+    const eddy__join join = eddy__collective_join(node);
+
+    return join == EDDY__JOIN_SEND || join == EDDY__JOIN_RECEIVE;
+}
+
 /* The predicates of the branches and loops around a collective. */
 static eddy_status check(const agreement *a, eddy_node v)
 {
-    uint32_t branch = eddy_analysis_node_branch(a->analysis, v);
     uint32_t f = eddy_analysis_node_frame(a->analysis, v);
+    uint32_t branch = may_be_in_a_branch(eddy__partition_node(a->p, v))
+                          ? 0
+                          : eddy_analysis_node_branch(a->analysis, v);
 
     for (;;) {
         const eddy_frame *frame = eddy_analysis_frame(a->analysis, f);

@@ -16,21 +16,10 @@
 
 #include "core/base/status.h"
 #include "core/graph/names.h"
+#include "frames/lower/collective.h"
 #include "frames/partition/pair.h"
 
 #include <string.h>
-
-/* What a collective does with the values of all ranks. */
-typedef enum join {
-    JOIN_SUM,
-    JOIN_MEAN,
-    JOIN_LEAST,
-    JOIN_GREATEST,
-    JOIN_PRODUCT,
-    JOIN_ROWS,
-    JOIN_ROOT,
-    JOIN_UNKNOWN
-} join;
 
 typedef struct replicating {
     eddy__partitioning *p;
@@ -40,18 +29,12 @@ typedef struct replicating {
     eddy__emitter *emitters; /* a rank */
     eddy_node **ends;        /* a rank: its _Sends and _Recvs */
     size_t *n_ends, *ends_capacity;
+    eddy__flow flow; /* of the whole graph */
 } replicating;
 
 bool eddy__replicate_is_collective(const eddy__node *node)
 {
-    static const char *const names[] = {
-        "HorovodAllreduce", "HorovodAllgather", "HorovodBroadcast",
-        "CollectiveReduceV2", "CollectiveGatherV2"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(node->op_name, names[i]) == 0)
-            return true;
-    return false;
+    return eddy__collective_join(node) != EDDY__JOIN_NONE;
 }
 
 static const eddy__node *node_of(const replicating *r, eddy_node v)
@@ -64,98 +47,13 @@ static eddy_output on(const replicating *r, uint32_t rank, eddy_output of)
     return (eddy_output){r->copy[rank * r->n + of.node], of.index};
 }
 
-/* ---- what a collective says ---- */
-
-static bool is_text(const eddy__node *node, const char *name, const char *text)
+/* Where nodes of a collective are added on a rank. */
+static eddy__joining joining_on(const replicating *r, uint32_t rank,
+                                eddy_node of)
 {
-    const eddy_attr *attr = eddy__node_attr(node, name);
-
-    return attr && attr->as.strings[0].length == strlen(text) &&
-           memcmp(attr->as.strings[0].data, text, strlen(text)) == 0;
-}
-
-static join join_of_horovod(const eddy__node *node)
-{
-    static const join joins[] = {JOIN_MEAN,  JOIN_SUM,      JOIN_UNKNOWN,
-                                 JOIN_LEAST, JOIN_GREATEST, JOIN_PRODUCT};
-    const eddy_attr *attr = eddy__node_attr(node, "reduce_op");
-    const int64_t op = attr ? attr->as.ints[0] : 1;
-
-    return op >= 0 && op < 6 ? joins[op] : JOIN_UNKNOWN;
-}
-
-static join join_of(const eddy__node *node)
-{
-    if (strcmp(node->op_name, "HorovodAllreduce") == 0)
-        return join_of_horovod(node);
-    if (strcmp(node->op_name, "HorovodBroadcast") == 0)
-        return JOIN_ROOT;
-    if (strcmp(node->op_name, "CollectiveReduceV2") != 0)
-        return JOIN_ROWS;
-    if (is_text(node, "final_op", "Div"))
-        return is_text(node, "merge_op", "Add") ? JOIN_MEAN : JOIN_UNKNOWN;
-    return is_text(node, "merge_op", "Add")   ? JOIN_SUM
-           : is_text(node, "merge_op", "Mul") ? JOIN_PRODUCT
-           : is_text(node, "merge_op", "Min") ? JOIN_LEAST
-           : is_text(node, "merge_op", "Max") ? JOIN_GREATEST
-                                              : JOIN_UNKNOWN;
-}
-
-/* ---- nodes that are added ---- */
-
-static eddy_output add(const replicating *r, uint32_t rank, eddy_node of,
-                       const char *suffix, eddy_node_spec *spec)
-{
-    const char *name =
-        eddy__names_print(&r->p->arena, "%s/%s", node_of(r, of)->name, suffix);
-
-    spec->size = sizeof *spec;
-    return eddy__emitter_add_as(&r->emitters[rank], name, spec);
-}
-
-static eddy_output add_binary(const replicating *r, uint32_t rank, eddy_node of,
-                              const char *op, eddy_output a, eddy_output b)
-{
-    const eddy_output inputs[] = {a, b};
-    eddy_node_spec spec = {.op = op, .inputs = inputs, .n_inputs = 2};
-
-    return add(r, rank, of, op, &spec);
-}
-
-/* A scalar that is there wherever `like` is. */
-static eddy_output add_scalar(const replicating *r, uint32_t rank, eddy_node of,
-                              const char *what, eddy_output like, double value)
-{
-    const eddy_dtype dtype = (eddy_dtype)node_of(r, of)->output_dtypes[0];
-    const eddy_dtype wide = EDDY_FLOAT64;
-    const eddy_attr attrs[] = {eddy_attr_type("SrcT", &wide),
-                               eddy_attr_type("DstT", &dtype)};
-    const char *name =
-        eddy__names_print(&r->p->arena, "%s/%s", node_of(r, of)->name, what);
-    eddy_node_spec spec = {.size = sizeof spec,
-                           .name = name,
-                           .controls = &like.node,
-                           .n_controls = 1};
-    eddy_node_spec cast = {
-        .op = "Cast", .n_inputs = 1, .attrs = attrs, .n_attrs = 2};
-    const eddy_output number =
-        eddy__emitter_scalar(&r->emitters[rank], &spec, EDDY_FLOAT64, &value);
-
-    cast.inputs = &number;
-    return add(r, rank, of, "Cast", &cast);
-}
-
-/* By what the attribute says, if anything. */
-static eddy_output scaled(const replicating *r, uint32_t rank, eddy_node of,
-                          eddy_output x, const char *attribute)
-{
-    const eddy_attr *attr = eddy__node_attr(node_of(r, of), attribute);
-    const double factor = attr ? (double)attr->as.floats[0] : 1.0;
-
-    return factor == 1.0
-               ? x
-               : add_binary(r, rank, of, "Mul", x,
-                            add_scalar(r, rank, of, attribute, x, factor));
+    return (eddy__joining){.emitter = &r->emitters[rank],
+                           .arena = &r->p->arena,
+                           .of = node_of(r, of)};
 }
 
 /* ---- pairs ---- */
@@ -230,8 +128,8 @@ static eddy_status carry(const replicating *r, const pair *c, eddy_output x,
 /* A collective, its tensor on each rank, and what it gives there. */
 typedef struct meeting {
     eddy_node of;
-    join how;
-    uint32_t root; /* where values are joined */
+    eddy__join how;
+    uint32_t root; /* where values are joined, or come from */
     eddy_output *x, *y;
 } meeting;
 
@@ -241,58 +139,10 @@ static eddy_node start_of(const replicating *r, const meeting *m, uint32_t rank)
     return r->p->placed[m->of].frame == 0 ? EDDY_NO_NODE : m->x[rank].node;
 }
 
-static eddy_output join_two(const replicating *r, const meeting *m,
-                            eddy_output a, eddy_output b)
-{
-    static const char *const ops[] = {"AddV2", "AddV2", "Minimum", "Maximum",
-                                      "Mul"};
-
-    return add_binary(r, m->root, m->of, ops[m->how], a, b);
-}
-
-/* All rows, one rank's below another's. */
-static eddy_output join_rows(const replicating *r, const meeting *m,
-                             const eddy_output *x)
-{
-    eddy_output *inputs = eddy__arena_allocate(
-        &r->p->arena, (size_t)r->n_ranks + 1, sizeof *inputs);
-    const char *name =
-        eddy__names_print(&r->p->arena, "%s/axis", node_of(r, m->of)->name);
-    const int32_t axis = 0;
-    eddy_node_spec spec = {.size = sizeof spec,
-                           .name = name,
-                           .controls = &x[m->root].node,
-                           .n_controls = 1};
-    eddy_node_spec concat = {
-        .op = "ConcatV2", .inputs = inputs, .n_inputs = r->n_ranks + 1};
-
-    if (!eddy__emitter_need(&r->emitters[m->root], inputs))
-        return EDDY__NO_OUTPUT;
-    memcpy(inputs, x, r->n_ranks * sizeof *x);
-    inputs[r->n_ranks] =
-        eddy__emitter_scalar(&r->emitters[m->root], &spec, EDDY_INT32, &axis);
-    return add(r, m->root, m->of, "rows", &concat);
-}
-
-/* What all ranks' tensors, which are on the root now, come to. */
-static eddy_output join_all(const replicating *r, const meeting *m,
-                            const eddy_output *x)
-{
-    eddy_output y = x[0];
-
-    if (m->how == JOIN_ROWS)
-        return join_rows(r, m, x);
-    for (uint32_t i = 1; i < r->n_ranks; i++)
-        y = join_two(r, m, y, x[i]);
-    if (m->how == JOIN_MEAN)
-        y = add_binary(r, m->root, m->of, "RealDiv", y,
-                       add_scalar(r, m->root, m->of, "ranks", y, r->n_ranks));
-    return scaled(r, m->root, m->of, y, "postscale_factor");
-}
-
 static eddy_status collect(const replicating *r, meeting *m)
 {
     const eddy__node *node = node_of(r, m->of);
+    const eddy__joining at_root = joining_on(r, m->root, m->of);
     eddy_output *here =
         eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *here);
 
@@ -302,11 +152,14 @@ static eddy_status collect(const replicating *r, meeting *m)
         const pair up = {m->of, "up", i, m->root,
                          (eddy_dtype)node->output_dtypes[0]};
 
-        here[i] = scaled(r, i, m->of, m->x[i], "prescale_factor");
+        const eddy__joining on_rank = joining_on(r, i, m->of);
+
+        here[i] = eddy__collective_scaled(&on_rank, m->x[i], "prescale_factor");
         if (i != m->root)
             EDDY_TRY(carry(r, &up, here[i], start_of(r, m, m->root), &here[i]));
     }
-    m->y[m->root] = join_all(r, m, here);
+    m->y[m->root] =
+        eddy__collective_joined(&at_root, m->how, here, r->n_ranks, m->root);
     return r->emitters[m->root].status;
 }
 
@@ -337,39 +190,85 @@ static eddy_status check(const replicating *r, const meeting *m)
     const eddy_attr *root = eddy__node_attr(node, "root_rank");
     const eddy_dtype dtype = (eddy_dtype)node->output_dtypes[0];
 
-    if (m->how == JOIN_UNKNOWN)
+    if (m->how == EDDY__JOIN_UNKNOWN)
         return refuse(r, m->of, "no such reduction is known");
     if (set && set->as.ints[0] != 0)
         return refuse(r, m->of, "only the set of all ranks is known");
-    if (m->how == JOIN_MEAN && eddy__dtype_in(dtype, EDDY__INTEGERS))
+    if (m->how == EDDY__JOIN_MEAN && eddy__dtype_in(dtype, EDDY__INTEGERS))
         return refuse(r, m->of, "integers have no mean that is one");
-    if (m->how == JOIN_ROOT && (!root || root->as.ints[0] < 0 ||
-                                root->as.ints[0] >= (int64_t)r->n_ranks))
+    if (m->how == EDDY__JOIN_ROOT && (!root || root->as.ints[0] < 0 ||
+                                      root->as.ints[0] >= (int64_t)r->n_ranks))
         return refuse(r, m->of, "there is no such rank as its root");
     return EDDY_OK;
 }
 
+/* The sender that a receiver gets its value from, by their keys. */
+static eddy_status find_sender(const replicating *r, eddy_node receiver,
+                               eddy_node *out)
+{
+    const eddy__collective_keys wanted =
+        eddy__collective_keys_of(&r->flow, receiver);
+
+    *out = EDDY_NO_NODE;
+    for (eddy_node v = 0; v < r->n; v++) {
+        eddy__collective_keys keys;
+
+        if (!r->p->placed[v].is_needed ||
+            eddy__collective_join(node_of(r, v)) != EDDY__JOIN_SEND)
+            continue;
+        keys = eddy__collective_keys_of(&r->flow, v);
+        if (keys.group != wanted.group || keys.instance != wanted.instance)
+            continue;
+        if (*out != EDDY_NO_NODE)
+            return refuse(r, receiver, "two nodes send by its keys");
+        *out = v;
+    }
+    if (*out == EDDY_NO_NODE || wanted.group < 0 || wanted.instance < 0)
+        return refuse(r, receiver, "no node is known to send by its keys");
+    if (r->p->placed[*out].frame != r->p->placed[receiver].frame)
+        return refuse(r, receiver, "its sender is in another loop");
+    if (node_of(r, *out)->output_dtypes[0] !=
+        node_of(r, receiver)->output_dtypes[0])
+        return refuse(r, receiver, "its sender has another dtype");
+    return EDDY_OK;
+}
+
+/* The tensors of all ranks, of a receiver those of its sender. */
+static eddy_status find_tensors(const replicating *r, meeting *m)
+{
+    eddy_node from = m->of;
+
+    m->x = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m->x);
+    m->y = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m->y);
+    if (!m->x || !m->y)
+        return eddy__fail_memory(r->p->err);
+    if (m->how == EDDY__JOIN_RECEIVE)
+        EDDY_TRY(find_sender(r, m->of, &from));
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        m->x[i] = on(r, i, node_of(r, from)->inputs[0]);
+    if (m->how == EDDY__JOIN_ROOT)
+        m->root = (uint32_t)eddy__node_attr(node_of(r, m->of), "root_rank")
+                      ->as.ints[0];
+    m->y[m->root] = m->x[m->root];
+    return EDDY_OK;
+}
+
+/*
+ * What each rank gets.  A sender has its own, also where it is not the root:
+ * there it is in a branch that is not taken, or what it has is the same.
+ */
 static eddy_status meet(const replicating *r, eddy_node v)
 {
-    const eddy__node *node = node_of(r, v);
-    meeting m = {
-        .of = v,
-        .how = join_of(node),
-        .x = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m.x),
-        .y = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m.y)};
+    meeting m = {.of = v, .how = eddy__collective_join(node_of(r, v))};
 
-    if (!m.x || !m.y)
-        return eddy__fail_memory(r->p->err);
     EDDY_TRY(check(r, &m));
-    for (uint32_t i = 0; i < r->n_ranks; i++)
-        m.x[i] = on(r, i, node->inputs[0]);
-    if (m.how == JOIN_ROOT) {
-        m.root = (uint32_t)eddy__node_attr(node, "root_rank")->as.ints[0];
-        m.y[m.root] = m.x[m.root];
-    } else {
+    EDDY_TRY(find_tensors(r, &m));
+    if (m.how == EDDY__JOIN_SEND)
+        m.y = m.x;
+    else if (m.how != EDDY__JOIN_ROOT && m.how != EDDY__JOIN_RECEIVE)
         EDDY_TRY(collect(r, &m));
-    }
-    EDDY_TRY(spread(r, &m));
+    if (m.how != EDDY__JOIN_SEND)
+        EDDY_TRY(spread(r, &m));
     for (uint32_t i = 0; i < r->n_ranks; i++)
         EDDY_TRY(eddy__graph_connect(r->p->result->graphs[i],
                                      r->copy[i * r->n + v], 0, m.y[i],
@@ -393,22 +292,17 @@ static bool is_fed(const replicating *r, eddy_node v)
     return false;
 }
 
-/* A node of the collective's name, with an open input. */
+/* What the collective gives, which is not known yet. */
 static eddy_status add_result(const replicating *r, uint32_t rank, eddy_node v,
                               eddy_node *out)
 {
-    static const eddy_output open = {.node = EDDY_NO_NODE};
-    const eddy_dtype dtype = (eddy_dtype)node_of(r, v)->output_dtypes[0];
-    const eddy_attr attr = eddy_attr_type("T", &dtype);
-    const eddy_node_spec spec = {.size = sizeof spec,
-                                 .name = node_of(r, v)->name,
-                                 .op = "Identity",
-                                 .inputs = &open,
-                                 .n_inputs = 1,
-                                 .attrs = &attr,
-                                 .n_attrs = 1};
+    const eddy__joining on_rank = joining_on(r, rank, v);
+    const bool receives =
+        eddy__collective_join(node_of(r, v)) == EDDY__JOIN_RECEIVE;
+    const eddy_shape shape = receives ? eddy__collective_shape(&r->flow, v)
+                                      : (eddy_shape){.rank = -1};
 
-    *out = eddy__emitter_add(&r->emitters[rank], &spec).node;
+    *out = eddy__collective_result(&on_rank, node_of(r, v)->name, NULL, &shape);
     return r->emitters[rank].status;
 }
 
@@ -537,9 +431,27 @@ static eddy_status place_targets(const replicating *r)
     return EDDY_OK;
 }
 
-static eddy_status fill(const replicating *r)
+static eddy_status find_flow(replicating *r)
+{
+    const eddy_graph *whole = r->p->whole;
+    uint8_t *keep = eddy__arena_allocate(&r->p->arena, r->n, 1);
+    eddy__selection *selection =
+        eddy__arena_allocate_zeroed(&r->p->arena, 1, sizeof *selection);
+
+    if (!keep || !selection)
+        return eddy__fail_memory(r->p->err);
+    for (eddy_node v = 0; v < r->n; v++)
+        keep[v] = r->p->placed[v].is_needed;
+    *selection =
+        (eddy__selection){.graph = whole, .keep = keep, .budget = r->p->budget};
+    return eddy__flow_build(&r->flow, selection, &r->p->arena, r->p->err);
+}
+
+static eddy_status fill(replicating *r)
 {
     eddy_partition *result = r->p->result;
+
+    EDDY_TRY(find_flow(r));
 
     for (uint32_t i = 0; i < r->n_ranks; i++) {
         EDDY_TRY(eddy__graph_clone_empty(r->p->whole, r->p->budget,

@@ -9,6 +9,7 @@
 #include "core/graph/names.h"
 #include "frames/analysis/fed_controls.h"
 #include "frames/analysis/prune.h"
+#include "frames/lower/groups.h"
 #include "frames/lower/lower.h"
 #include "frames/partition/partitioning.h"
 
@@ -98,6 +99,18 @@ static eddy_status lower(asking *a)
     return select_needed(a);
 }
 
+/* Of copies of a graph each has its own member. */
+static eddy_status join_groups(asking *a)
+{
+    eddy_graph *joined;
+
+    if (a->p->options->is_replicated || !eddy__has_groups(&a->selection))
+        return EDDY_OK;
+    EDDY_TRY(eddy__join_groups(&a->selection, &joined, a->p->err));
+    go_on_with(a, joined);
+    return select_needed(a);
+}
+
 static eddy_status simplify(asking *a, const eddy_graph *graph)
 {
     eddy__partitioning *p = a->p;
@@ -108,6 +121,7 @@ static eddy_status simplify(asking *a, const eddy_graph *graph)
         go_on_with(a, moved);
     EDDY_TRY(select_needed(a));
     EDDY_TRY(lower(a));
+    EDDY_TRY(join_groups(a));
     if (a->owned)
         return EDDY_OK;
     EDDY_TRY(eddy__graph_clone(graph, p->budget, &moved, p->err));

@@ -5,8 +5,9 @@
  *
  * A graph with collectives is for several ranks, each of which has a copy of it
  * (eddy_partition_options.is_replicated); there they become edges between the
- * ranks.  These kernels are for one that runs by itself: of one rank the sum is
- * its own tensor.
+ * ranks.  Or all members of a group are nodes of one graph, and become edges in
+ * it (frames/lower/groups.c).  These kernels are for one that runs by itself:
+ * of one rank the sum is its own tensor.
  */
 #include "core/base/status.h"
 #include "core/graph/infer.h"
@@ -20,16 +21,45 @@ static eddy_status run_own(eddy_kernel *k)
     return EDDY_OK;
 }
 
+static eddy_status fail_of_group(eddy_kernel *k)
+{
+    return eddy__kfail(k, EDDY_FAILED_PRECONDITION, EDDY_E_MESSAGE,
+                       "the other members of its group are not in this graph: "
+                       "a collective of several ranks needs a copy of the "
+                       "graph on each of them");
+}
+
 /* TensorFlow's own say how many ranks they are for. */
 static eddy_status run_own_of_group(eddy_kernel *k)
 {
     const eddy_view size = eddy__view(eddy__in(k, 1));
 
     if (size.rank != 0 || *(const int32_t *)size.data != 1)
-        return eddy__kfail(k, EDDY_FAILED_PRECONDITION, EDDY_E_MESSAGE,
-                           "a collective of several ranks needs a copy of the "
-                           "graph on each of them");
+        return fail_of_group(k);
     return run_own(k);
+}
+
+/* Those of the first version say it by an attribute. */
+static eddy_status prepare_size(eddy_infer *infer)
+{
+    int64_t *size = eddy__prepare_state(infer, sizeof *size);
+
+    if (!size)
+        return EDDY_RESOURCE_EXHAUSTED;
+    *size = eddy__infer_int(infer, "group_size");
+    return EDDY_OK;
+}
+
+static eddy_status run_own_of_size(eddy_kernel *k)
+{
+    return *(const int64_t *)eddy__state(k) == 1 ? run_own(k)
+                                                 : fail_of_group(k);
+}
+
+/* Nobody sends to a rank by itself. */
+static eddy_status run_receive(eddy_kernel *k)
+{
+    return fail_of_group(k);
 }
 
 static eddy_status run_rank(eddy_kernel *k)
@@ -58,14 +88,33 @@ static eddy_status infer_gathered(eddy_infer *infer)
     return EDDY_OK;
 }
 
+static eddy_status infer_shape_attr(eddy_infer *infer)
+{
+    eddy_attr shape;
+
+    if (eddy_infer_attr(infer, "shape", &shape))
+        eddy_infer_set_output(infer, 0, &shape.as.shapes[0]);
+    return EDDY_OK;
+}
+
 #define HOROVOD "Horovod (horovod/tensorflow/mpi_ops.cc)"
 #define SETS ", ignore_name_scope: bool = false, process_set_id: int = 0"
-#define GROUP                                                                  \
-    ", group_size: int32, group_key: int32, instance_key: int32, "             \
-    "ordering_token: Nordering_token * resource"
+#define KEYS "group_size: int32, group_key: int32, instance_key: int32"
+#define GROUP ", " KEYS ", ordering_token: Nordering_token * resource"
+#define HINTS                                                                  \
+    ", communication_hint: string = 'auto', timeout_seconds: float = 0.0"
 #define GROUP_ATTRS                                                            \
-    ", communication_hint: string = 'auto', timeout_seconds: float = 0.0, "    \
-    "is_stateless: bool = false, Nordering_token: int >= 0 = 0"
+    HINTS ", is_stateless: bool = false, Nordering_token: int >= 0 = 0"
+/* Of the first version. */
+#define KEY_ATTRS ", group_size: int, group_key: int, instance_key: int"
+
+#define REDUCTION                                                              \
+    "Over all members, by merge_op, the sum (Add), the product (Mul), the "    \
+    "least (Min) or the greatest (Max); final_op Div makes the sum a mean, "   \
+    "Id leaves it."
+#define ROWS "The tensors of all members, joined along their first dimension."
+#define SENT "Gives its tensor to the members that receive, and as it is."
+#define RECEIVED "The tensor of the member that sends."
 
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW_OF("HorovodAllreduce", HOROVOD, .inputs = "tensor: T",
@@ -96,21 +145,47 @@ static const eddy_op_spec specs[] = {
                     .infer = eddy__infer_scalar, .kernel = run_size,
                     .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
                     .doc = "How many ranks there are."),
+    EDDY__OP_ROW("CollectiveReduceV2", .inputs = "input: T" GROUP,
+                 .outputs = "data: T",
+                 .attrs = "T: number, merge_op: string, final_op: string, "
+                          "max_subdivs_per_device: int = -1" GROUP_ATTRS,
+                 .infer = eddy__infer_unchanged, .kernel = run_own_of_group,
+                 .flags = EDDY_OP_STATEFUL, .doc = REDUCTION),
     EDDY__OP_ROW(
-        "CollectiveReduceV2", .inputs = "input: T" GROUP, .outputs = "data: T",
-        .attrs = "T: number, merge_op: string, final_op: string, "
-                 "max_subdivs_per_device: int = -1" GROUP_ATTRS,
-        .infer = eddy__infer_unchanged, .kernel = run_own_of_group,
-        .flags = EDDY_OP_STATEFUL,
-        .doc = "Over all ranks, by merge_op, the sum (Add), the product "
-               "(Mul), the least (Min) or the greatest (Max); "
-               "final_op Div makes the sum a mean, Id leaves it."),
+        "CollectiveReduce", .inputs = "input: T", .outputs = "data: T",
+        .attrs = "T: number" KEY_ATTRS ", merge_op: string, final_op: string, "
+                 "subdiv_offsets: list(int), "
+                 "wait_for: list(int) = []" HINTS,
+        .infer = eddy__infer_unchanged, .prepare = prepare_size,
+        .kernel = run_own_of_size, .flags = EDDY_OP_STATEFUL, .doc = REDUCTION),
     EDDY__OP_ROW("CollectiveGatherV2", .inputs = "input: T" GROUP,
                  .outputs = "data: T", .attrs = "T: {number, bool}" GROUP_ATTRS,
                  .infer = infer_gathered, .kernel = run_own_of_group,
-                 .flags = EDDY_OP_STATEFUL,
-                 .doc = "The tensors of all ranks, joined along their first "
-                        "dimension."),
+                 .flags = EDDY_OP_STATEFUL, .doc = ROWS),
+    EDDY__OP_ROW("CollectiveGather", .inputs = "input: T", .outputs = "data: T",
+                 .attrs = "T: {number, bool}" KEY_ATTRS ", shape: shape" HINTS,
+                 .infer = infer_gathered, .prepare = prepare_size,
+                 .kernel = run_own_of_size, .flags = EDDY_OP_STATEFUL,
+                 .doc = ROWS),
+    EDDY__OP_ROW("CollectiveBcastSendV2", .inputs = "input: T, " KEYS,
+                 .outputs = "data: T", .attrs = "T: {number, bool}" HINTS,
+                 .infer = eddy__infer_unchanged, .kernel = run_own_of_group,
+                 .flags = EDDY_OP_STATEFUL, .doc = SENT),
+    EDDY__OP_ROW(
+        "CollectiveBcastSend", .inputs = "input: T", .outputs = "data: T",
+        .attrs = "T: {number, bool}" KEY_ATTRS ", shape: shape" HINTS,
+        .infer = eddy__infer_unchanged, .prepare = prepare_size,
+        .kernel = run_own_of_size, .flags = EDDY_OP_STATEFUL, .doc = SENT),
+    EDDY__OP_ROW("CollectiveBcastRecvV2", .inputs = KEYS ", shape: Tshape",
+                 .outputs = "data: T",
+                 .attrs = "T: {number, bool}, "
+                          "Tshape: {int32, int64} = int32" HINTS,
+                 .kernel = run_receive, .flags = EDDY_OP_STATEFUL,
+                 .doc = RECEIVED),
+    EDDY__OP_ROW("CollectiveBcastRecv", .outputs = "data: T",
+                 .attrs = "T: {number, bool}" KEY_ATTRS ", shape: shape" HINTS,
+                 .infer = infer_shape_attr, .kernel = run_receive,
+                 .flags = EDDY_OP_STATEFUL, .doc = RECEIVED),
 };
 
 const eddy__op_table eddy__collective_ops = {specs, NULL,

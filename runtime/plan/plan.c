@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "frames/analysis/fed_controls.h"
 #include "frames/analysis/prune.h"
+#include "frames/lower/groups.h"
 #include "frames/lower/lower.h"
 #include "frames/lower/references.h"
 #include "ops/rows.h"
@@ -154,6 +155,18 @@ static eddy_status lower(eddy__plan_build *b)
     b->now.targets = lowered.targets;
     b->now.n_targets = lowered.n_targets;
     build_replace(b, lowered.graph);
+    return prune(b);
+}
+
+/* To a graph in which members of a collective are joined by edges. */
+static eddy_status join_groups(eddy__plan_build *b)
+{
+    eddy_graph *graph;
+
+    if (!eddy__has_groups(b->selection))
+        return EDDY_OK;
+    EDDY_TRY(eddy__join_groups(b->selection, &graph, b->err));
+    build_replace(b, graph);
     return prune(b);
 }
 
@@ -399,6 +412,7 @@ static const plan_pass passes[] = {
     {"controls",   move_fed_controls,           false}, /* of what is fed */
     {"prune",      prune,                       false}, /* what is needed */
     {"lower",      lower,                       false}, /* functions */
+    {"groups",     join_groups,                 false}, /* of collectives */
     {"references", dereference,                 false}, /* to handles */
     {"ops",        eddy__plan_check_ops,        false}, /* all are known */
     {"fed",        check_feeds,                 false}, /* none in a loop */

@@ -14,10 +14,9 @@
 #define RANK "rank HorovodRank\nr Cast rank DstT=float32\n"
 
 /* Makes the copies; NULL where they are refused. */
-static eddy_partition *replicate(program *p, uint32_t n_ranks, const char *feed,
-                                 const char *fetch)
+static eddy_partition *replicate_output(program *p, uint32_t n_ranks,
+                                        const char *feed, eddy_output fetched)
 {
-    const eddy_output fetched = program_output(p, fetch);
     const eddy_output fed =
         feed ? program_output(p, feed) : (eddy_output){.node = EDDY_NO_NODE};
     eddy_partition *partition = NULL;
@@ -33,6 +32,12 @@ static eddy_partition *replicate(program *p, uint32_t n_ranks, const char *feed,
                                   .is_replicated = true},
         &partition, &p->err);
     return partition;
+}
+
+static eddy_partition *replicate(program *p, uint32_t n_ranks, const char *feed,
+                                 const char *fetch)
+{
+    return replicate_output(p, n_ranks, feed, program_output(p, fetch));
 }
 
 /* Runs them with an order of messages; the one fetch, the caller's. */
@@ -67,6 +72,16 @@ static eddy_tensor *int_tensor(const program *p, int32_t value)
     return tensor;
 }
 
+static void want_floats(const eddy_tensor *tensor, const float *values,
+                        int64_t n)
+{
+    const float *given = eddy_tensor_data(tensor);
+
+    ck_assert_int_eq(eddy_tensor_count(tensor), n);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_float_eq(given[i], values[i]);
+}
+
 /* The floats that `text` gives for `fetch` on so many ranks. */
 static void want(const char *text, const char *fetch, uint32_t n_ranks,
                  int32_t fed, const float *values, int64_t n)
@@ -83,9 +98,7 @@ static void want(const char *text, const char *fetch, uint32_t n_ranks,
     for (uint64_t seed = 0; seed < 4; seed++) {
         feed = int_tensor(&p, fed);
         out = run(&p, partition, seed, feed);
-        ck_assert_int_eq(eddy_tensor_count(out), n);
-        ck_assert_mem_eq(eddy_tensor_data(out), values,
-                         (size_t)n * sizeof *values);
+        want_floats(out, values, n);
         eddy_tensor_release(out);
         eddy_tensor_release(feed);
     }
@@ -152,6 +165,26 @@ START_TEST(test_tensorflows_collectives_are_known)
     WANT(RANK "two int32=2\nkey int32=7\nx Pack r r\n"
               "y CollectiveGatherV2 x two key key\n",
          "y", 2, 0, 0, 0, 1, 1);
+}
+END_TEST
+
+/* Rank 0 sends; each other one is on the side of the branch that receives. */
+START_TEST(test_a_broadcast_may_have_two_ends)
+{
+    WANT(RANK "zero int32=0\nthree int32=3\nkey int32=7\nd int32[1]=2\n"
+              "k float32=5\nx AddV2 r k\np Pack x x\nc Greater rank zero\n"
+              "s Switch p c\nt Switch d c\n"
+              "sends CollectiveBcastSendV2 s:0 three key key\n"
+              "gets CollectiveBcastRecvV2 three key key t:1 T=float32\n"
+              "y Merge sends gets\nz HorovodAllgather y\n",
+         "z", 3, 0, 5, 5, 5, 5, 5, 5);
+    WANT(RANK "k float32=5\nx AddV2 r k\n"
+              "sends CollectiveBcastSend x group_size=2 group_key=1 "
+              "instance_key=2 shape=()\n"
+              "gets CollectiveBcastRecv ^sends T=float32 group_size=2 "
+              "group_key=1 instance_key=2 shape=()\n"
+              "z HorovodAllreduce gets\n",
+         "z", 2, 0, 10);
 }
 END_TEST
 
@@ -231,51 +264,49 @@ END_TEST
 
 /* ---- gradients ---- */
 
-/* Of y by x, which the graph has as nodes, on rank 0 of so many. */
-static void want_gradient(const char *text, const char *y, const char *x,
-                          uint32_t n_ranks, int order, const float *values,
-                          int64_t n)
+/* Of y by x, which the graph has as nodes, so many times. */
+static eddy_output differentiate(program *p, const char *y, const char *x,
+                                 int order)
 {
-    eddy_output loss, by, gradient;
+    const eddy_gradient_options options = {.size = sizeof options};
+    const eddy_output by = program_output(p, x);
+    eddy_output of = program_output(p, y);
+
+    for (int i = 0; i < order; i++) {
+        eddy_output gradient;
+
+        ck_assert_msg(eddy_gradients(p->graph, &of, 1, &by, 1, &options,
+                                     &gradient, &p->err) == EDDY_OK,
+                      "%s", p->err.message);
+        of = gradient;
+    }
+    return of;
+}
+
+/* On rank 0 of so many. */
+static void want_gradient(const char *text, uint32_t n_ranks, int order,
+                          const float *values, int64_t n)
+{
+    eddy_output gradient;
     eddy_partition *partition;
     eddy_tensor *out;
     program p;
 
     program_init(&p, 0);
     program_build(&p, text);
-    loss = program_output(&p, y);
-    by = program_output(&p, x);
-    for (int i = 0; i < order; i++) {
-        const eddy_gradient_options options = {.size = sizeof options};
-
-        ck_assert_msg(eddy_gradients(p.graph, &loss, 1, &by, 1, &options,
-                                     &gradient, &p.err) == EDDY_OK,
-                      "%s", p.err.message);
-        loss = gradient;
-    }
-    partition = replicate(&p, n_ranks, NULL, y);
-    ck_assert_msg(partition != NULL, "%s", p.err.message);
-    eddy_partition_destroy(partition);
-    (void)!eddy_partition_create(
-        p.graph,
-        &(eddy_partition_options){.size = sizeof(eddy_partition_options),
-                                  .n_ranks = n_ranks,
-                                  .fetches = &gradient,
-                                  .n_fetches = 1,
-                                  .is_replicated = true},
-        &partition, &p.err);
+    gradient = differentiate(&p, "y", "x", order);
+    partition = replicate_output(&p, n_ranks, NULL, gradient);
     ck_assert_msg(partition != NULL, "%s", p.err.message);
     out = run(&p, partition, 1, NULL);
-    ck_assert_int_eq(eddy_tensor_count(out), n);
-    ck_assert_mem_eq(eddy_tensor_data(out), values, (size_t)n * sizeof *values);
+    want_floats(out, values, n);
     eddy_tensor_release(out);
     eddy_partition_destroy(partition);
     program_deinit(&p);
 }
 
-#define WANT_GRADIENT(text, y, x, n_ranks, order, ...)                         \
+#define WANT_GRADIENT(text, n_ranks, order, ...)                               \
     want_gradient(                                                             \
-        text, y, x, n_ranks, order, (const float[]){__VA_ARGS__},              \
+        text, n_ranks, order, (const float[]){__VA_ARGS__},                    \
         (int64_t)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)))
 
 /* s = x + 2 x; each rank's loss is s^3, so the sum of both is 54 x^3. */
@@ -286,14 +317,31 @@ static void want_gradient(const char *text, const char *y, const char *x,
 START_TEST(test_the_gradient_of_a_sum_is_the_sum_of_gradients)
 {
     /* 6 s^2 by p; by x of rank 0 that times 1.  Then the same once more. */
-    WANT_GRADIENT(CUBE, "y", "x", 2, 1, 216);
+    WANT_GRADIENT(CUBE, 2, 1, 216);
 }
 END_TEST
 
 START_TEST(test_gradients_of_gradients_meet_again)
 {
     /* 2 * 3 s^2, of both ranks' x: by s 12 s, of two losses, s by p 1. */
-    WANT_GRADIENT(CUBE, "y", "x", 2, 2, 216);
+    WANT_GRADIENT(CUBE, 2, 2, 216);
+}
+END_TEST
+
+START_TEST(test_tensorflows_sums_and_means_have_gradients)
+{
+    static const char text[] =
+        RANK "x float32=2\none float32=1\nk AddV2 r one\np Mul x k\n"
+             "two int32=2\nkey int32=7\n"
+             "s CollectiveReduceV2 p two key key merge_op='Add' "
+             "final_op='%s'\ns2 Mul s s\ny Mul s2 s\n";
+    char sum[512], mean[512];
+
+    snprintf(sum, sizeof sum, text, "Id");
+    snprintf(mean, sizeof mean, text, "Div");
+    WANT_GRADIENT(sum, 2, 1, 216);
+    WANT_GRADIENT(sum, 2, 2, 216);
+    WANT_GRADIENT(mean, 2, 1, 27);
 }
 END_TEST
 
@@ -302,7 +350,7 @@ START_TEST(test_gathered_rows_have_their_own_gradients)
     WANT_GRADIENT(RANK "x float32[2]=1,2\nw float32[4]=1,10,100,1000\n"
                        "g HorovodAllgather x\np Mul g w\n"
                        "axis int32=0\ny Sum p axis\n",
-                  "y", "x", 2, 1, 2, 20);
+                  2, 1, 2, 20);
 }
 END_TEST
 
@@ -315,8 +363,8 @@ START_TEST(test_only_the_root_has_a_gradient)
 
     snprintf(of_0, sizeof of_0, text, 0);
     snprintf(of_1, sizeof of_1, text, 1);
-    WANT_GRADIENT(of_0, "y", "x", 2, 1, 10);
-    WANT_GRADIENT(of_1, "y", "x", 2, 1, 0);
+    WANT_GRADIENT(of_0, 2, 1, 10);
+    WANT_GRADIENT(of_1, 2, 1, 0);
 }
 END_TEST
 
@@ -380,6 +428,26 @@ START_TEST(test_a_state_that_differs_decides_differently)
 }
 END_TEST
 
+START_TEST(test_a_receiver_without_its_sender_is_refused)
+{
+    static const char gets[] = "y CollectiveBcastRecv T=float32 group_size=2 "
+                               "group_key=1 instance_key=2 shape=()\n";
+    static const char sends[] = "%s CollectiveBcastSend %s group_size=2 "
+                                "group_key=1 instance_key=%d shape=()\n";
+    char text[512], one[128], two[128];
+
+    refuse(gets, "y", "y", "no node");
+    snprintf(one, sizeof one, sends, "a", "r", 2);
+    snprintf(two, sizeof two, sends, "b", "r", 2);
+    snprintf(text, sizeof text, RANK "%s%s%sz AddN y a b\n", one, two, gets);
+    refuse(text, "z", "y", "two nodes");
+    snprintf(one, sizeof one, sends, "a", "rank", 2);
+    snprintf(text, sizeof text, RANK "%s%sf Cast a DstT=float32\nz AddN y f\n",
+             one, gets);
+    refuse(text, "z", "y", "dtype");
+}
+END_TEST
+
 START_TEST(test_unknown_groups_and_reductions_are_refused)
 {
     refuse(RANK "y HorovodAllreduce r reduce_op=2\n", "y", "y", "reduction");
@@ -398,18 +466,21 @@ TCase *replicas_tests(void)
     tcase_add_test(tc, test_rows_are_in_the_order_of_ranks);
     tcase_add_test(tc, test_the_root_gives_its_value_to_all);
     tcase_add_test(tc, test_tensorflows_collectives_are_known);
+    tcase_add_test(tc, test_a_broadcast_may_have_two_ends);
     tcase_add_test(tc, test_every_rank_knows_how_many_there_are);
     tcase_add_test(tc, test_a_loop_meets_in_every_iteration);
     tcase_add_test(tc, test_a_branch_that_all_take_or_none_may_meet);
     tcase_add_test(tc, test_one_rank_by_itself_meets_nobody);
     tcase_add_test(tc, test_the_gradient_of_a_sum_is_the_sum_of_gradients);
     tcase_add_test(tc, test_gradients_of_gradients_meet_again);
+    tcase_add_test(tc, test_tensorflows_sums_and_means_have_gradients);
     tcase_add_test(tc, test_gathered_rows_have_their_own_gradients);
     tcase_add_test(tc, test_only_the_root_has_a_gradient);
     tcase_add_test(tc, test_a_collective_that_one_rank_may_miss_is_refused);
     tcase_add_test(tc, test_a_loop_of_different_lengths_is_refused);
     tcase_add_test(tc, test_what_a_collective_gives_may_decide);
     tcase_add_test(tc, test_a_state_that_differs_decides_differently);
+    tcase_add_test(tc, test_a_receiver_without_its_sender_is_refused);
     tcase_add_test(tc, test_unknown_groups_and_reductions_are_refused);
     return tc;
 }
