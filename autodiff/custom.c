@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/context.h"
+#include "frames/lower/functional.h"
 
 #include <string.h>
 
@@ -24,6 +25,49 @@ eddy_string eddy__custom_name(const eddy__node *node)
                : (eddy_string){.length = 0};
 }
 
+/*
+ * The gradient of an IdentityN behind a function for which the library has one
+ * (frames/lower/lower_call.c): a call, which is lowered with the rest.
+ */
+static eddy_status call_library(eddy_gradient *g)
+{
+    enum { MOST = 64 };
+    const uint32_t n = eddy_gradient_inputs(g);
+    eddy_dtype in[MOST], out[MOST];
+    eddy_output inputs[MOST];
+    eddy_attr attrs[3] = {{.name = "Tin", .kind = EDDY_ATTR_TYPE},
+                          {.name = "Tout", .kind = EDDY_ATTR_TYPE}};
+    uint32_t n_in = 0, n_out;
+    eddy_output call;
+    eddy_attr at;
+
+    if (n > MOST || !eddy_gradient_attr(g, "f", &attrs[2]) ||
+        !eddy_gradient_attr(g, "_n_results", &at))
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "a function with a gradient of its own has "
+                                  "more than %d arguments and results",
+                                  MOST);
+    n_out = (uint32_t)at.as.ints[0];
+    for (uint32_t i = n_out; i < n; i++) {
+        out[n_in] = in[n_in] = eddy_gradient_input_dtype(g, i);
+        inputs[n_in++] = eddy_gradient_input(g, i);
+    }
+    for (uint32_t i = 0; i < n_out; i++) {
+        in[n_in + i] = eddy_gradient_input_dtype(g, i);
+        inputs[n_in + i] = eddy_gradient_given(g, i);
+    }
+    attrs[0].is_list = attrs[1].is_list = true;
+    attrs[0].n = n;
+    attrs[0].as.types = in;
+    attrs[1].n = n_in;
+    attrs[1].as.types = out;
+    call = eddy_gradient_add(g, "PartitionedCall", inputs, n, attrs, 3);
+    for (uint32_t i = 0; i < n_in; i++, call.index++)
+        if (eddy_gradient_is_wanted(g, n_out + i))
+            eddy_gradient_set(g, n_out + i, call);
+    return EDDY_OK;
+}
+
 eddy_gradient_fn eddy__custom_find(const eddy_context *ctx, eddy_string name)
 {
     char text[MOST_NAME + 1];
@@ -33,6 +77,8 @@ eddy_gradient_fn eddy__custom_find(const eddy_context *ctx, eddy_string name)
         return NULL;
     memcpy(text, name.data, name.length);
     text[name.length] = 0;
+    if (strcmp(text, EDDY__LIBRARY_GRADIENT) == 0)
+        return call_library;
     op = eddy__registry_find(&ctx->registry, text);
     return op ? op->gradient : NULL;
 }

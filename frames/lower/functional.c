@@ -59,8 +59,7 @@ static const eddy_op_spec specs[] = {
 #undef X
         EDDY__OP_ROW_OF(
             EDDY__LIBRARY_GRADIENT, "eddy", .attrs = "f: func",
-            .doc = "Holds the gradient that the library has for a function.",
-            .gradient = eddy__functional_gradient),
+            .doc = "Holds the gradient that the library has for a function."),
 };
 
 static const eddy__role roles[] = {

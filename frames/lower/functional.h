@@ -7,14 +7,12 @@
 #define EDDY_FRAMES_FUNCTIONAL_H
 
 #include "core/graph/graph.h"
-#include "eddy/gradients.h"
 
 /*
  * The name of the gradient that an IdentityN has where the library has one for
- * the function that gave its inputs (lower_call.c).
+ * the function that gave its inputs (lower_call.c); autodiff/custom.c makes it.
  */
 #define EDDY__LIBRARY_GRADIENT "_LibraryGradient"
-eddy_status eddy__functional_gradient(eddy_gradient *g);
 
 extern const eddy__op_table eddy__functional_ops;
 

@@ -77,46 +77,6 @@ static eddy_status make_results(eddy__lowering *l, eddy__call *call)
     return EDDY_OK;
 }
 
-/* The gradient of such an IdentityN: a call, which is lowered with the rest. */
-eddy_status eddy__functional_gradient(eddy_gradient *g)
-{
-    enum { MOST = 64 };
-    const uint32_t n = eddy_gradient_inputs(g);
-    eddy_dtype in[MOST], out[MOST];
-    eddy_output inputs[MOST];
-    eddy_attr attrs[3] = {{.name = "Tin", .kind = EDDY_ATTR_TYPE},
-                          {.name = "Tout", .kind = EDDY_ATTR_TYPE}};
-    uint32_t n_in = 0, n_out;
-    eddy_output call;
-    eddy_attr at;
-
-    if (n > MOST || !eddy_gradient_attr(g, "f", &attrs[2]) ||
-        !eddy_gradient_attr(g, "_n_results", &at))
-        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
-                                  "a function with a gradient of its own has "
-                                  "more than %d arguments and results",
-                                  MOST);
-    n_out = (uint32_t)at.as.ints[0];
-    for (uint32_t i = n_out; i < n; i++) {
-        out[n_in] = in[n_in] = eddy_gradient_input_dtype(g, i);
-        inputs[n_in++] = eddy_gradient_input(g, i);
-    }
-    for (uint32_t i = 0; i < n_out; i++) {
-        in[n_in + i] = eddy_gradient_input_dtype(g, i);
-        inputs[n_in + i] = eddy_gradient_given(g, i);
-    }
-    attrs[0].is_list = attrs[1].is_list = true;
-    attrs[0].n = n;
-    attrs[0].as.types = in;
-    attrs[1].n = n_in;
-    attrs[1].as.types = out;
-    call = eddy_gradient_add(g, "PartitionedCall", inputs, n, attrs, 3);
-    for (uint32_t i = 0; i < n_in; i++, call.index++)
-        if (eddy_gradient_is_wanted(g, n_out + i))
-            eddy_gradient_set(g, n_out + i, call);
-    return EDDY_OK;
-}
-
 eddy_status eddy__lower_plain_call(eddy__lowering *l, eddy__call *call)
 {
     const bool waits = eddy__call_node(call)->n_controls > 0;
