@@ -4,8 +4,32 @@
 #include "ops/math/transcendental.h"
 #include "ops/ops.h"
 
+#include <string.h>
 #include <tgmath.h>
 
+/*
+ * 1 if so and else 0, made of bits: of `x > 0 ? 1 : 0` compilers know that g
+ * times it is g or g times 0, and a choice flushes no denormals.
+ */
+static inline float one_if_f32(bool is_so)
+{
+    const uint32_t bits = -(uint32_t)is_so & 0x3f800000;
+    float one;
+
+    memcpy(&one, &bits, sizeof one);
+    return one;
+}
+
+static inline double one_if_f64(bool is_so)
+{
+    const uint64_t bits = -(uint64_t)is_so & 0x3ff0000000000000;
+    double one;
+
+    memcpy(&one, &bits, sizeof one);
+    return one;
+}
+
+#define ONE_IF(x, c) _Generic((x), float : one_if_f32, double : one_if_f64)(c)
 #define LIKE EDDY__LIKE
 #define TIMES eddy__complex_mul
 

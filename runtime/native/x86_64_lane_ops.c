@@ -533,16 +533,17 @@ static void emit_is_finite(eddy__lanes *l, const eddy__lane_op *o,
 
 /* ---- gradients: of the result and its gradient, or the gradient and x ---- */
 
-/* What is kept is no product: compilers know that g times 1 is g. */
+/* A product with 1 or 0, which flushes denormals. */
 static void emit_relu_grad(eddy__lanes *l, const eddy__lane_op *o,
                            uint32_t which)
 {
-    const uint32_t mask = take_mask(l);
+    const uint32_t mask = take_mask(l), one = eddy__lanes_take(l);
 
     (void)which;
     compare_constant(l, o->lane, IS_GREATER, mask, o->in[1], EDDY__LANE_ZERO);
-    with_constant(l, PAIR_MUL, o->lane, o->to, o->in[0], EDDY__LANE_ZERO);
-    choose(l, o->lane, o->to, mask, o->in[0], o->to);
+    keep_constant(l, o->lane, one, of_lane(EDDY__LANE_ONE_F32, o->lane), mask);
+    pair(l, PAIR_MUL, o->lane, o->to, o->in[0], one);
+    eddy__lanes_give(l, one);
     give_own_mask(l, mask);
 }
 

@@ -99,7 +99,12 @@ static const char program_text[] = "x ?float32\n"
                                    "most Maximum v zero\n"
                                    "sum AddV2 v v\n"
                                    "wide Cast v DstT=float64 SrcT=float32\n"
-                                   "less Neg v\n";
+                                   "less Neg v\n"
+                                   "dims int32[1]=37\n"
+                                   "one float32=1.0\n"
+                                   "ones Fill dims one\n"
+                                   "grad ReluGrad v ones\n"
+                                   "grad6 Relu6Grad v ones\n";
 
 static void feed_tensor(size_t i, const eddy_shape *shape, const float *values)
 {
@@ -130,7 +135,7 @@ static void run_all(bool keep)
 {
     p.run_options.keep_denormals = keep;
     program_build(&p, program_text);
-    program_plan(&p, "x v", "halved above same most sum wide less");
+    program_plan(&p, "x v", "halved above same most sum wide less grad grad6");
     feed(0x1p-130f);
     program_run(&p);
 }
@@ -148,6 +153,8 @@ START_TEST(runs_flush_denormals)
         ck_assert(floats(3)[i] == 0);
         ck_assert(floats(4)[i] == 0);
         ck_assert(wide[i] == 0);
+        ck_assert(floats(7)[i] == 0);
+        ck_assert(floats(8)[i] == 0);
         ck_assert(floats(6)[i] == -0x1p-130f);
     }
 }
@@ -165,6 +172,8 @@ START_TEST(an_option_keeps_denormals)
         ck_assert(floats(3)[i] == 0x1p-130f);
         ck_assert(floats(4)[i] == 0x1p-129f);
         ck_assert(wide[i] == 0x1p-130);
+        ck_assert(floats(7)[i] == 0x1p-130f);
+        ck_assert(floats(8)[i] == 0x1p-130f);
         ck_assert(floats(6)[i] == -0x1p-130f);
     }
 }
