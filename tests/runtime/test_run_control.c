@@ -313,7 +313,7 @@ START_TEST(a_deadline_passes_while_a_waiting_run_is_suspended)
     pthread_t thread;
 
     program_init(&p, worker_counts[_i]);
-    plan_hold(20 * 1000 * 1000);
+    plan_hold(200 * 1000 * 1000);
     start();
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go_when_told, NULL), 0);
     program_want(&p, wait_for_end(), EDDY_DEADLINE_EXCEEDED, EDDY_E_DEADLINE);
@@ -328,7 +328,7 @@ START_TEST(a_deadline_passes_though_nobody_waits)
     const bool must_poll = worker_counts[_i] == 0;
 
     program_init(&p, worker_counts[_i]);
-    plan_hold(20 * 1000 * 1000);
+    plan_hold(200 * 1000 * 1000);
     start();
     if (must_poll)
         ck_assert(!eddy_run_poll(p.run));
@@ -365,7 +365,7 @@ END_TEST
 START_TEST(a_node_that_fails_since_it_was_told_to_stop_is_no_error_of_its_own)
 {
     program_init(&p, worker_counts[_i]);
-    plan_hold(20 * 1000 * 1000);
+    plan_hold(200 * 1000 * 1000);
     start();
     while (hold_started() == 0)
         ck_assert(!eddy_run_poll(p.run));
