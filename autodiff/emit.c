@@ -183,7 +183,8 @@ bool eddy__emit_is_reference(const eddy__gradient_emitter *e, eddy_output v)
                                       v.index);
 }
 
-/* `node_name` NULL: any that is free. */
+/* `node_name` NULL: any that is free.  Nothing has failed, so that the loop
+ * has a frame with a name. */
 static eddy_output add_enter(eddy__gradient_emitter *e, eddy_output from,
                              const char *frame, const char *node_name,
                              int64_t parallel, bool is_constant)
@@ -200,8 +201,6 @@ static eddy_output add_enter(eddy__gradient_emitter *e, eddy_output from,
                                  .attrs = attrs,
                                  .n_attrs = 3};
 
-    if (e->core.status != EDDY_OK)
-        return EDDY__NO_OUTPUT;
     return node_name
                ? eddy__emitter_add(&e->core, &spec)
                : eddy__emitter_add_as(&e->core, join_op(e, spec.op), &spec);
@@ -211,12 +210,16 @@ eddy_output eddy__emit_enter(eddy__gradient_emitter *e, eddy_output from,
                              const char *frame, int64_t parallel,
                              bool is_constant)
 {
+    if (e->core.status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
     return add_enter(e, from, frame, NULL, parallel, is_constant);
 }
 
 eddy_output eddy__emit_first_enter(eddy__gradient_emitter *e, eddy_output from,
                                    const char *frame, int64_t parallel)
 {
+    if (e->core.status != EDDY_OK)
+        return EDDY__NO_OUTPUT;
     return add_enter(e, from, frame, frame, parallel, false);
 }
 

@@ -321,10 +321,15 @@ static void connect(eddy__replica *c, eddy_node node)
                 graph, c->copy[node], c->copy[n.controls[i]], c->e->core.err);
 }
 
-/* In the order of the numbers, in which walks go, so that sums are the same. */
+/*
+ * In the order of the numbers, in which walks go, so that sums are the same.  A
+ * failure takes the copies away again: their inputs may still be open, which no
+ * graph may have that somebody goes on with.
+ */
 void eddy__replica_copy(eddy__replica *c)
 {
     const size_t n = c->study->n_nodes;
+    const size_t n_before = c->e->core.graph->n_nodes;
 
     for (eddy_node v = 0; v < n && c->e->core.status == EDDY_OK; v++)
         if (c->is_found[v] && !is_edge(c, v))
@@ -332,6 +337,8 @@ void eddy__replica_copy(eddy__replica *c)
     for (eddy_node v = 0; v < n && c->e->core.status == EDDY_OK; v++)
         if (c->is_found[v] && !is_edge(c, v))
             connect(c, v);
+    if (c->e->core.status != EDDY_OK)
+        eddy__graph_truncate(c->e->core.graph, n_before);
 }
 
 eddy_output eddy__replica_end(eddy__replica *c, eddy_node merge)

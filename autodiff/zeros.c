@@ -90,6 +90,7 @@ eddy_output eddy__zeros_like(eddy__primals *p, eddy_output v,
     const eddy_shape *shape = eddy__value_shapes_find(p->shapes, v);
     eddy_output out;
 
+    *out_branch = 0;
     if (p->e->core.status != EDDY_OK)
         return EDDY__NO_OUTPUT;
     *out_branch = eddy__emit_has_shape(shape) &&

@@ -5,6 +5,7 @@
  * test_gradient_programs.c.
  */
 #include "core/graph/edit.h"
+#include "eddy/graphdef.h"
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
@@ -433,6 +434,56 @@ START_TEST(trips_with_a_state_in_a_branch_are_kept)
 }
 END_TEST
 
+/* v * w becomes v * sin(sin(... w)): more nodes than one block holds. */
+static void build_long_loop(void)
+{
+    char text[1024];
+    int n = snprintf(text, sizeof text, "a0 Sin v/w\n");
+
+    program_build(&p, "n int32=5\n" LOOP);
+    for (int i = 1; i < 48; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "a%d Sin a%d\n", i,
+                      i - 1);
+    feed_product(text, "a47");
+}
+
+/* What a failure leaves behind can be written, and differentiated again. */
+START_TEST(a_failed_copy_of_a_loop_leaves_no_open_inputs)
+{
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = EDDY_TAPE_RECOMPUTE};
+    bool is_done = false;
+
+    for (long long n = 0; !is_done; n++) {
+        eddy_output ys, xs[2], out[4];
+        eddy_status status;
+        size_t length;
+        void *bytes;
+
+        program_init(&p, 0);
+        build_long_loop();
+        ys = named("v/x");
+        xs[0] = named("x");
+        xs[1] = named("w");
+        counting_allocator_fail(&p.counting, n);
+        status = eddy_gradients(p.graph, &ys, 1, xs, 2, &options, out, &p.err);
+        is_done = atomic_load(&p.counting.failing) >= 0;
+        counting_allocator_fail(&p.counting, -1);
+        if (is_done || status == EDDY_OK)
+            program_want_ok(&p, status);
+        else
+            program_want(&p, status, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY);
+        program_want_ok(&p,
+                        eddy_graphdef_write(p.graph, &bytes, &length, &p.err));
+        eddy_graphdef_free(p.graph, bytes, length);
+        differentiate_by(EDDY_TAPE_RECOMPUTE, out);
+        differentiate_by(EDDY_TAPE_KEEP, out + 2);
+        want_same_bits(out, 2);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
 TCase *gradient_tapes_tests(void)
 {
     TCase *tcase = tcase_create("gradient_tapes");
@@ -450,5 +501,6 @@ TCase *gradient_tapes_tests(void)
                         0, 6);
     tcase_add_loop_test(tcase, random_numbers_are_kept, 0, 12);
     tcase_add_test(tcase, trips_with_a_state_in_a_branch_are_kept);
+    tcase_add_test(tcase, a_failed_copy_of_a_loop_leaves_no_open_inputs);
     return tcase;
 }

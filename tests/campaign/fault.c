@@ -3,19 +3,24 @@
  * Allocation k fails, for every k, from loading a graph to the run of its
  * gradient:
  *
- *     fault [--stride N] [--seed N] DIRECTORY...
+ *     fault [--stride N] [--seed N] [--places N] DIRECTORY...
  *
  * Each directory holds a graph.pb.  Without a fault every stage has some
  * status; with one it must have the same, or say that there is no memory, and
  * then the same stage must work when it is called again.  At the end nothing
  * may be held.  Then the same with each other way to differentiate, where only
  * the allocations from that stage on fail.  A stride above 1 takes every N-th
- * k, from one that the seed says.  The last line is `N passed, N failed`, a
+ * k, from one that the seed says.  With --places only those k are taken on
+ * whose way down some call has failed fewer than N times, in all directories:
+ * every call that can lead to an allocation fails, few of them often.  The last
+ * line is `N passed, N failed`, a
  * directory each.
  */
 #include "tests/aid/counting_allocator.h"
+#include "tests/campaign/places.h"
 #include "tests/campaign/request.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +31,8 @@
 /* What the stages hand on. */
 typedef struct subject {
     counting_allocator counting;
+    eddy_allocator noting; /* the one that counts, and `places` looks on */
+    places *places;        /* NULL: nobody looks on */
     request_way way;
     eddy_context *ctx;
     const char *bytes;
@@ -114,7 +121,11 @@ static eddy_status unroll(subject *s)
 
 static eddy_status lower(subject *s)
 {
-    return eddy_graph_lower(s->graph, NULL, &s->lowered, &s->err);
+    const eddy_status status =
+        eddy_graph_lower(s->graph, NULL, &s->lowered, &s->err);
+
+    s->wanted.n_own = status == EDDY_OK ? eddy_graph_size(s->lowered) : 0;
+    return status;
 }
 
 static eddy_status differentiate(subject *s)
@@ -173,6 +184,23 @@ static bool is_tried(const subject *s, size_t i)
 
 /* ---- a pass through all stages ---- */
 
+/* Only an allocation that a fault would count is one that can be asked for. */
+static void *allocate_noted(void *user, size_t size, size_t alignment)
+{
+    subject *s = user;
+
+    if (s->places != NULL && atomic_load(&s->counting.failing) >= 0)
+        places_note(s->places);
+    return s->counting.allocator.allocate(&s->counting, size, alignment);
+}
+
+static void release_noted(void *user, void *memory, size_t size)
+{
+    subject *s = user;
+
+    s->counting.allocator.release(&s->counting, memory, size);
+}
+
 static void init(subject *s, request_way way, const char *bytes, size_t n_bytes)
 {
     const eddy_context_options options = {.size = sizeof options};
@@ -180,7 +208,9 @@ static void init(subject *s, request_way way, const char *bytes, size_t n_bytes)
 
     *s = (subject){.way = way, .bytes = bytes, .n_bytes = n_bytes};
     counting_allocator_init(&s->counting);
-    all.allocator = s->counting.allocator;
+    s->noting = (eddy_allocator){
+        .allocate = allocate_noted, .release = release_noted, .user = s};
+    all.allocator = s->noting;
     if (eddy_context_create(&all, &s->ctx, &s->err) != EDDY_OK)
         abort();
 }
@@ -203,27 +233,27 @@ static bool deinit(subject *s)
     return atomic_load(&s->counting.live_bytes) == 0;
 }
 
-/* How each stage ends without a fault; stages after a failed load do not run.
+/*
+ * How each stage ends without a fault; stages after a failed load do not run.
+ * `noted` gets the allocations that may fail.  False if memory is still held.
  */
-static size_t pass_clean(request_way way, const char *bytes, size_t n_bytes,
-                         eddy_status *statuses)
+static bool pass_clean(request_way way, const char *bytes, size_t n_bytes,
+                       places *noted, eddy_status *statuses)
 {
     subject s;
-    long long before = -1;
-    size_t calls = 0;
 
     init(&s, way, bytes, n_bytes);
+    places_begin(noted);
+    s.places = noted;
     for (size_t i = 0; i < N_STAGES; i++) {
-        if (before < 0 && is_tried(&s, i))
-            before = atomic_load(&s.counting.calls);
+        if (atomic_load(&s.counting.failing) < 0 && is_tried(&s, i))
+            counting_allocator_fail(&s.counting, LLONG_MAX);
         statuses[i] =
             s.graph == NULL && i > 0 ? EDDY_NOT_FOUND : stages[i].enter(&s);
         if (stages[i].enter == lower && statuses[i] != EDDY_OK)
             break;
     }
-    if (before >= 0)
-        calls = (size_t)(atomic_load(&s.counting.calls) - before);
-    return deinit(&s) ? calls : SIZE_MAX;
+    return deinit(&s);
 }
 
 static bool complain(const char *path, size_t k, const char *format, ...)
@@ -301,23 +331,36 @@ static size_t read_graph(const char *directory, char *bytes)
     return n;
 }
 
+/* Which allocations fail. */
+typedef struct choice {
+    size_t stride, seed;
+    unsigned times; /* that a call is to fail; 0: all allocations fail */
+    places *places;
+} choice;
+
 static bool try_way(const char *path, request_way way, const char *bytes,
-                    size_t n, size_t stride, size_t seed)
+                    size_t n, const choice *c)
 {
     eddy_status statuses[N_STAGES] = {EDDY_OK};
-    const size_t n_calls = pass_clean(way, bytes, n, statuses);
     bool good = true;
+    size_t n_calls, n_failed = 0;
 
-    if (n_calls == SIZE_MAX)
+    if (!pass_clean(way, bytes, n, c->places, statuses))
         return complain(path, 0, "holds memory");
-    for (size_t k = seed % stride; k < n_calls; k += stride)
+    n_calls = places_count(c->places);
+    for (size_t k = c->seed % c->stride; k < n_calls; k += c->stride) {
+        if (c->times > 0 && !places_choose(c->places, k, c->times))
+            continue;
         good = pass_with_fault(path, way, bytes, n, statuses, k) && good;
-    printf("%s: way %d: %zu allocations\n", path, (int)way, n_calls);
+        n_failed++;
+    }
+    printf("%s: way %d: %zu of %zu allocations\n", path, (int)way, n_failed,
+           n_calls);
     fflush(stdout);
     return good;
 }
 
-static bool try_directory(const char *path, size_t stride, size_t seed)
+static bool try_directory(const char *path, const choice *c)
 {
     static char bytes[MAX_FILE];
     const size_t n = read_graph(path, bytes);
@@ -326,24 +369,43 @@ static bool try_directory(const char *path, size_t stride, size_t seed)
     if (n == 0)
         return complain(path, 0, "cannot be read");
     for (int way = 0; way < REQUEST_WAYS; way++)
-        good = try_way(path, (request_way)way, bytes, n, stride, seed) && good;
+        good = try_way(path, (request_way)way, bytes, n, c) && good;
     return good;
+}
+
+/* Takes what argv[*i] says; false if that is no option. */
+static bool take_option(choice *c, char **argv, int argc, int *i)
+{
+    const char *name = argv[*i];
+    unsigned long number;
+
+    if (name[0] != '-' || *i + 1 >= argc)
+        return false;
+    number = strtoul(argv[++*i], NULL, 10);
+    if (strcmp(name, "--stride") == 0)
+        c->stride = number > 0 ? number : 1;
+    else if (strcmp(name, "--seed") == 0)
+        c->seed = number;
+    else if (strcmp(name, "--places") == 0)
+        c->times = (unsigned)number;
+    else
+        return false;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    size_t stride = 1, seed = 0, passed = 0, failed = 0;
+    choice c = {.stride = 1, .places = places_create()};
+    size_t passed = 0, failed = 0;
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--stride") == 0 && i + 1 < argc)
-            stride = (size_t)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = (size_t)strtoul(argv[++i], NULL, 10);
-        else if (try_directory(argv[i], stride > 0 ? stride : 1, seed))
+    for (int i = 1; i < argc; i++)
+        if (take_option(&c, argv, argc, &i))
+            continue;
+        else if (try_directory(argv[i], &c))
             passed++;
         else
             failed++;
-    }
+    places_destroy(c.places);
     printf("%zu passed, %zu failed\n", passed, failed);
     return failed == 0 && passed > 0 ? 0 : 1;
 }

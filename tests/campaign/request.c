@@ -208,12 +208,13 @@ static size_t find_ys(const request *r, const eddy_graph *graph,
     return n;
 }
 
-static size_t find_xs(const eddy_graph *graph, eddy_output *xs)
+static size_t find_xs(const request *r, const eddy_graph *graph,
+                      eddy_output *xs)
 {
+    const size_t n_nodes = r->n_own > 0 ? r->n_own : eddy_graph_size(graph);
     size_t n = 0;
 
-    for (eddy_node node = 0;
-         node < eddy_graph_size(graph) && n < REQUEST_GRADIENTS; node++) {
+    for (eddy_node node = 0; node < n_nodes && n < REQUEST_GRADIENTS; node++) {
         const char *op = eddy_graph_node_op(graph, node);
         const eddy_output output = {node, 0};
 
@@ -293,7 +294,7 @@ eddy_status request_gradients(const request *r, request_way way,
     eddy_status status;
 
     d.n_ys = find_ys(r, graph, d.ys);
-    d.n_xs = find_xs(graph, d.xs);
+    d.n_xs = find_xs(r, graph, d.xs);
     *out_request = (request){.n_feeds = 0};
     *err = (eddy_error){.code = EDDY_NOT_FOUND};
     if (d.n_ys == 0 || d.n_xs == 0)

@@ -10,12 +10,16 @@
 #define REQUEST_GRADIENTS 3
 #define REQUEST_NODES 20000
 
-/* Names of outputs, `node:index`, and the values that are fed; all owned. */
+/*
+ * Names of outputs, `node:index`, and the values that are fed; all owned.  The
+ * nodes from `n_own` on are none to differentiate by, unless it is 0: they may
+ * be what a gradient that failed has left.
+ */
 typedef struct request {
     char *feeds[REQUEST_FEEDS];
     char *fetches[REQUEST_FETCHES];
     eddy_tensor *values[REQUEST_FEEDS];
-    size_t n_feeds, n_fetches;
+    size_t n_feeds, n_fetches, n_own;
 } request;
 
 /* Feeds the first placeholders; fetches the last outputs that nothing reads. */
