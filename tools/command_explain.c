@@ -116,7 +116,8 @@ static void explain_origin(const eddy_trace *trace, size_t i)
         print_inputs(trace, links[n - 1].record);
         if (end == EDDY_TRACE_END_UNKNOWN)
             puts("    what else it reads was not recorded");
-        puts("  from there:");
+        if (n > 1)
+            puts("  from there:");
         for (size_t k = n - 1; k-- > 0 && n - 1 - k <= SHOWN_LINKS;) {
             printf("    ");
             print_record(trace, links[k].record);
@@ -166,36 +167,6 @@ static size_t choose_record(const eddy_trace *trace, uint32_t id,
         if (eddy_trace_record_at(trace, records[i])->state == EDDY_TRACE_DEAD)
             return records[i];
     return n > 0 ? records[n - 1] : EDDY_TRACE_NOT_FOUND;
-}
-
-static eddy__exit explain_node(const eddy_trace *trace, const char *name,
-                               const char *path)
-{
-    const uint32_t id = eddy_trace_find_node(trace, name);
-    const eddy_trace_record *r;
-    size_t i;
-
-    if (id == EDDY_TRACE_NONE) {
-        eddy__message_complain("the plan has no node '%s'", name);
-        return EDDY__EXIT_USAGE;
-    }
-    print_summary(trace, id);
-    i = choose_record(trace, id, path);
-    if (i == EDDY_TRACE_NOT_FOUND) {
-        printf("it did not run%s%s\n", path != NULL ? " in " : "",
-               path != NULL ? path : "");
-        return EDDY__EXIT_DONE;
-    }
-    print_record(trace, i);
-    putchar('\n');
-    r = eddy_trace_record_at(trace, i);
-    if (r->state == EDDY_TRACE_DEAD)
-        explain_death(trace, i);
-    else
-        print_inputs(trace, i);
-    if (r->is_non_finite)
-        explain_origin(trace, i);
-    return EDDY__EXIT_DONE;
 }
 
 /* ---- the whole run ---- */
@@ -340,6 +311,41 @@ static void explain_run(eddy_trace *trace)
         }
     if (t.status == EDDY_OK && n <= MOST_TIMED)
         print_chain(trace);
+}
+
+/* ---- a node, by name ---- */
+
+static eddy__exit explain_node(eddy_trace *trace, const char *name,
+                               const char *path)
+{
+    const uint32_t id = eddy_trace_find_node(trace, name);
+    const eddy_trace_record *r;
+    size_t i;
+
+    if (id == EDDY_TRACE_NONE) {
+        eddy__message_complain("the plan has no node '%s'", name);
+        return EDDY__EXIT_USAGE;
+    }
+    print_summary(trace, id);
+    i = choose_record(trace, id, path);
+    if (i == EDDY_TRACE_NOT_FOUND) {
+        printf("it did not run%s%s\n", path != NULL ? " in " : "",
+               path != NULL ? path : "");
+        /* What the run did in place of it may say why. */
+        if (path == NULL)
+            explain_run(trace);
+        return EDDY__EXIT_DONE;
+    }
+    print_record(trace, i);
+    putchar('\n');
+    r = eddy_trace_record_at(trace, i);
+    if (r->state == EDDY_TRACE_DEAD)
+        explain_death(trace, i);
+    else
+        print_inputs(trace, i);
+    if (r->is_non_finite)
+        explain_origin(trace, i);
+    return EDDY__EXIT_DONE;
 }
 
 /* ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define COND "tests/conformance/tf/gradients/cond_in_while/"
+#define NORM "tests/conformance/tf/gradients/while_norm/"
 #define NESTED "tests/conformance/tf/gradients/nested3/"
 #define COUNT "tests/conformance/tf/while/count/"
 #define FEEDS                                                                  \
@@ -86,6 +87,35 @@ START_TEST(an_infinity_in_a_nested_gradient_has_its_origin)
     expect("where the NaN or infinity comes from");
     expect("gradients/while/while/while/mul/Mul (Mul) in ");
     expect("    reads gradients/while/while/while/mul/Enter_2 (Enter)");
+}
+END_TEST
+
+/*
+ * With w = 1e120 the norm grows past what a double holds, and the loop goes on
+ * for ever: its gradients never run.  The limit ends it, and the answer is what
+ * the run did.
+ */
+START_TEST(an_infinity_in_a_loop_without_end_has_its_origin)
+{
+    command_result made;
+    char w[64];
+
+    snprintf(one, sizeof one, "%s/norm.pb", folder);
+    made = command_run("grad", NORM "graph.pb", "--ys", "loss:0", "--xs", "w:0",
+                       "--order", _i == 0 ? "1" : "2", "-o", one, NULL);
+    ck_assert_int_eq(made.status, 0);
+    ck_assert_int_eq(sscanf(made.out, "%63s %63s", w, gradient), 2);
+    command_result_free(&made);
+    got = command_run("explain", one, "--feed", "x=@" NORM "in_0_x.npy",
+                      "--feed", "w=1e120", "--fetch", gradient,
+                      "--max-iterations", "50", gradient, NULL);
+    ck_assert_msg(got.status == 0, "%s", got.err);
+    expect("it did not run\nRESOURCE_EXHAUSTED");
+    expect("where the NaN or infinity comes from");
+    expect(
+        "  while/norm/mul (Mul) in while/while_context[2]: live, float64[2]");
+    expect("    reads while/Merge_1 (Merge) in while/while_context[2]: live, "
+           "float64[2] 3e+240..4e+240");
 }
 END_TEST
 
@@ -227,6 +257,8 @@ TCase *command_explain_tests(void)
     tcase_add_test(tc, a_dead_node_is_explained);
     tcase_add_test(tc, an_iteration_may_be_asked);
     tcase_add_test(tc, an_infinity_in_a_nested_gradient_has_its_origin);
+    tcase_add_loop_test(tc, an_infinity_in_a_loop_without_end_has_its_origin, 0,
+                        2);
     tcase_add_test(tc, numerics_stop_a_run);
     tcase_add_test(tc, a_run_that_does_not_end_says_what_goes_on);
     tcase_add_test(tc, what_takes_time_is_named);
