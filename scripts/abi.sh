@@ -4,7 +4,8 @@
 #
 #   scripts/abi.sh compare LIBRARY   fails where it differs from abi/libeddy.abi
 #                                    in what a program would notice
-#   scripts/abi.sh dump LIBRARY      writes that file
+#   scripts/abi.sh dump LIBRARY      writes that file, and lists new symbols
+#                                    in debian/libeddy0.symbols
 #
 # Where libabigail is not installed it is passed over with a message, except
 # under CI=true, where that is an error.
@@ -27,9 +28,28 @@ describe()
         --no-comp-dir-path --no-corpus-path "$1"
 }
 
+# The symbols of the library that the list does not have, as of this release;
+# those of the providers stand behind.
+list_symbols()
+{
+    list=debian/libeddy0.symbols
+    version=$(sed -n '1s/^[^(]*(\([^-]*\)-.*/\1/p' debian/changelog)
+    new=$(mktemp) || exit 2
+    {
+        sed -n 1p "$list"
+        {
+            sed -n '2,/^lib/s/^ /&/p' "$list"
+            nm -D --defined-only "$1" |
+                sed -n "s/.* [A-Z] \(eddy_[a-z0-9_]*@\)@*\(EDDY_0\)\$/ \1\2 $version/p"
+        } | LC_ALL=C sort -u -t@ -k1,1
+        sed -n '2,$p' "$list" | sed -n '/^lib/,$p'
+    } >"$new" && cat "$new" >"$list"
+    rm -f "$new"
+}
+
 case ${1:-} in
 dump)
-    mkdir -p abi && describe "$2" >"$dump"
+    mkdir -p abi && describe "$2" >"$dump" && list_symbols "$2"
     ;;
 compare)
     [ -s "$dump" ] || { echo "abi: $dump is missing (make abi-dump)" >&2; exit 1; }
