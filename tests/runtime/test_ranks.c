@@ -52,42 +52,38 @@ static size_t read_outputs(const program *p, const char *names,
     return n;
 }
 
-static eddy_status try_cut_how(program *p, cut_graph *c, uint32_t n_ranks,
-                               const eddy_place *places, size_t n_places,
-                               const char *feeds, const char *fetches,
-                               bool is_literal)
+/* Where nodes are, and what is asked of the parts; feeds and fetches by name.
+ */
+typedef struct split {
+    uint32_t n_ranks;
+    const eddy_place *places;
+    size_t n_places;
+    const char *feeds, *fetches;
+    bool is_literal;
+} split;
+
+static eddy_status try_cut(program *p, cut_graph *c, const split *how)
 {
     *c = (cut_graph){.partition = NULL};
-    c->n_feeds = read_outputs(p, feeds, c->feeds);
-    c->n_fetches = read_outputs(p, fetches, c->fetches);
+    c->n_feeds = read_outputs(p, how->feeds, c->feeds);
+    c->n_fetches = read_outputs(p, how->fetches, c->fetches);
     return eddy_partition_create(
         p->graph,
         &(eddy_partition_options){.size = sizeof(eddy_partition_options),
-                                  .n_ranks = n_ranks,
-                                  .places = places,
-                                  .n_places = n_places,
+                                  .n_ranks = how->n_ranks,
+                                  .places = how->places,
+                                  .n_places = how->n_places,
                                   .feeds = c->feeds,
                                   .n_feeds = c->n_feeds,
                                   .fetches = c->fetches,
                                   .n_fetches = c->n_fetches,
-                                  .is_literal = is_literal},
+                                  .is_literal = how->is_literal},
         &c->partition, &p->err);
 }
 
-static eddy_status try_cut(program *p, cut_graph *c, uint32_t n_ranks,
-                           const eddy_place *places, size_t n_places,
-                           const char *feeds, const char *fetches)
+static void cut(program *p, cut_graph *c, const split *how)
 {
-    return try_cut_how(p, c, n_ranks, places, n_places, feeds, fetches, false);
-}
-
-static void cut(program *p, cut_graph *c, uint32_t n_ranks,
-                const eddy_place *places, size_t n_places, const char *feeds,
-                const char *fetches)
-{
-    ck_assert_msg(try_cut(p, c, n_ranks, places, n_places, feeds, fetches) ==
-                      EDDY_OK,
-                  "%s", p->err.message);
+    ck_assert_msg(try_cut(p, c, how) == EDDY_OK, "%s", p->err.message);
 }
 
 static void make_ranks(program *p, cut_graph *c, uint64_t seed,
@@ -161,7 +157,7 @@ START_TEST(test_loop_is_cut_as_tensorflow_does)
 
     program_init(&p, 0);
     program_build(&p, UNCOUNTED);
-    cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
+    cut(&p, &c, &(split){2, on_1, 3, "n", "i/x x/x"});
     /* Rank 0 has the predicate and counts; rank 1 receives both. */
     n = eddy_partition_count(c.partition, 0);
     ck_assert_uint_eq(n.n_sends, 2);
@@ -188,7 +184,8 @@ START_TEST(test_literal_sends_invariants)
 
     program_init(&p, 0);
     program_build(&p, LOOP);
-    ck_assert_int_eq(try_cut_how(&p, &c, 2, on_1, 2, "", "x/x", true), EDDY_OK);
+    ck_assert_int_eq(try_cut(&p, &c, &(split){2, on_1, 2, "", "x/x", true}),
+                     EDDY_OK);
     /* The predicate, f, c's Enter stays with p; x itself in the root. */
     ck_assert_uint_eq(eddy_partition_count(c.partition, 1).n_recvs, 4);
     drop(&c);
@@ -205,7 +202,7 @@ START_TEST(test_predicate_of_counted_loop_is_not_sent)
 
     program_init(&p, 0);
     program_build(&p, LOOP);
-    cut(&p, &c, 2, on_1, 3, "n", "i/x x/x");
+    cut(&p, &c, &(split){2, on_1, 3, "n", "i/x x/x"});
     n = eddy_partition_count(c.partition, 0);
     ck_assert_uint_eq(n.n_sends, 1);
     n = eddy_partition_count(c.partition, 1);
@@ -229,7 +226,7 @@ START_TEST(test_places_and_devices)
 
     program_init(&p, 0);
     program_build(&p, LOOP);
-    cut(&p, &c, 2, places, 2, "n", "i/x x/x");
+    cut(&p, &c, &(split){2, places, 2, "n", "i/x x/x"});
     eddy_partition_fetch(c.partition, 0, &rank);
     ck_assert_uint_eq(rank, 0);
     eddy_partition_fetch(c.partition, 1, &rank);
@@ -238,7 +235,7 @@ START_TEST(test_places_and_devices)
     ck_assert_uint_eq(rank, 1);
     ck_assert(!eddy_partition_feed(c.partition, 1, &rank, &at));
     drop(&c);
-    ck_assert_int_eq(try_cut(&p, &c, 2, beyond, 1, "n", "i/x"),
+    ck_assert_int_eq(try_cut(&p, &c, &(split){2, beyond, 1, "n", "i/x"}),
                      EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(p.err.detail, EDDY_E_PLACE);
     program_deinit(&p);
@@ -266,8 +263,9 @@ START_TEST(test_refuses_what_cannot_be_cut)
 
         program_init(&p, 0);
         program_build(&p, cases[i].text);
-        ck_assert_int_eq(try_cut(&p, &c, 2, &place, 1, "", cases[i].fetch),
-                         EDDY_INVALID_ARGUMENT);
+        ck_assert_int_eq(
+            try_cut(&p, &c, &(split){2, &place, 1, "", cases[i].fetch}),
+            EDDY_INVALID_ARGUMENT);
         ck_assert_msg(p.err.detail == cases[i].detail, "%zu: %s", i,
                       p.err.message);
         ck_assert_ptr_null(c.partition);
@@ -304,7 +302,8 @@ START_TEST(test_loop_over_two_ranks)
 
     program_init(&p, 0);
     program_build(&p, kinds[k].text);
-    cut(&p, &c, 2, kinds[k].places, kinds[k].n_places, "n", "i/x x/x");
+    cut(&p, &c,
+        &(split){2, kinds[k].places, kinds[k].n_places, "n", "i/x x/x"});
     make_ranks(&p, &c, (uint64_t)_i / 4, 0);
     for (int32_t n = 0; n < 40; n += 13) {
         eddy_tensor *out[2] = {NULL};
@@ -347,7 +346,7 @@ START_TEST(test_branch_in_a_loop_sends_in_every_iteration)
     program_build(&p, "y/e Enter@w x\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
                       "e Equal i/s:1 one/e\nbs Switch y/s:1 e\nbn Neg bs:1\n"
                       "bm Merge bs bn\ny/n NextIteration bm\ny/x Exit y/s\n");
-    cut(&p, &c, 2, places, 1, "n", "y/x i/x");
+    cut(&p, &c, &(split){2, places, 1, "n", "y/x i/x"});
     make_ranks(&p, &c, 3, UINT64_C(20000000000));
     for (int32_t n = 0; n < 6; n++) {
         eddy_tensor *out[2] = {NULL};
@@ -389,7 +388,7 @@ START_TEST(test_inner_loop_sends_what_its_trips_make)
                   "u/e Enter@v y/s:1\nu/m Merge u/e u/n\nu/s Switch u/m jc\n"
                   "z Neg u/s:1\nu/n NextIteration z\nu/x Exit u/s\n"
                   "y/n NextIteration u/x\ny/x Exit y/s\n");
-    cut(&p, &c, 2, places, 1, "n", "y/x i/x");
+    cut(&p, &c, &(split){2, places, 1, "n", "y/x i/x"});
     make_ranks(&p, &c, 3, UINT64_C(20000000000));
     for (int32_t n = 0; n < 6; n++) {
         const uint64_t trips = (uint64_t)(n * (n - 1) / 2);
@@ -433,7 +432,7 @@ START_TEST(test_rank_with_invariants_alone)
             program_build(&p, "k Neg c/e\ny/e Enter@w x\ny/m Merge y/e y/n\n"
                               "y/s Switch y/m cond\ny/b Add y/s:1 k\n"
                               "y/n NextIteration y/b\ny/x Exit y/s\n");
-            cut(&p, &c, 2, on_one, 1, "n", "y/x i/x");
+            cut(&p, &c, &(split){2, on_one, 1, "n", "y/x i/x"});
             ck_assert_uint_eq(
                 eddy_partition_count(c.partition, 1).n_control_loops, 1);
             make_ranks(&p, &c, 1, UINT64_C(20000000000));
@@ -478,7 +477,8 @@ START_TEST(test_literal_rank_with_an_enter_alone)
         program_init(&p, 0);
         program_build(&p, text);
         ck_assert_int_eq(
-            try_cut_how(&p, &c, 2, on_one, 1, "n", "y/x i/x", true), EDDY_OK);
+            try_cut(&p, &c, &(split){2, on_one, 1, "n", "y/x i/x", true}),
+            EDDY_OK);
         ck_assert_uint_eq(eddy_partition_count(c.partition, 1).n_control_loops,
                           1);
         make_ranks(&p, &c, 1, UINT64_C(20000000000));
@@ -524,7 +524,7 @@ START_TEST(test_text_handles_stay_together)
 
         program_init(&p, 0);
         program_build(&p, text);
-        cut(&p, &c, 3, places, 4, "", "r");
+        cut(&p, &c, &(split){3, places, 4, "", "r"});
         (void)eddy_partition_fetch(c.partition, 0, &rank);
         ck_assert_uint_eq(rank, 0);
         make_ranks(&p, &c, seed, UINT64_C(20000000000));
@@ -554,7 +554,7 @@ START_TEST(test_branch_that_is_not_taken)
 
         program_init(&p, 0);
         program_build(&p, text);
-        cut(&p, &c, 3, places, 3, "t", "m:1");
+        cut(&p, &c, &(split){3, places, 3, "t", "m:1"});
         make_ranks(&p, &c, 5, 0);
         ck_assert_int_eq(eddy_tensor_create(p.ctx, EDDY_BOOL,
                                             &(eddy_shape){.rank = 0}, &feed,
@@ -583,7 +583,7 @@ START_TEST(test_fed_placeholder_that_waits)
     program_init(&p, 0);
     program_build(&p, "a int32=1\nb Neg a\nn ?int32 ^b\ny Neg n\n"
                       "z Sub b y\n");
-    cut(&p, &c, 2, places, 2, "n", "z");
+    cut(&p, &c, &(split){2, places, 2, "n", "z"});
     make_ranks(&p, &c, 3, 0);
     ck_assert_msg(run_ranks(&p, &c, 7, &out) == EDDY_OK, "%s", p.err.message);
     ck_assert_int_eq(*(const int32_t *)eddy_tensor_data(out), 6);
@@ -606,7 +606,7 @@ START_TEST(test_error_names_its_rank)
 
     program_init(&p, 0);
     program_build(&p, "n ?int32\none int32=1\nd FloorDiv one n\ny Neg d\n");
-    cut(&p, &c, 3, places, 2, "n", "y");
+    cut(&p, &c, &(split){3, places, 2, "n", "y"});
     make_ranks(&p, &c, 3, 0);
     ck_assert_int_eq(run_ranks(&p, &c, 0, &out), EDDY_INVALID_ARGUMENT);
     ck_assert_int_eq(p.err.detail, EDDY_E_DIVISION_BY_ZERO);
@@ -653,7 +653,7 @@ START_TEST(test_cancel_ends_all_ranks)
 
     program_init(&p, 0);
     program_build(&p, ENDLESS);
-    cut(&p, &c, 2, &place, 1, "n", "i/x");
+    cut(&p, &c, &(split){2, &place, 1, "n", "i/x"});
     make_ranks(&p, &c, 0, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, cancel_soon, c.ranks), 0);
     ck_assert_int_eq(run_ranks(&p, &c, 1, &out), EDDY_CANCELLED);
@@ -673,7 +673,7 @@ START_TEST(test_deadline_ends_all_ranks)
 
     program_init(&p, 0);
     program_build(&p, ENDLESS);
-    cut(&p, &c, 2, &place, 1, "n", "i/x");
+    cut(&p, &c, &(split){2, &place, 1, "n", "i/x"});
     make_ranks(&p, &c, 9, UINT64_C(30) * 1000 * 1000);
     ck_assert_int_eq(run_ranks(&p, &c, 1, &out), EDDY_DEADLINE_EXCEEDED);
     ck_assert_ptr_null(out);
@@ -692,7 +692,7 @@ START_TEST(test_part_alone_is_refused)
 
     program_init(&p, 0);
     program_build(&p, LOOP);
-    cut(&p, &c, 2, on_1, 3, "n", "x/x");
+    cut(&p, &c, &(split){2, on_1, 3, "n", "x/x"});
     ck_assert_ptr_nonnull(eddy_partition_targets(c.partition, 0, &n_targets));
     ck_assert_uint_eq(n_targets, 1);
     ck_assert_int_eq(
@@ -726,7 +726,7 @@ START_TEST(test_no_memory)
         program_init(&p, 0);
         program_build(&p, LOOP);
         counting_allocator_fail(&p.counting, k);
-        ok = try_cut(&p, &c, 2, on_1, 3, "n", "i/x x/x") == EDDY_OK &&
+        ok = try_cut(&p, &c, &(split){2, on_1, 3, "n", "i/x x/x"}) == EDDY_OK &&
              eddy_ranks_create(c.partition, NULL, &c.ranks, &p.err) == EDDY_OK;
         counting_allocator_fail(&p.counting, -1);
         if (!ok)
