@@ -135,9 +135,7 @@ EDDY__EACH_SIGNED(LOADS, )
 LOADS(U8, )
 LOADS(U16, )
 
-typedef float (*load_fn)(const void *from, int64_t i);
-
-static const load_fn loaders[EDDY_DTYPE_COUNT] = {
+const eddy__resize_load eddy__resize_loaders[EDDY_DTYPE_COUNT] = {
 #define LOAD_ENTRY(D, ...) [EDDY__DTYPE_##D] = load_##D,
     EDDY__EACH_FLOAT(LOAD_ENTRY, ) EDDY__EACH_SIGNED(LOAD_ENTRY, )
         LOAD_ENTRY(U8, ) LOAD_ENTRY(U16, )};
@@ -147,8 +145,9 @@ static float mix(float a, float b, float weight)
     return a + (b - a) * weight;
 }
 
-static void mix_row(const eddy__resizing *r, const void *from, load_fn load,
-                    const place *row, int64_t image, float *out)
+static void mix_row(const eddy__resizing *r, const void *from,
+                    eddy__resize_load load, const place *row, int64_t image,
+                    float *out)
 {
     const int64_t top = (image * r->rows.in + row->low) * r->columns.in;
     const int64_t bottom = (image * r->rows.in + row->high) * r->columns.in;
@@ -176,8 +175,8 @@ static eddy_status mix_all(eddy_kernel *k, const eddy__resizing *r,
         const place row = between(&r->rows, i % r->rows.out);
 
         EDDY_TRY(eddy__go_on(k, r->columns.out * (8 + 8 * r->channels)));
-        mix_row(r, eddy__in_elements(k, IMAGES), loaders[dtype], &row,
-                i / r->rows.out, out);
+        mix_row(r, eddy__in_elements(k, IMAGES), eddy__resize_loaders[dtype],
+                &row, i / r->rows.out, out);
         out += r->columns.out * r->channels;
     }
     return EDDY_OK;

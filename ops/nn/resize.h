@@ -35,6 +35,11 @@ eddy_status eddy__resize_begin(eddy_kernel *k, eddy_dtype dtype,
 eddy_status eddy__resize_begin_back(eddy_kernel *k, eddy__resizing *r,
                                     unsigned char **out);
 
+/* Element `i` of an image; NULL for dtypes that no image has. */
+typedef float (*eddy__resize_load)(const void *from, int64_t i);
+
+extern const eddy__resize_load eddy__resize_loaders[EDDY_DTYPE_COUNT];
+
 /* The state that both want. */
 eddy_status eddy__resize_prepare(eddy_infer *infer);
 

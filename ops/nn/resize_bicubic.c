@@ -83,27 +83,9 @@ static taps taps_at(const eddy__resized_side *s, int64_t i)
 
 /* ---- forward ---- */
 
-#define LOADS(D, ...)                                                          \
-    static float load_##D(const void *from, int64_t i)                         \
-    {                                                                          \
-        return (float)eddy__load_##D(((const eddy__stored_##D *)from)[i]);     \
-    }
-
-EDDY__EACH_FLOAT(LOADS, )
-EDDY__EACH_SIGNED(LOADS, )
-LOADS(U8, )
-LOADS(U16, )
-
-typedef float (*load_fn)(const void *from, int64_t i);
-
-static const load_fn loaders[EDDY_DTYPE_COUNT] = {
-#define LOAD_ENTRY(D, ...) [EDDY__DTYPE_##D] = load_##D,
-    EDDY__EACH_FLOAT(LOAD_ENTRY, ) EDDY__EACH_SIGNED(LOAD_ENTRY, )
-        LOAD_ENTRY(U8, ) LOAD_ENTRY(U16, )};
-
 /* Row `i` of the output's rows, of all images. */
-static void mix_row(const eddy__resizing *r, const void *from, load_fn load,
-                    int64_t i, float *out)
+static void mix_row(const eddy__resizing *r, const void *from,
+                    eddy__resize_load load, int64_t i, float *out)
 {
     const int64_t image = i / r->rows.out;
     const taps rows = taps_at(&r->rows, i % r->rows.out);
@@ -141,7 +123,8 @@ static eddy_status run_bicubic(eddy_kernel *k)
         return EDDY_OK;
     for (int64_t i = 0; i < r.n * r.rows.out; i++) {
         EDDY_TRY(eddy__go_on(k, r.columns.out * (32 + 32 * r.channels)));
-        mix_row(&r, eddy__in_elements(k, 0), loaders[eddy__in_dtype(k, 0)], i,
+        mix_row(&r, eddy__in_elements(k, 0),
+                eddy__resize_loaders[eddy__in_dtype(k, 0)], i,
                 (float *)(void *)out + i * r.columns.out * r.channels);
     }
     return EDDY_OK;

@@ -27,16 +27,14 @@
 #define MOST_QUESTIONS 4
 /* What a kernel may hold while it computes. */
 #define MOST_BYTES ((int64_t)4 << 20)
-/* Inputs and outputs, and what a Const may wait for. */
+/* Inputs and outputs. */
 #define MOST_PORTS 16
-#define MOST_CONTROLS 4
 
 /* A node that has been computed. */
 typedef struct folded {
     eddy_node node;
     eddy_tensor *value;
-    eddy_node controls[MOST_CONTROLS];
-    uint32_t n_controls;
+    eddy__few_controls controls;
 } folded;
 
 typedef struct folding {
@@ -68,39 +66,25 @@ static eddy_tensor *constant_input(const folding *f, eddy_output from)
     return value ? value->as.tensors[0] : NULL;
 }
 
-static bool add_controls(folded *made, const eddy_node *controls, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-
-        while (k < made->n_controls && made->controls[k] != controls[i])
-            k++;
-        if (k < made->n_controls)
-            continue;
-        if (k == MOST_CONTROLS)
-            return false;
-        made->controls[made->n_controls++] = controls[i];
-    }
-    return true;
-}
-
 /* What the Const has to wait for; false if that is too much. */
 static bool find_controls(const folding *f, const eddy__node *node,
                           folded *made)
 {
-    bool fits = add_controls(made, node->controls, node->n_controls);
+    bool fits = eddy__few_controls_add(&made->controls, node->controls,
+                                       node->n_controls);
 
     for (uint32_t i = 0; fits && i < node->n_inputs; i++) {
         const eddy_node from = node->inputs[i].node;
         const uint32_t number = f->done_of[from];
 
         if (number > 0)
-            fits = add_controls(made, f->done[number - 1].controls,
-                                f->done[number - 1].n_controls);
+            fits = eddy__few_controls_add(&made->controls,
+                                          f->done[number - 1].controls.nodes,
+                                          f->done[number - 1].controls.n);
         else
-            fits =
-                add_controls(made, eddy__graph_node(f->graph, from)->controls,
-                             eddy__graph_node(f->graph, from)->n_controls);
+            fits = eddy__few_controls_add(
+                &made->controls, eddy__graph_node(f->graph, from)->controls,
+                eddy__graph_node(f->graph, from)->n_controls);
     }
     return fits;
 }
@@ -345,8 +329,8 @@ static eddy_status make_constant(eddy_graph *copy, const folded *made,
     const eddy_node_spec spec = {
         .size = sizeof spec,
         .op = "Const",
-        .controls = made->controls,
-        .n_controls = made->n_controls,
+        .controls = made->controls.nodes,
+        .n_controls = made->controls.n,
         .attrs = attrs,
         .n_attrs = 2,
     };

@@ -24,15 +24,13 @@
  */
 #define MOST_ELEMENTS 65536
 #define MOST_PORTS 16
-#define MOST_CONTROLS 4
 
 /* A node that is moved. */
 typedef struct moved {
     eddy_node node;
     eddy_node enter; /* a constant Enter that it reads, by way of others too */
-    eddy_node controls[MOST_CONTROLS]; /* what it waits for inside */
-    uint32_t n_controls;
-    eddy_output outside; /* in the copy: its value before the loop */
+    eddy__few_controls controls; /* what it waits for inside */
+    eddy_output outside;         /* in the copy: its value before the loop */
 } moved;
 
 typedef struct moving {
@@ -67,29 +65,14 @@ static bool is_entry(const moving *m, eddy_node v, uint32_t frame)
            m->analysis->output_frame[v] == frame;
 }
 
-static bool add_controls(moved *made, const eddy_node *controls, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-
-        while (k < made->n_controls && made->controls[k] != controls[i])
-            k++;
-        if (k < made->n_controls)
-            continue;
-        if (k == MOST_CONTROLS)
-            return false;
-        made->controls[made->n_controls++] = controls[i];
-    }
-    return true;
-}
-
 /* Is what the node reads the same in every iteration?  Fills `made`. */
 static bool reads_invariants(const moving *m, const eddy__node *node,
                              moved *made)
 {
     const uint32_t frame = m->analysis->node_frame[made->node];
 
-    if (!add_controls(made, node->controls, node->n_controls))
+    if (!eddy__few_controls_add(&made->controls, node->controls,
+                                node->n_controls))
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const eddy_node from = node->inputs[i].node;
@@ -99,12 +82,14 @@ static bool reads_invariants(const moving *m, const eddy__node *node,
 
         if (other) {
             made->enter = other->enter;
-            if (!add_controls(made, other->controls, other->n_controls))
+            if (!eddy__few_controls_add(&made->controls, other->controls.nodes,
+                                        other->controls.n))
                 return false;
         } else if (is_entry(m, from, frame)) {
             made->enter = from;
         } else if (!is_constant(m, from) ||
-                   !add_controls(made, maker->controls, maker->n_controls)) {
+                   !eddy__few_controls_add(&made->controls, maker->controls,
+                                           maker->n_controls)) {
             return false;
         }
     }
@@ -145,7 +130,7 @@ static void consider(moving *m, eddy_node v)
         !reads_invariants(m, node, &made) ||
         !eddy__pure_cannot_fail(&m->readers, v))
         return;
-    if (made.n_controls > 0 && !is_cheap(m, v))
+    if (made.controls.n > 0 && !is_cheap(m, v))
         return;
     m->moved[m->n++] = made;
     m->number[v] = m->n;
@@ -275,7 +260,7 @@ static eddy_status make_entry(moving *m, const moved *of)
     };
     eddy_output entry = {0};
 
-    if (of->n_controls == 0)
+    if (of->controls.n == 0)
         return eddy__readers_replace_node(m->copy, of->node, &spec,
                                           m->readers.build->err);
     spec.name = name_of(m, of->node, "Enter");
@@ -285,8 +270,8 @@ static eddy_status make_entry(moving *m, const moved *of)
         .op = "Identity",
         .inputs = &entry,
         .n_inputs = 1,
-        .controls = of->controls,
-        .n_controls = of->n_controls,
+        .controls = of->controls.nodes,
+        .n_controls = of->controls.n,
         .attrs = attrs,
         .n_attrs = 1,
     };

@@ -92,6 +92,23 @@ const eddy_shape *eddy__readers_seen_shape(const eddy__readers *r,
                                    : &r->build->feed_shapes[feed];
 }
 
+bool eddy__few_controls_add(eddy__few_controls *to, const eddy_node *controls,
+                            uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = 0;
+
+        while (k < to->n && to->nodes[k] != controls[i])
+            k++;
+        if (k < to->n)
+            continue;
+        if (k == sizeof to->nodes / sizeof to->nodes[0])
+            return false;
+        to->nodes[to->n++] = controls[i];
+    }
+    return true;
+}
+
 eddy_status eddy__readers_replace_node(eddy_graph *graph, eddy_node v,
                                        const eddy_node_spec *spec,
                                        eddy_error *err)

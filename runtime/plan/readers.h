@@ -54,6 +54,16 @@ eddy_status eddy__readers_order_values(const eddy__plan_build *build,
                                        eddy__arena *scratch,
                                        eddy_node **out_order, uint32_t *out_n);
 
+/* What a node waits for that stands for several: each of these once. */
+typedef struct eddy__few_controls {
+    eddy_node nodes[4];
+    uint32_t n;
+} eddy__few_controls;
+
+/* False if there are too many. */
+bool eddy__few_controls_add(eddy__few_controls *to, const eddy_node *controls,
+                            uint32_t n);
+
 /*
  * Makes node `v` of a graph that only the plan has the one of `spec`, under the
  * name that it has; its outputs' numbers must mean the same.

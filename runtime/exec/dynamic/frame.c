@@ -11,35 +11,22 @@
 #include "runtime/exec/dynamic/token.h"
 
 #include "core/base/status.h"
+#include "runtime/exec/carver.h"
 
 #include <string.h>
 
-/* Lays arrays out one behind another in a block whose start is aligned. */
-typedef struct carver {
-    char *block; /* NULL while only the size is wanted */
-    size_t used;
-} carver;
-
-static void *carve(carver *c, size_t n, size_t size)
-{
-    void *at = c->block ? c->block + c->used : NULL;
-
-    c->used += (n * size + 15) & ~(size_t)15;
-    return at;
-}
-
 /* ---- iterations ---- */
 
-static void carve_iteration(const eddy__plan_frame *plan, carver *c,
+static void carve_iteration(const eddy__plan_frame *plan, eddy__carver *c,
                             eddy__iteration *it)
 {
     eddy__iteration parts;
 
-    carve(c, 1, sizeof *it);
-    parts.values = carve(c, plan->n_slots, sizeof *it->values);
-    parts.liveness = carve(c, plan->n_steps, sizeof *it->liveness);
-    parts.children = carve(c, plan->n_children, sizeof(eddy__frame *));
-    parts.marks = carve(c, plan->n_marks, 1);
+    eddy__carve(c, 1, sizeof *it);
+    parts.values = eddy__carve(c, plan->n_slots, sizeof *it->values);
+    parts.liveness = eddy__carve(c, plan->n_steps, sizeof *it->liveness);
+    parts.children = eddy__carve(c, plan->n_children, sizeof(eddy__frame *));
+    parts.marks = eddy__carve(c, plan->n_marks, 1);
     if (it) {
         it->values = parts.values;
         it->liveness = parts.liveness;
@@ -50,7 +37,7 @@ static void carve_iteration(const eddy__plan_frame *plan, carver *c,
 
 static size_t iteration_size(const eddy__plan_frame *plan)
 {
-    carver c = {0};
+    eddy__carver c = {0};
 
     carve_iteration(plan, &c, NULL);
     return c.used;
@@ -60,7 +47,7 @@ static size_t iteration_size(const eddy__plan_frame *plan)
 static eddy__iteration *new_iteration(eddy_run *run, eddy__frame *frame)
 {
     eddy__iteration *it = eddy__dynamic_of(run)->spare_iterations[frame->id];
-    carver c = {0};
+    eddy__carver c = {0};
     size_t size;
 
     if (it) {
@@ -203,21 +190,22 @@ eddy__iteration *eddy__frame_iterate(eddy_run *run, eddy__frame *frame)
 
 /* ---- frames ---- */
 
-static void carve_frame(const eddy__plan_frame *plan, carver *c,
+static void carve_frame(const eddy__plan_frame *plan, eddy__carver *c,
                         eddy__frame *frame)
 {
     eddy__frame parts;
 
-    carve(c, 1, sizeof *frame);
-    parts.applied = carve(c, plan->n_invariants > 0 ? plan->n_steps : 0,
-                          sizeof *frame->applied);
-    parts.invariants = carve(c, plan->n_invariants, sizeof *frame->invariants);
-    parts.held = carve(c, plan->n_invariants, sizeof *frame->held);
-    parts.replayed = carve(c, plan->n_replayed, sizeof *frame->replayed);
-    parts.replay_state = carve(c, plan->n_replayed, 1);
-    parts.exited = carve(c, plan->n_exits, 1);
-    parts.parked = carve(c, plan->n_nexts, sizeof *frame->parked);
-    parts.starters = carve(c, plan->n_starters, sizeof *frame->starters);
+    eddy__carve(c, 1, sizeof *frame);
+    parts.applied = eddy__carve(c, plan->n_invariants > 0 ? plan->n_steps : 0,
+                                sizeof *frame->applied);
+    parts.invariants =
+        eddy__carve(c, plan->n_invariants, sizeof *frame->invariants);
+    parts.held = eddy__carve(c, plan->n_invariants, sizeof *frame->held);
+    parts.replayed = eddy__carve(c, plan->n_replayed, sizeof *frame->replayed);
+    parts.replay_state = eddy__carve(c, plan->n_replayed, 1);
+    parts.exited = eddy__carve(c, plan->n_exits, 1);
+    parts.parked = eddy__carve(c, plan->n_nexts, sizeof *frame->parked);
+    parts.starters = eddy__carve(c, plan->n_starters, sizeof *frame->starters);
     if (!frame)
         return;
     frame->applied = parts.applied;
@@ -235,7 +223,7 @@ static eddy__frame *new_frame(eddy_run *run, uint32_t id)
 {
     const eddy__plan_frame *plan = &run->plan->frames[id];
     eddy__frame *frame = eddy__dynamic_of(run)->spare_frames[id];
-    carver c = {0};
+    eddy__carver c = {0};
     size_t size;
 
     if (frame) {
@@ -244,7 +232,7 @@ static eddy__frame *new_frame(eddy_run *run, uint32_t id)
     }
     carve_frame(plan, &c, NULL);
     size = c.used;
-    c = (carver){.block = eddy__heap_allocate(&run->heap, size, &size)};
+    c = (eddy__carver){.block = eddy__heap_allocate(&run->heap, size, &size)};
     if (!c.block)
         return NULL;
     memset(c.block, 0, size);

@@ -3,37 +3,25 @@
 #include "runtime/exec/linear/linear.h"
 
 #include "core/base/status.h"
+#include "runtime/exec/carver.h"
 #include "runtime/exec/check.h"
 
 #include <string.h>
 
-typedef struct carver {
-    char *block; /* NULL while only the size is wanted */
-    size_t used;
-} carver;
-
-static void *carve(carver *c, size_t n, size_t size)
-{
-    void *at = c->block ? c->block + c->used : NULL;
-
-    c->used += (n * size + 15) & ~(size_t)15;
-    return at;
-}
-
-static void carve_run(const eddy__linear *region, carver *c,
+static void carve_run(const eddy__linear *region, eddy__carver *c,
                       eddy__linear_run *l)
 {
     eddy__linear_run parts;
 
-    carve(c, 1, sizeof *l);
-    parts.runner = carve(c, 1, sizeof *l->runner);
-    parts.registers = carve(c, region->n_registers, sizeof *l->registers);
-    parts.instances = carve(c, region->n_frames, sizeof *l->instances);
-    parts.places = carve(c, region->n_frames, sizeof *l->places);
-    parts.iterations = carve(c, region->n_frames, sizeof *l->iterations);
-    parts.counters = carve(c, region->n_counters, sizeof *l->counters);
-    parts.live = carve(c, region->n_guards, sizeof *l->live);
-    parts.entered = carve(c, region->n_frames, sizeof *l->entered);
+    eddy__carve(c, 1, sizeof *l);
+    parts.runner = eddy__carve(c, 1, sizeof *l->runner);
+    parts.registers = eddy__carve(c, region->n_registers, sizeof *l->registers);
+    parts.instances = eddy__carve(c, region->n_frames, sizeof *l->instances);
+    parts.places = eddy__carve(c, region->n_frames, sizeof *l->places);
+    parts.iterations = eddy__carve(c, region->n_frames, sizeof *l->iterations);
+    parts.counters = eddy__carve(c, region->n_counters, sizeof *l->counters);
+    parts.live = eddy__carve(c, region->n_guards, sizeof *l->live);
+    parts.entered = eddy__carve(c, region->n_frames, sizeof *l->entered);
     if (!l)
         return;
     l->runner = parts.runner;
@@ -50,23 +38,23 @@ static void carve_run(const eddy__linear *region, carver *c,
 eddy__native_layout eddy__linear_layout(const eddy__linear *region)
 {
     eddy__linear_run parts;
-    carver c = {0};
+    eddy__carver c = {0};
     size_t at, registers;
     eddy__native_layout layout = {.index_stride = sizeof(eddy__place)};
 
     (void)parts;
-    carve(&c, 1, sizeof parts);
+    eddy__carve(&c, 1, sizeof parts);
     at = c.used;
-    carve(&c, 1, sizeof *parts.runner);
+    eddy__carve(&c, 1, sizeof *parts.runner);
     registers = c.used;
     layout.state = -(int32_t)(registers - at);
-    carve(&c, region->n_registers, sizeof *parts.registers);
-    carve(&c, region->n_frames, sizeof *parts.instances);
+    eddy__carve(&c, region->n_registers, sizeof *parts.registers);
+    eddy__carve(&c, region->n_frames, sizeof *parts.instances);
     layout.indexes =
         (int32_t)(c.used - registers + offsetof(eddy__place, index));
-    carve(&c, region->n_frames, sizeof *parts.places);
+    eddy__carve(&c, region->n_frames, sizeof *parts.places);
     layout.iterations = (int32_t)(c.used - registers);
-    carve(&c, region->n_frames, sizeof *parts.iterations);
+    eddy__carve(&c, region->n_frames, sizeof *parts.iterations);
     layout.counters = (int32_t)(c.used - registers);
     return layout;
 }
@@ -74,13 +62,13 @@ eddy__native_layout eddy__linear_layout(const eddy__linear *region)
 eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
                                       const eddy__place *parent)
 {
-    carver c = {0};
+    eddy__carver c = {0};
     eddy__linear_run *l;
     size_t size;
 
     carve_run(region, &c, NULL);
     size = c.used;
-    c = (carver){.block = eddy__heap_allocate(&run->heap, size, &size)};
+    c = (eddy__carver){.block = eddy__heap_allocate(&run->heap, size, &size)};
     if (!c.block) {
         eddy__run_raise_memory(run, &run->steps[region->frames[0].enter],
                                parent);
