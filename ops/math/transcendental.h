@@ -24,7 +24,14 @@
     EDDY__UNARY_LOOPS(name, D, OUT)                                            \
     EDDY__UNARY_RUN(name, D, OUT, EDDY__ALL_FORMS)
 
-/* The same of float32 and bfloat16; a denormal `x` is the result itself. */
+/* The same; FORMS names its loops for wide vectors, made by hand. */
+#define EDDY__UNARY_SHORT_AND(D, name, OUT, FORMS, e)                          \
+    EDDY__UNARY_ELEMENT(name, D, OUT, EDDY__NO_LOCALS,                         \
+                        eddy__settle((double)(e)))                             \
+    EDDY__UNARY_LOOP(, loop, name, D, OUT)                                     \
+    EDDY__UNARY_RUN(name, D, OUT, FORMS)
+
+/* As the first of float32 and bfloat16; a denormal `x` is the result itself. */
 #define EDDY__UNARY_KEPT(D, name, e)                                           \
     EDDY__UNARY_ELEMENT(name, D, D, EDDY__NO_LOCALS,                           \
                         eddy__kept_float(x, eddy__settle((double)(e))))        \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/math/special_math.h"
+#include "ops/math/squash.h"
 #include "ops/math/strip.h"
 #include "ops/math/transcendental.h"
 #include "ops/ops.h"
@@ -71,6 +72,11 @@ static inline double log1p_by(double x, double t)
     EDDY__UNARY_SHORT(BF16, name, BF16, e)                                     \
     EDDY__UNARY_SHORT(F32, name, F32, e)                                       \
     EDDY__UNARY_VIA(F64, name, F64, function, before, after)
+#define SQUASHING(name, e, function, before, after)                            \
+    EDDY__UNARY_SHORT(F16, name, F16, e)                                       \
+    EDDY__UNARY_SHORT(BF16, name, BF16, e)                                     \
+    EDDY__UNARY_SHORT_AND(F32, name, F32, EDDY__SQUASH_FORMS, e)               \
+    EDDY__UNARY_VIA(F64, name, F64, function, before, after)
 #define KEEPING(name, e, function, before, after)                              \
     EDDY__UNARY_SHORT(F16, name, F16, e)                                       \
     EDDY__UNARY_KEPT(BF16, name, e)                                            \
@@ -112,6 +118,7 @@ static inline double log1p_by(double x, double t)
 #undef UNARY
 #undef FLOATS
 #undef MATHS
+#undef SQUASHING
 #undef KEEPING
 #undef NEAR
 #undef LONG
@@ -141,6 +148,7 @@ EDDY__EACH_UNSIGNED(POPULATION, )
 #define UNARY(name, types, kernels, flags, doc) ENTRIES(name, kernels)
 #define FLOATS(name, e) EDDY__EACH_FLOAT(ENTRY, name)
 #define MATHS(name, e, function, before, after) FLOATS(name, e)
+#define SQUASHING MATHS
 #define KEEPING MATHS
 #define NEAR(name, function, after) FLOATS(name, )
 #define LONG(name, function, before, after) FLOATS(name, )

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/cpu.h"
+#include "ops/math/float_math.h"
+#include "ops/math/squash.h"
 #include "ops/math/vector_math.h"
 #include "ops/ops.h"
 #include "tests/aid/kernel_harness.h"
@@ -220,6 +223,74 @@ START_TEST(lengths_and_positions_change_no_bit)
 }
 END_TEST
 
+/* ---- Sigmoid and Tanh by hand ---- */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+/* Every so many float32: a prime, so that it comes to all kinds of bits. */
+#define STRIDE 4099
+#define AT_ONCE 1000 /* not a multiple of the lanes */
+
+typedef void (*squash)(void *to, const void *from, int64_t n);
+
+static const struct squash_row {
+    double (*wanted)(float x);
+    squash loops;
+    eddy__vectors needs;
+} squashes[] = {
+    {eddy__float_sigmoid, eddy__squash_wide_Sigmoid, EDDY__VECTORS_AVX2},
+    {eddy__float_tanh, eddy__squash_wide_Tanh, EDDY__VECTORS_AVX2},
+    {eddy__float_sigmoid, eddy__squash_widest_Sigmoid, EDDY__VECTORS_AVX512},
+    {eddy__float_tanh, eddy__squash_widest_Tanh, EDDY__VECTORS_AVX512},
+};
+
+#define N_SQUASHES ((int)(sizeof squashes / sizeof squashes[0]))
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static void check_squash(const struct squash_row *row, const float *x,
+                         int64_t n)
+{
+    float got[AT_ONCE];
+
+    row->loops(got, x, n);
+    for (int64_t i = 0; i < n; i++) {
+        const float want = eddy__settle(row->wanted(x[i]));
+
+        ck_assert_msg(bits_of(got[i]) == bits_of(want), "of %a: %a, not %a",
+                      (double)x[i], (double)got[i], (double)want);
+    }
+}
+
+START_TEST(squashed_numbers_have_the_bits_of_the_formulas)
+{
+    const struct squash_row *row = &squashes[_i];
+    float x[AT_ONCE];
+    int64_t n = 0;
+
+    if (eddy__cpu_vectors() < row->needs)
+        return;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += STRIDE) {
+        const uint32_t at = (uint32_t)bits;
+
+        memcpy(&x[n++], &at, sizeof at);
+        if (n == AT_ONCE) {
+            check_squash(row, x, n);
+            n = 0;
+        }
+    }
+    check_squash(row, x, n);
+}
+END_TEST
+
+#endif
+
 TCase *vector_math_tests(void)
 {
     TCase *tc = tcase_create("vector_math");
@@ -230,5 +301,9 @@ TCase *vector_math_tests(void)
     tcase_add_test(tc, the_fastest_loops_are_among_them);
     tcase_add_loop_test(tc, errors_are_within_what_is_promised, 0, N_OPS);
     tcase_add_loop_test(tc, lengths_and_positions_change_no_bit, 0, N_OPS);
+#ifdef N_SQUASHES
+    tcase_add_loop_test(tc, squashed_numbers_have_the_bits_of_the_formulas, 0,
+                        N_SQUASHES);
+#endif
     return tc;
 }
