@@ -224,6 +224,15 @@ static eddy_status check_edges(const eddy__unrolling *u, eddy_node id,
     return EDDY_OK;
 }
 
+/* The loop is wrong if its second trip gives it another value: so it stays. */
+static eddy_status check_exit(const eddy__unrolling *u, eddy_node id)
+{
+    if (is_carrier(u, id) && u->flow.role[id] == EDDY__ROLE_EXIT &&
+        !(u->bits[id] & EDDY__DEAD))
+        return eddy__unroll_fail(u, id, "it has a value in every trip");
+    return EDDY_OK;
+}
+
 static eddy_status check(eddy__unrolling *u)
 {
     for (size_t k = 0; k < u->n_members; k++) {
@@ -234,6 +243,7 @@ static eddy_status check(eddy__unrolling *u)
         EDDY_TRY(check_node(u, v));
         EDDY_TRY(check_edges(u, v, EDDY__TRIP));
         EDDY_TRY(check_edges(u, v, EDDY__END));
+        EDDY_TRY(check_exit(u, v));
     }
     return EDDY_OK;
 }

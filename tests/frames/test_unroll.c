@@ -673,6 +673,21 @@ START_TEST(unknown_trips_are_not_unrolled_whole)
 }
 END_TEST
 
+/* Such a loop fails in its second trip, which must not be unrolled away. */
+START_TEST(an_exit_with_a_value_in_every_trip_is_refused)
+{
+    build("x float32=100\nhalf float32=0.5\none float32=1\n"
+          "e Enter@w x\nm Merge e n\no Enter@w! one\ng Greater m o\n"
+          "c LoopCond g\ns Switch m c\nh Enter@w! half\nb Mul s:1 h\n"
+          "n NextIteration b\nd Neg m\ny Exit d\n");
+    program_want(&p, try_unroll(3, "w"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_NOT_COUNTED);
+    ck_assert_str_eq(p.err.node, "y");
+    program_want(&p, program_try_fetches(&p, "y"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_EXIT_TWICE);
+}
+END_TEST
+
 START_TEST(random_numbers_are_not_copied)
 {
     build("limit int32=3\nfirst int32=0\nstep int32=1\nshape int32[1]=2\n"
@@ -786,6 +801,7 @@ TCase *unroll_tests(void)
     tcase_add_test(tc, effects_of_guarded_trips_happen_as_often);
     tcase_add_test(tc, a_predicate_with_an_effect_is_refused_by_name);
     tcase_add_test(tc, unknown_trips_are_not_unrolled_whole);
+    tcase_add_test(tc, an_exit_with_a_value_in_every_trip_is_refused);
     tcase_add_test(tc, random_numbers_are_not_copied);
     tcase_add_test(tc, copies_of_a_handle_are_of_one_variable);
     tcase_add_test(tc, too_many_nodes_are_refused);
