@@ -121,7 +121,7 @@ static eddy_status join_elements(eddy_kernel *k, eddy__combination what)
     eddy__rows one = {.n = 1, .step_a = 1, .step_b = 1, .n_rows = 1};
     unsigned char *out;
     eddy__sparse s;
-    repeated r;
+    repeated r = {.strides = {0}};
 
     EDDY_TRY(eddy__sparse_read(k, 0, &s));
     EDDY_TRY(eddy__sparse_check(k, &s));

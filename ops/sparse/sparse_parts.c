@@ -245,7 +245,7 @@ static eddy_status run_slice(eddy_kernel *k)
     unsigned char *values;
     eddy__sparse s;
     int64_t n = 0, *at;
-    window w;
+    window w = {.shape.rank = 0};
 
     EDDY_TRY(eddy__sparse_read(k, 0, &s));
     EDDY_TRY(eddy__sparse_check(k, &s));
@@ -294,6 +294,7 @@ static eddy_status run_slice_grad(eddy_kernel *k)
 {
     const eddy_view in = eddy__in_view(k, 1), start = eddy__in_view(k, 2);
     const eddy_view out = eddy__in_view(k, 3);
+    const int64_t *dims = eddy__in_shape(k, 1)->dims;
     const eddy_dtype dtype = eddy__in_dtype(k, 0);
     const size_t size = eddy__element_size(dtype);
     unsigned char *to;
@@ -301,12 +302,12 @@ static eddy_status run_slice_grad(eddy_kernel *k)
     int64_t rank, n, j = 0;
 
     EDDY_TRY(check_slice_grad(k));
-    rank = in.dims[1];
-    n = out.dims[0];
-    vector = eddy__shape_vector(in.dims[0]);
+    rank = dims[1];
+    n = eddy__in_shape(k, 3)->dims[0];
+    vector = eddy__shape_vector(dims[0]);
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &vector, &to));
-    eddy__zero_bytes(k, to, (size_t)in.dims[0] * size);
-    for (int64_t i = 0; i < in.dims[0] && j < n; i++) {
+    eddy__zero_bytes(k, to, (size_t)dims[0] * size);
+    for (int64_t i = 0; i < dims[0] && j < n; i++) {
         int64_t d = 0;
 
         while (d < rank &&

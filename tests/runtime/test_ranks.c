@@ -631,7 +631,7 @@ END_TEST
 
 static void cancel(void *arg)
 {
-    struct timespec wait = {.tv_nsec = 20 * 1000 * 1000};
+    struct timespec wait = {.tv_nsec = 20000000L};
 
     nanosleep(&wait, NULL);
     eddy_ranks_cancel(arg);
