@@ -78,9 +78,9 @@ static bool find_controls(const folding *f, const eddy__node *node,
         const uint32_t number = f->done_of[from];
 
         if (number > 0)
-            fits = eddy__few_controls_add(&made->controls,
-                                          f->done[number - 1].controls.nodes,
-                                          f->done[number - 1].controls.n);
+            fits = eddy__few_controls_add(
+                &made->controls, f->done[number - 1].controls.waits_for,
+                f->done[number - 1].controls.n);
         else
             fits = eddy__few_controls_add(
                 &made->controls, eddy__graph_node(f->graph, from)->controls,
@@ -329,7 +329,7 @@ static eddy_status make_constant(eddy_graph *copy, const folded *made,
     const eddy_node_spec spec = {
         .size = sizeof spec,
         .op = "Const",
-        .controls = made->controls.nodes,
+        .controls = made->controls.waits_for,
         .n_controls = made->controls.n,
         .attrs = attrs,
         .n_attrs = 2,

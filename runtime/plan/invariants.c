@@ -82,7 +82,8 @@ static bool reads_invariants(const moving *m, const eddy__node *node,
 
         if (other) {
             made->enter = other->enter;
-            if (!eddy__few_controls_add(&made->controls, other->controls.nodes,
+            if (!eddy__few_controls_add(&made->controls,
+                                        other->controls.waits_for,
                                         other->controls.n))
                 return false;
         } else if (is_entry(m, from, frame)) {
@@ -270,7 +271,7 @@ static eddy_status make_entry(moving *m, const moved *of)
         .op = "Identity",
         .inputs = &entry,
         .n_inputs = 1,
-        .controls = of->controls.nodes,
+        .controls = of->controls.waits_for,
         .n_controls = of->controls.n,
         .attrs = attrs,
         .n_attrs = 1,

@@ -98,13 +98,13 @@ bool eddy__few_controls_add(eddy__few_controls *to, const eddy_node *controls,
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = 0;
 
-        while (k < to->n && to->nodes[k] != controls[i])
+        while (k < to->n && to->waits_for[k] != controls[i])
             k++;
         if (k < to->n)
             continue;
-        if (k == sizeof to->nodes / sizeof to->nodes[0])
+        if (k == sizeof to->waits_for / sizeof to->waits_for[0])
             return false;
-        to->nodes[to->n++] = controls[i];
+        to->waits_for[to->n++] = controls[i];
     }
     return true;
 }

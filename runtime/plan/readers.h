@@ -56,7 +56,7 @@ eddy_status eddy__readers_order_values(const eddy__plan_build *build,
 
 /* What a node waits for that stands for several: each of these once. */
 typedef struct eddy__few_controls {
-    eddy_node nodes[4];
+    eddy_node waits_for[4];
     uint32_t n;
 } eddy__few_controls;
 
