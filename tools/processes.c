@@ -263,10 +263,24 @@ void eddy__processes_end(const eddy__options *options)
         eddy_mpi_end();
 }
 
+/* Each process would have a part of the record alone. */
+static bool is_recorded(const eddy__options *options)
+{
+    if ((options->trace == NULL && !options->record) ||
+        (!options->mpi && !options->processes && options->socket == NULL))
+        return false;
+    eddy__message_complain("ranks are recorded as threads: leave out "
+                           "--processes, --socket and --mpi");
+    return true;
+}
+
 bool eddy__processes_start(eddy__options *options, eddy__exit *out_exit)
 {
     children c = {.n = 0};
 
+    *out_exit = EDDY__EXIT_USAGE;
+    if (is_recorded(options))
+        return false;
     if (options->mpi)
         return start_mpi(options, out_exit);
     if (!options->processes)

@@ -388,6 +388,22 @@ START_TEST(test_explain_goes_from_rank_to_rank)
 }
 END_TEST
 
+/* Before anything runs, and on each of them. */
+START_TEST(test_processes_are_not_recorded)
+{
+    static const char *const how[] = {"--processes", "--socket=/nowhere"};
+    char file[SCRATCH_PATH + 64];
+
+    snprintf(file, sizeof file, "--trace=%s/run.json", folder);
+    want_run(command_run("run", COUNT, "--feed=n=-9", "--fetch=y", "--ranks=2",
+                         how[_i], file, NULL),
+             2, "", "ranks are recorded as threads");
+    want_run(command_run("verify", "--record", "--ranks=2", how[_i],
+                         CASES "/while/count", NULL),
+             2, "", "ranks are recorded as threads");
+}
+END_TEST
+
 /* Counts, chains and pushes of cases on ranks, by what was recorded. */
 START_TEST(test_cases_on_ranks_recorded)
 {
@@ -425,6 +441,7 @@ TCase *command_ranks_tests(void)
     tcase_add_test(tc, test_a_trace_has_all_ranks);
     tcase_add_test(tc, test_a_trace_of_ranks_is_that_of_one);
     tcase_add_test(tc, test_explain_goes_from_rank_to_rank);
+    tcase_add_loop_test(tc, test_processes_are_not_recorded, 0, 2);
     tcase_add_test(tc, test_cases_on_ranks_recorded);
     return tc;
 }
