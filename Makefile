@@ -126,6 +126,10 @@ MPI_LIBS := $(filter -L% -l%,$(MPI_SHOWN))
 MPI_SRC := runtime/net/mpi_provider.c
 endif
 FLAGS_runtime/net/mpi_provider.c := $(MPI_CFLAGS)
+# A child of a test adds its counters before it ends.
+ifeq ($(VARIANT),coverage)
+FLAGS_tests/aid/child.c := -DEDDY_COUNTED
+endif
 FLAGS_runtime/net/mpi.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 FLAGS_ops/linalg/onednn.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 FLAGS_ops/linalg/blas.c := -DEDDY__SOVERSION='"$(SOVERSION)"'

@@ -4,6 +4,7 @@
  * errors, whatever becomes of one of them.
  */
 #include "eddy/processes.h"
+#include "tests/aid/child.h"
 #include "tests/aid/program.h"
 #include "tests/aid/scratch_folder.h"
 #include "tests/suites.h"
@@ -164,7 +165,7 @@ static void start(const job *j, rank_cb body, int arg, pid_t ids[MOST])
         ids[i] = fork();
         ck_assert_int_ge(ids[i], 0);
         if (ids[i] == 0)
-            _Exit(body(j, i, arg));
+            child_leave(body(j, i, arg));
     }
 }
 

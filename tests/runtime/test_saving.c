@@ -4,6 +4,7 @@
  * bits of one that was not, on one rank and on several.
  */
 #include "eddy/processes.h"
+#include "tests/aid/child.h"
 #include "tests/aid/program.h"
 #include "tests/aid/scratch_folder.h"
 #include "tests/suites.h"
@@ -633,7 +634,7 @@ START_TEST(test_one_that_is_killed_goes_on)
     ck_assert_int_ge(id, 0);
     if (id == 0) {
         (void)train(&endless, NULL, NULL, NULL);
-        _Exit(1);
+        child_leave(1);
     }
     wait_for_files(1);
     ck_assert_int_eq(kill(id, SIGKILL), 0);
@@ -659,8 +660,8 @@ static void start_ranks(const training *t, pid_t ids[2], const result *wanted)
         if (ids[i] > 0)
             continue;
         if (train_ranks(t, &place, 0, &r, NULL) != EDDY_OK)
-            _Exit(1);
-        _Exit(wanted && (r.x != wanted->x || r.v != wanted->v) ? 2 : 0);
+            child_leave(1);
+        child_leave(wanted && (r.x != wanted->x || r.v != wanted->v) ? 2 : 0);
     }
 }
 
