@@ -383,6 +383,7 @@ static eddy_status run_chain(eddy_kernel *k)
 
     s.c = c;
     s.code = eddy__chain_code_of(k, c);
+    s.buffers = NULL;
     for (uint32_t i = 0; i < c->n_inputs; i++)
         s.in[i] = eddy__in_elements(k, i);
     EDDY_TRY(make_outputs(k, c, &s));

@@ -44,7 +44,7 @@ static eddy_status find(eddy_kernel *k, int64_t most)
     int64_t n;
 
     EDDY_TRY(check_shapes(k));
-    n = predictions.dims[1];
+    n = eddy__in_shape(k, 0)->dims[1];
     EDDY_TRY(eddy__output(k, 0, EDDY_BOOL, eddy__in_shape(k, 1), &out));
     for (int64_t i = 0; i < targets.count && !eddy__spent(k, 8 + n); i++)
         ((bool *)out)[i] = is_in((const float *)predictions.data + i * n, n,
