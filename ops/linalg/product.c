@@ -281,9 +281,47 @@ static void by_panels(const eddy__product *p, size_t size,
                              multiply_some, &w);
 }
 
+/* Multiplications of a small product. */
+#define SMALL 128
+
+/*
+ * So small that a library's call takes longer than the product.  The linear
+ * form does the same in registers (runtime/plan/linear_spread_code.c).
+ */
+static bool is_small(const eddy__product *p)
+{
+    return !p->adds && !p->gates && p->m <= SMALL && p->n <= SMALL &&
+           p->k <= SMALL && p->m * p->n * p->k <= SMALL;
+}
+
+/* Sums along k in order, as multiply_F32 has them. */
+#define MULTIPLY_SMALL(D, type)                                                \
+    static void multiply_small_##D(const eddy__product *p)                     \
+    {                                                                          \
+        const strides s = strides_of(p);                                       \
+        const int64_t row_out = eddy__product_row_out(p);                      \
+        type *out = p->out;                                                    \
+                                                                               \
+        for (int64_t i = 0; i < p->m; i++)                                     \
+            for (int64_t j = 0; j < p->n; j++) {                               \
+                const type *a = (const type *)p->a + i * s.row_a;              \
+                const type *b = (const type *)p->b + j * s.column_b;           \
+                type sum = 0;                                                  \
+                                                                               \
+                for (int64_t k = 0; k < p->k; k++)                             \
+                    sum += a[k * s.column_a] * b[k * s.row_b];                 \
+                out[i * row_out + j] = sum;                                    \
+            }                                                                  \
+    }
+
+MULTIPLY_SMALL(F32, float)
+MULTIPLY_SMALL(F64, double)
+
 static void library_F32(const eddy__product *p)
 {
-    if (eddy__tiles_take(p))
+    if (is_small(p))
+        multiply_small_F32(p);
+    else if (eddy__tiles_take(p))
         eddy__tiles_multiply(p);
     else
         by_panels(p, sizeof(float), whole_F32);
@@ -291,7 +329,10 @@ static void library_F32(const eddy__product *p)
 
 static void library_F64(const eddy__product *p)
 {
-    by_panels(p, sizeof(double), whole_F64);
+    if (is_small(p))
+        multiply_small_F64(p);
+    else
+        by_panels(p, sizeof(double), whole_F64);
 }
 
 static void library_C64(const eddy__product *p)

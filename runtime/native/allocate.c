@@ -49,7 +49,7 @@ void eddy__native_each_register(const eddy__linear *linear, uint32_t i,
     if (c->op == EDDY__LINEAR_OUTPUTS) {
         see(user, number_of(c->a), true);
         see(user, number_of(c->b), true);
-    } else if (c->op == EDDY__LINEAR_CALL || c->op == EDDY__LINEAR_SCALARS) {
+    } else if (eddy__linear_is_call(c->op)) {
         const eddy__linear_call *call = &linear->calls[c->a];
 
         for (uint32_t j = 0; j < call->n_in; j++)
@@ -228,6 +228,14 @@ static void begin_ranges(allocator *a)
     }
 }
 
+/* It has a value before the region, and not the same one each time. */
+static void comes_in(allocator *a, uint32_t number)
+{
+    a->around[number] = EDDY__LINEAR_NONE;
+    a->homes->ranges[number].start = -1;
+    a->homes->ranges[number].is_constant = false;
+}
+
 static void touch_all(allocator *a)
 {
     const eddy__linear *linear = a->linear;
@@ -253,12 +261,14 @@ static void touch_all(allocator *a)
     for (uint32_t i = 0; i < linear->n_registers; i++)
         a->homes->ranges[i].is_constant = !a->homes->ranges[i].is_written;
     /* Entries, and what nobody writes: constants. */
-    for (uint32_t i = 0; i < linear->n_entries; i++)
-        if (linear->entries[i].to != EDDY__LINEAR_NONE) {
-            a->around[linear->entries[i].to] = EDDY__LINEAR_NONE;
-            a->homes->ranges[linear->entries[i].to].start = -1;
-            a->homes->ranges[linear->entries[i].to].is_constant = false;
-        }
+    for (uint32_t i = 0; i < linear->n_entries; i++) {
+        const eddy__linear_entry *entry = &linear->entries[i];
+
+        if (entry->to != EDDY__LINEAR_NONE)
+            comes_in(a, entry->to);
+        for (uint32_t j = 0; j < entry->n_parts; j++)
+            comes_in(a, entry->parts[j]);
+    }
     for (uint32_t i = 0; i < linear->n_registers; i++)
         if (!a->homes->ranges[i].is_written) {
             a->around[i] = EDDY__LINEAR_NONE;

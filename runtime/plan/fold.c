@@ -134,8 +134,7 @@ static void say_nothing(const eddy_kernel *k, eddy_log_level level,
     (void)line;
 }
 
-/* A pure kernel asks for nothing else. */
-static const eddy__services services = {
+const eddy__services eddy__fold_services = {
     .cancelled = is_to_stop,
     .iteration = first_iteration,
     .log = say_nothing,
@@ -227,7 +226,7 @@ static bool run_kernel(const folding *f, bench *at, bool keep_denormals)
         .heap = &at->heap,
         .account = at->heap.account,
         .allocator = &f->graph->ctx->allocator,
-        .services = &services,
+        .services = &eddy__fold_services,
         .err = &err,
         .run = &n_questions,
     };

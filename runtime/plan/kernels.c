@@ -95,12 +95,8 @@ static eddy_status describe_feed(eddy__layout *l, uint32_t id,
     return info->out_dtypes ? EDDY_OK : eddy__fail_memory(l->err);
 }
 
-/*
- * The tensor that input `i` always is, NULL if it may vary; also where it comes
- * into a loop by an Enter.
- */
-static const eddy_tensor *constant_input(const eddy__layout *l, uint32_t id,
-                                         uint32_t i)
+const eddy_tensor *eddy__layout_constant_input(const eddy__layout *l,
+                                               uint32_t id, uint32_t i)
 {
     const eddy__layout_source source = eddy__layout_input(l, id, i);
     const eddy__node *from = eddy__layout_node(l, source.step);
@@ -149,7 +145,7 @@ static eddy_status prepare(eddy__layout *l, uint32_t id, eddy__arena *lists,
     l->marks.n = &l->plan->frames[step->frame].n_marks;
     for (uint32_t i = 0; i < n_in; i++) {
         in[i] = *eddy__layout_shape(l, eddy__layout_input(l, id, i));
-        constants[i] = constant_input(l, id, i);
+        constants[i] = eddy__layout_constant_input(l, id, i);
     }
     for (uint32_t i = 0; i < n_out; i++)
         out[i] = *eddy__layout_shape(

@@ -43,6 +43,13 @@ eddy__layout_source eddy__layout_input(const eddy__layout *l, uint32_t step,
 const eddy_shape *eddy__layout_shape(const eddy__layout *l,
                                      eddy__layout_source from);
 
+/*
+ * The tensor that input `i` always is, NULL if it may vary; also where it comes
+ * into a loop by an Enter.
+ */
+const eddy_tensor *eddy__layout_constant_input(const eddy__layout *l,
+                                               uint32_t step, uint32_t i);
+
 /* Can the value be nothing but a scalar inside its slot? */
 bool eddy__layout_is_inline(const eddy__layout *l, eddy__layout_source from);
 

@@ -52,6 +52,8 @@
     X(ENTER, "---", "begin a loop")                                            \
     X(BACK, "t--", "the next iteration")                                       \
     X(LEAVE, "---", "end a loop")                                              \
+    X(JOIN, "---", "a tensor of raw registers")                                \
+    X(SPLIT, "---", "raw registers of a tensor, which goes if `to` is 1")      \
     X(SCALARS, "---", "call a kernel on scalars")                              \
     X(CALL, "---", "call a kernel")                                            \
     EDDY__LINEAR_STORE_MAP(X, 8)                                               \
@@ -99,7 +101,8 @@ typedef struct eddy__linear_call {
     uint32_t step;
     uint32_t frame; /* of the region */
     uint32_t n_in, n_out;
-    uint32_t *in, *out; /* registers, by number */
+    uint32_t *in, *out;      /* registers, by number */
+    const eddy_shape *shape; /* of JOIN: what it makes */
 } eddy__linear_call;
 
 #define EDDY__LINEAR_NONE UINT32_MAX
@@ -139,6 +142,8 @@ typedef struct eddy__linear_entry {
     uint32_t held; /* a register that holds what `to` is lent, or none */
     uint32_t uses; /* of `to`, unless it is raw or lent */
     bool is_raw;
+    uint32_t n_parts;      /* registers of its elements, besides */
+    const uint32_t *parts; /* those, or NULL */
 } eddy__linear_entry;
 
 typedef struct eddy__linear_exit {
@@ -221,6 +226,12 @@ uint32_t eddy__linear_find(const char *op_name, eddy_dtype dtype);
 /* Comparisons alone: what jumps by them.  Else DONE. */
 uint32_t eddy__linear_unless(uint32_t op);
 uint32_t eddy__linear_back_if(uint32_t unless);
+
+/* Is `a` the number of a call? */
+static inline bool eddy__linear_is_call(uint32_t op)
+{
+    return op >= EDDY__LINEAR_JOIN && op <= EDDY__LINEAR_CALL;
+}
 
 /* Has it, as `aux`, a call that may be made in its place? */
 bool eddy__linear_has_aux_call(uint32_t op);

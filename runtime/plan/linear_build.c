@@ -5,17 +5,18 @@
  * (linear_order.c), writes code for it here, and tidies that up
  * (linear_tidy.c).
  *
- * Registers are given out as values are met.  A raw value that is another one
+ * A raw value that is another one
  * (of Switch, Identity, Enter, Exit) has its register.  Values that may hold
  * references keep to the rule of the dynamic executor: an output has a count of
  * readers, each reader takes or consumes it, and so does a reader that is dead,
  * on the sides of branches on which it is.
  */
-#include "runtime/plan/linear_build.h"
+#include "runtime/plan/linear_write.h"
 
 #include "core/base/status.h"
 #include "core/context.h"
 #include "core/value/dtype.h"
+#include "runtime/plan/linear_spread.h"
 
 #include <string.h>
 
@@ -23,210 +24,27 @@
 #define MOST_CODE 100000
 #define MOST_REGISTERS 100000
 
-typedef struct writer {
-    eddy__linear_build *w;
-    eddy__linear *out;
-    eddy__linear_text text;
-    eddy__value *start; /* registers at first */
-    size_t n_registers, registers_room;
-    uint32_t *touched; /* values that were given registers */
-    size_t n_touched, touched_room;
-    uint32_t *constants; /* raw registers with a value from the start */
-    size_t n_constants, constants_room;
-    uint32_t *guards; /* of the build, by number in the region */
-    size_t n_guards, guards_room;
-    uint32_t guard; /* under which code is now */
-    uint32_t step;  /* for which it is, or EDDY__NO */
-    uint32_t n_counters;
-    eddy__linear_frame *frames; /* of `out`, to be filled in */
-} writer;
-
-/* ---- registers ---- */
-
-static eddy_status new_register(writer *r, bool is_raw, uint8_t dtype,
-                                uint32_t *out_register)
-{
-    const eddy_allocator *a = r->w->scratch.allocator;
-
-    if (!eddy__grow(a, (void **)&r->start, &r->registers_room,
-                    r->n_registers + 1, sizeof *r->start))
-        return eddy__fail_memory(r->w->err);
-    memset(&r->start[r->n_registers], 0, sizeof *r->start);
-    if (is_raw) {
-        r->start[r->n_registers].kind = EDDY__SCALAR;
-        r->start[r->n_registers].dtype = dtype;
-    }
-    *out_register = (uint32_t)r->n_registers++;
-    return EDDY_OK;
-}
-
-/* The register of value `v` is to be forgotten at the end. */
-static eddy_status note_touched(writer *r, uint32_t v)
-{
-    if (!eddy__grow(r->w->scratch.allocator, (void **)&r->touched,
-                    &r->touched_room, r->n_touched + 1, sizeof *r->touched))
-        return eddy__fail_memory(r->w->err);
-    r->touched[r->n_touched++] = v;
-    return EDDY_OK;
-}
-
-/* The register of a value, by number. */
-static eddy_status find_register(writer *r, uint32_t v, uint32_t *out_register)
-{
-    eddy__linear_build *w = r->w;
-    eddy__held *value = &w->values[w->values[v].alias];
-
-    if (value->reg == EDDY__NO) {
-        EDDY_TRY(note_touched(r, w->values[v].alias));
-        EDDY_TRY(new_register(r, value->is_raw, value->dtype, &value->reg));
-    }
-    *out_register = value->reg;
-    return EDDY_OK;
-}
-
-static uint32_t offset_of(uint32_t number)
-{
-    return number * (uint32_t)sizeof(eddy__value);
-}
-
-static eddy_status offset(writer *r, uint32_t v, uint32_t *out_offset)
-{
-    uint32_t number = 0;
-
-    EDDY_TRY(find_register(r, v, &number));
-    *out_offset = offset_of(number);
-    return EDDY_OK;
-}
-
-/* How many constants are looked at for an equal one. */
-#define MOST_COMPARED 64
-
-/* A raw register that nobody writes and that has this value; EDDY__NO: none. */
-static uint32_t find_constant(const writer *r, const eddy__value *value)
-{
-    const size_t n = r->n_constants;
-
-    for (size_t i = n; i > 0 && n - i < MOST_COMPARED; i--) {
-        const eddy__value *other = &r->start[r->constants[i - 1]];
-
-        if (other->dtype == value->dtype && other->as.bits == value->as.bits)
-            return r->constants[i - 1];
-    }
-    return EDDY__NO;
-}
-
-static eddy_status note_constant(writer *r, uint32_t number)
-{
-    if (!eddy__grow(r->w->scratch.allocator, (void **)&r->constants,
-                    &r->constants_room, r->n_constants + 1,
-                    sizeof *r->constants))
-        return eddy__fail_memory(r->w->err);
-    r->constants[r->n_constants++] = number;
-    return EDDY_OK;
-}
-
-/*
- * A value that is there before the region begins: a constant.  Raw ones that
- * are equal have one register.
- */
-static eddy_status preset(writer *r, uint32_t v, const eddy__value *value)
-{
-    eddy__held *held = &r->w->values[r->w->values[v].alias];
-    const bool may_share = held->is_raw && held->reg == EDDY__NO;
-    const uint32_t other = may_share ? find_constant(r, value) : EDDY__NO;
-    uint32_t number = 0;
-
-    if (other != EDDY__NO) {
-        EDDY_TRY(note_touched(r, r->w->values[v].alias));
-        held->reg = other;
-        return EDDY_OK;
-    }
-    EDDY_TRY(find_register(r, v, &number));
-    r->start[number] = *value;
-    return may_share ? note_constant(r, number) : EDDY_OK;
-}
-
-/* ---- code ---- */
-
-static eddy_status emit(writer *r, eddy__linear_code code)
-{
-    eddy__linear_text *t = &r->text;
-    const eddy_allocator *a = r->w->scratch.allocator;
-
-    if (!eddy__grow(a, (void **)&t->code, &t->room, t->n + 1,
-                    sizeof *t->code) ||
-        !eddy__grow(a, (void **)&t->guard_of, &t->guards_room, t->n + 1,
-                    sizeof *t->guard_of) ||
-        !eddy__grow(a, (void **)&t->step_of, &t->steps_room, t->n + 1,
-                    sizeof *t->step_of))
-        return eddy__fail_memory(r->w->err);
-    t->guard_of[t->n] = r->guard;
-    t->step_of[t->n] = r->step;
-    t->code[t->n++] = code;
-    return EDDY_OK;
-}
-
-static eddy_status emit3(writer *r, uint32_t op, uint32_t to, uint32_t a,
-                         uint32_t b)
-{
-    return emit(
-        r, (eddy__linear_code){.op = (uint16_t)op, .to = to, .a = a, .b = b});
-}
-
 /* What `to` reads from `from`, with so many readers of its own. */
-static eddy_status emit_pass(writer *r, uint32_t op, uint32_t to, uint32_t from,
-                             uint32_t uses)
+static eddy_status emit_pass(eddy__linear_writer *r, uint32_t op, uint32_t to,
+                             uint32_t from, uint32_t uses)
 {
     uint32_t a, b;
 
-    EDDY_TRY(offset(r, to, &b));
-    EDDY_TRY(offset(r, from, &a));
+    if (eddy__linear_is_only_spread(r->w, to))
+        return eddy__linear_emit_part_moves(r, to, from);
+    EDDY_TRY(eddy__linear_offset(r, to, &b));
+    EDDY_TRY(eddy__linear_offset(r, from, &a));
     if (a == b)
         return EDDY_OK;
     if (r->w->values[to].is_raw)
-        return emit3(r, EDDY__LINEAR_MOVE, b, a, 0);
-    return emit3(r, op, b, a, uses);
+        return eddy__linear_emit3(r, EDDY__LINEAR_MOVE, b, a, 0);
+    return eddy__linear_emit3(r, op, b, a, uses);
 }
 
 /* ---- kernels ---- */
 
-static eddy_status list_registers(writer *r, uint32_t step, bool is_out,
-                                  uint32_t n, uint32_t **out_list)
-{
-    uint32_t *list = eddy__arena_allocate(&r->w->plan->arena, n, sizeof *list);
-
-    if (!list)
-        return eddy__fail_memory(r->w->err);
-    *out_list = list;
-    for (uint32_t i = 0; i < n; i++)
-        EDDY_TRY(find_register(r,
-                               is_out ? eddy__linear_output(r->w, step, i)
-                                      : eddy__linear_input(r->w, step, i),
-                               &list[i]));
-    return EDDY_OK;
-}
-
-static eddy_status add_call(writer *r, uint32_t id, uint32_t *out_call)
-{
-    const eddy__step *step = &r->w->plan->steps[id];
-    eddy__linear_text *t = &r->text;
-    eddy__linear_call call = {.step = id,
-                              .frame = r->w->loops[step->frame].number,
-                              .n_in = step->node->n_in,
-                              .n_out = step->node->n_out};
-
-    EDDY_TRY(list_registers(r, id, false, step->node->n_in, &call.in));
-    EDDY_TRY(list_registers(r, id, true, step->node->n_out, &call.out));
-    if (!eddy__grow(r->w->scratch.allocator, (void **)&t->calls, &t->calls_room,
-                    t->n_calls + 1, sizeof *t->calls))
-        return eddy__fail_memory(r->w->err);
-    *out_call = (uint32_t)t->n_calls;
-    t->calls[t->n_calls++] = call;
-    return EDDY_OK;
-}
-
 /* The operation of a step on one or two scalars; DONE: there is none. */
-static uint32_t find_typed(const writer *r, uint32_t id)
+static uint32_t find_typed(const eddy__linear_writer *r, uint32_t id)
 {
     const eddy__node *node = eddy__layout_node(r->w->l, id);
     const eddy__kernel_node *kernel = r->w->plan->steps[id].node;
@@ -249,7 +67,7 @@ static uint32_t find_typed(const writer *r, uint32_t id)
 #define MOST_ADDED 9
 
 /* AddN; `*out_done`: code has been written. */
-static eddy_status emit_sum(writer *r, uint32_t id, bool *out_done)
+static eddy_status emit_sum(eddy__linear_writer *r, uint32_t id, bool *out_done)
 {
     const eddy__kernel_node *node = r->w->plan->steps[id].node;
     uint32_t op, to = 0, a = 0, b = 0;
@@ -261,32 +79,19 @@ static eddy_status emit_sum(writer *r, uint32_t id, bool *out_done)
     op = eddy__linear_find("AddV2", (eddy_dtype)node->in_dtypes[0]);
     if (op == EDDY__LINEAR_DONE)
         return EDDY_OK;
-    EDDY_TRY(offset(r, eddy__linear_output(r->w, id, 0), &to));
-    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 0), &a));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_output(r->w, id, 0), &to));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 0), &a));
     for (uint32_t i = 1; i < node->n_in; i++, a = to) {
-        EDDY_TRY(offset(r, eddy__linear_input(r->w, id, i), &b));
-        EDDY_TRY(emit3(r, op, to, a, b));
+        EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, i), &b));
+        EDDY_TRY(eddy__linear_emit3(r, op, to, a, b));
     }
     *out_done = true;
     return EDDY_OK;
 }
 
-static uint32_t select_of(eddy_dtype dtype)
-{
-    switch (eddy_dtype_size(dtype)) {
-    case 1:
-        return EDDY__LINEAR_SELECT_8;
-    case 2:
-        return EDDY__LINEAR_SELECT_16;
-    case 4:
-        return EDDY__LINEAR_SELECT_32;
-    default:
-        return EDDY__LINEAR_SELECT_64;
-    }
-}
-
 /* Select and SelectV2; `*out_done`: code has been written. */
-static eddy_status emit_select(writer *r, uint32_t id, bool *out_done)
+static eddy_status emit_select(eddy__linear_writer *r, uint32_t id,
+                               bool *out_done)
 {
     const eddy__kernel_node *node = r->w->plan->steps[id].node;
     eddy__linear_code code = {.op = EDDY__LINEAR_DONE};
@@ -296,20 +101,22 @@ static eddy_status emit_select(writer *r, uint32_t id, bool *out_done)
     if (strcmp(node->op_name, "SelectV2") != 0 &&
         strcmp(node->op_name, "Select") != 0)
         return EDDY_OK;
-    EDDY_TRY(find_register(r, eddy__linear_input(r->w, id, 0), &condition));
+    EDDY_TRY(eddy__linear_register_of(r, eddy__linear_input(r->w, id, 0),
+                                      &condition));
     if (condition > UINT16_MAX)
         return EDDY_OK;
-    code.op = (uint16_t)select_of((eddy_dtype)node->in_dtypes[1]);
+    code.op = (uint16_t)eddy__spread_select_of((eddy_dtype)node->in_dtypes[1]);
     code.aux = (uint16_t)condition;
-    EDDY_TRY(offset(r, eddy__linear_output(r->w, id, 0), &code.to));
-    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 1), &code.a));
-    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 2), &code.b));
+    EDDY_TRY(
+        eddy__linear_offset(r, eddy__linear_output(r->w, id, 0), &code.to));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 1), &code.a));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 2), &code.b));
     *out_done = true;
-    return emit(r, code);
+    return eddy__linear_emit(r, code);
 }
 
 /* Typed operations if there are, else a call. */
-static eddy_status emit_scalar(writer *r, uint32_t id)
+static eddy_status emit_scalar(eddy__linear_writer *r, uint32_t id)
 {
     const eddy__kernel_node *node = r->w->plan->steps[id].node;
     eddy__linear_code code = {.op = (uint16_t)find_typed(r, id)};
@@ -324,53 +131,77 @@ static eddy_status emit_scalar(writer *r, uint32_t id)
     if (is_done)
         return EDDY_OK;
     if (code.op == EDDY__LINEAR_DONE) {
-        EDDY_TRY(add_call(r, id, &call));
-        return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
+        EDDY_TRY(eddy__linear_add_call(r, id, &call));
+        return eddy__linear_emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
     }
     if (eddy__linear_has_aux_call(code.op)) {
-        EDDY_TRY(add_call(r, id, &call));
+        EDDY_TRY(eddy__linear_add_call(r, id, &call));
         if (call > UINT16_MAX)
-            return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
+            return eddy__linear_emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
         code.aux = (uint16_t)call;
     }
-    EDDY_TRY(offset(r, eddy__linear_output(r->w, id, 0), &code.to));
-    EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 0), &code.a));
+    EDDY_TRY(
+        eddy__linear_offset(r, eddy__linear_output(r->w, id, 0), &code.to));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 0), &code.a));
     if (n == 2)
-        EDDY_TRY(offset(r, eddy__linear_input(r->w, id, 1), &code.b));
-    return emit(r, code);
+        EDDY_TRY(
+            eddy__linear_offset(r, eddy__linear_input(r->w, id, 1), &code.b));
+    return eddy__linear_emit(r, code);
 }
 
 /* A push, pop, read or write on a stack or an array of bare scalars. */
-static eddy_status emit_store(writer *r, uint32_t id)
+static eddy_status emit_store(eddy__linear_writer *r, uint32_t id)
 {
     eddy__linear_build *w = r->w;
     eddy__linear_code code = {.op = w->store_op[id]};
     const char *operands = eddy__linear_operands(code.op);
     uint32_t call = 0;
 
-    EDDY_TRY(add_call(r, id, &call));
+    EDDY_TRY(eddy__linear_add_call(r, id, &call));
     /* Not a CALL: that would clear what is passed on before it is read. */
     if (call > UINT16_MAX)
-        return emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
+        return eddy__linear_emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
     code.aux = (uint16_t)call;
-    EDDY_TRY(offset(r, eddy__linear_input(w, id, 0), &code.a));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(w, id, 0), &code.a));
     if (operands[0] == 'w')
-        EDDY_TRY(offset(r, eddy__linear_output(w, id, 0), &code.to));
+        EDDY_TRY(
+            eddy__linear_offset(r, eddy__linear_output(w, id, 0), &code.to));
     else if (operands[0] == 'r')
-        EDDY_TRY(offset(r, eddy__linear_input(w, id, 2), &code.to));
+        EDDY_TRY(
+            eddy__linear_offset(r, eddy__linear_input(w, id, 2), &code.to));
     if (operands[2] == 'r')
-        EDDY_TRY(offset(r, eddy__linear_input(w, id, 1), &code.b));
-    return emit(r, code);
+        EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(w, id, 1), &code.b));
+    return eddy__linear_emit(r, code);
 }
 
-static eddy_status emit_kernel(writer *r, uint32_t id)
+/* What the kernel has made of values that are spread. */
+static eddy_status emit_splits(eddy__linear_writer *r, uint32_t id,
+                               uint32_t call)
+{
+    const eddy__step *step = &r->w->plan->steps[id];
+
+    for (uint32_t i = 0; i < step->node->n_out; i++) {
+        const uint32_t v = eddy__linear_output(r->w, id, i);
+
+        if (eddy__linear_is_only_spread(r->w, v) &&
+            eddy__step_uses(step, i) > 0)
+            EDDY_TRY(eddy__linear_emit_split(r, id, v,
+                                             r->text.calls[call].out[i], true));
+    }
+    return EDDY_OK;
+}
+
+static eddy_status emit_kernel(eddy__linear_writer *r, uint32_t id)
 {
     uint32_t call = 0;
 
     if (r->w->store_op[id] != EDDY__LINEAR_DONE)
         return emit_store(r, id);
-    EDDY_TRY(add_call(r, id, &call));
-    return emit3(r, EDDY__LINEAR_CALL, 0, call, 0);
+    if (r->w->spreads[id])
+        return eddy__linear_emit_spread(r, id);
+    EDDY_TRY(eddy__linear_add_call(r, id, &call));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_CALL, 0, call, 0));
+    return emit_splits(r, id, call);
 }
 
 /* ---- Switch, Enter, Exit ---- */
@@ -381,7 +212,7 @@ static bool is_same(const eddy__linear_build *w, uint32_t a, uint32_t b)
     return w->values[a].alias == w->values[b].alias;
 }
 
-static eddy_status emit_switch(writer *r, uint32_t id)
+static eddy_status emit_switch(eddy__linear_writer *r, uint32_t id)
 {
     eddy__linear_build *w = r->w;
     const eddy__step *step = &w->plan->steps[id];
@@ -391,25 +222,55 @@ static eddy_status emit_switch(writer *r, uint32_t id)
     if (is_same(w, eddy__linear_output(w, id, 0), from) &&
         is_same(w, eddy__linear_output(w, id, 1), from))
         return EDDY_OK;
-    EDDY_TRY(offset(r, from, &a));
-    EDDY_TRY(offset(r, eddy__linear_input(w, id, 1), &b));
-    EDDY_TRY(offset(r, eddy__linear_output(w, id, 0), &outs[0]));
-    EDDY_TRY(offset(r, eddy__linear_output(w, id, 1), &outs[1]));
-    EDDY_TRY(emit3(r, EDDY__LINEAR_CHOOSE, 0, a, b));
-    EDDY_TRY(emit3(r, EDDY__LINEAR_OUTPUTS, eddy__step_uses(step, 0), outs[0],
-                   outs[1]));
+    EDDY_TRY(eddy__linear_offset(r, from, &a));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(w, id, 1), &b));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_output(w, id, 0), &outs[0]));
+    EDDY_TRY(eddy__linear_offset(r, eddy__linear_output(w, id, 1), &outs[1]));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_CHOOSE, 0, a, b));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_OUTPUTS,
+                                eddy__step_uses(step, 0), outs[0], outs[1]));
     r->text.code[r->text.n - 2].to = eddy__step_uses(step, 1);
     return EDDY_OK;
 }
 
+/* What is in register `a`, an offset, to the constant `v` of a loop. */
+static eddy_status lend(eddy__linear_writer *r, uint32_t v, uint32_t a)
+{
+    uint32_t to = 0, held = 0;
+
+    EDDY_TRY(eddy__linear_offset(r, v, &to));
+    EDDY_TRY(eddy__linear_new_register(r, false, 0, &held));
+    /* Where it is to be dropped, `maker` tells from now on. */
+    r->w->values[v].maker = held;
+    return eddy__linear_emit3(r, EDDY__LINEAR_LEND, to, a,
+                              eddy__linear_offset_of(held));
+}
+
+/* The same of what is spread, as elements and as a tensor if one is read. */
+static eddy_status lend_spread(eddy__linear_writer *r, uint32_t id,
+                               uint32_t from, uint32_t v)
+{
+    const uint32_t *parts = NULL;
+    uint32_t joined = 0;
+
+    if (r->w->values[v].is_spread) {
+        EDDY_TRY(eddy__linear_parts_of(r, from, &parts));
+        EDDY_TRY(eddy__linear_give_parts(r, v, parts));
+    }
+    if (!r->w->values[v].is_whole)
+        return EDDY_OK;
+    EDDY_TRY(eddy__linear_emit_join(r, id, from, &joined));
+    return lend(r, v, eddy__linear_offset_of(joined));
+}
+
 /* Into the loop: a constant is lent, a variable goes to its Merge. */
-static eddy_status emit_enter(writer *r, uint32_t id)
+static eddy_status emit_enter(eddy__linear_writer *r, uint32_t id)
 {
     eddy__linear_build *w = r->w;
     const eddy__step *step = &w->plan->steps[id], *merge;
     const uint32_t from = eddy__linear_input(w, id, 0);
     const uint32_t v = eddy__linear_output(w, id, 0);
-    uint32_t a = 0, to = 0, held = 0;
+    uint32_t a = 0;
 
     if (!(step->flags & EDDY__STEP_CONSTANT)) {
         merge = &w->plan->steps[step->edges[0].step];
@@ -419,33 +280,43 @@ static eddy_status emit_enter(writer *r, uint32_t id)
     }
     if (w->values[v].is_raw || is_same(w, v, from))
         return EDDY_OK;
-    EDDY_TRY(offset(r, from, &a));
-    EDDY_TRY(offset(r, v, &to));
-    EDDY_TRY(new_register(r, false, 0, &held));
-    /* Where it is to be dropped, `maker` tells from now on. */
-    w->values[v].maker = held;
-    return emit3(r, EDDY__LINEAR_LEND, to, a, offset_of(held));
+    if (eddy__linear_is_only_spread(w, from))
+        return lend_spread(r, id, from, v);
+    EDDY_TRY(eddy__linear_offset(r, from, &a));
+    EDDY_TRY(lend(r, v, a));
+    return w->values[v].is_spread
+               ? eddy__linear_emit_split(r, id, v, w->values[v].reg, false)
+               : EDDY_OK;
 }
 
-static eddy_status drop_held(writer *r, uint32_t frame)
+/* Is Enter `id` of a loop within one whose value a register holds? */
+static bool is_held(const eddy__linear_build *w, uint32_t id)
+{
+    const uint32_t from = eddy__linear_input(w, id, 0);
+    const uint32_t v = eddy__linear_output(w, id, 0);
+
+    return (w->plan->steps[id].flags & EDDY__STEP_CONSTANT) &&
+           !w->values[v].is_raw && !is_same(w, v, from) &&
+           (!eddy__linear_is_only_spread(w, from) || w->values[v].is_whole);
+}
+
+static eddy_status drop_held(eddy__linear_writer *r, uint32_t frame)
 {
     eddy__linear_build *w = r->w;
     const eddy__linear_build_loop *loop = &w->loops[frame];
 
-    for (uint32_t i = 0; i < loop->n_enters; i++) {
-        const uint32_t id = loop->enters[i];
-        const uint32_t v = eddy__linear_output(w, id, 0);
-
-        if ((w->plan->steps[id].flags & EDDY__STEP_CONSTANT) &&
-            !w->values[v].is_raw &&
-            !is_same(w, v, eddy__linear_input(w, id, 0)))
-            EDDY_TRY(emit3(r, EDDY__LINEAR_DROP, 0,
-                           offset_of(w->values[v].maker), 0));
-    }
+    for (uint32_t i = 0; i < loop->n_enters; i++)
+        if (is_held(w, loop->enters[i]))
+            EDDY_TRY(eddy__linear_emit3(
+                r, EDDY__LINEAR_DROP, 0,
+                eddy__linear_offset_of(
+                    w->values[eddy__linear_output(w, loop->enters[i], 0)]
+                        .maker),
+                0));
     return EDDY_OK;
 }
 
-static eddy_status emit_exit(writer *r, uint32_t id, uint32_t top)
+static eddy_status emit_exit(eddy__linear_writer *r, uint32_t id, uint32_t top)
 {
     eddy__linear_build *w = r->w;
     const eddy__step *step = &w->plan->steps[id];
@@ -458,18 +329,20 @@ static eddy_status emit_exit(writer *r, uint32_t id, uint32_t top)
                          eddy__step_uses(step, 0));
     exit->step = id;
     r->text.n_exits++;
-    return find_register(r, from, &exit->from);
+    return eddy__linear_is_only_spread(w, from)
+               ? eddy__linear_emit_join(r, id, from, &exit->from)
+               : eddy__linear_register_of(r, from, &exit->from);
 }
 
-static eddy_status emit_constant(writer *r, uint32_t id)
+static eddy_status emit_constant(eddy__linear_writer *r, uint32_t id)
 {
     const eddy__step *step = &r->w->plan->steps[id];
 
-    return preset(r, eddy__linear_output(r->w, id, 0),
-                  &r->w->plan->constants[step->aux]);
+    return eddy__linear_preset(r, eddy__linear_output(r->w, id, 0),
+                               &r->w->plan->constants[step->aux]);
 }
 
-static eddy_status emit_step(writer *r, uint32_t id, uint32_t top)
+static eddy_status emit_step(eddy__linear_writer *r, uint32_t id, uint32_t top)
 {
     const eddy__step *step = &r->w->plan->steps[id];
 
@@ -500,14 +373,15 @@ static eddy_status emit_step(writer *r, uint32_t id, uint32_t top)
 /* May a reader have to drop a reference to it? */
 static bool is_counted(const eddy__held *v)
 {
-    return !v->is_raw && !v->is_lent;
+    return !v->is_raw && !v->is_lent && !v->is_spread;
 }
 
 /*
  * A side of `p` begins: what stands between events `from` and `to`, on the
  * other side, is dead, and consumes what has come live.
  */
-static eddy_status begin_side(writer *r, uint32_t p, uint32_t from, uint32_t to)
+static eddy_status begin_side(eddy__linear_writer *r, uint32_t p, uint32_t from,
+                              uint32_t to)
 {
     eddy__linear_build *w = r->w;
     const uint32_t around = w->predicates[p].guard;
@@ -531,37 +405,40 @@ static eddy_status begin_side(writer *r, uint32_t p, uint32_t from, uint32_t to)
             if (!is_counted(&w->values[v]) ||
                 !eddy__linear_is_within(w, around, w->values[v].guard))
                 continue;
-            EDDY_TRY(offset(r, v, &a));
-            EDDY_TRY(emit3(r, EDDY__LINEAR_CONSUME, 0, a, 0));
+            EDDY_TRY(eddy__linear_offset(r, v, &a));
+            EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_CONSUME, 0, a, 0));
         }
     }
-    return n_loops == 0 ? EDDY_OK
-                        : emit3(r, EDDY__LINEAR_SKIP, n_loops, first, 0);
+    return n_loops == 0
+               ? EDDY_OK
+               : eddy__linear_emit3(r, EDDY__LINEAR_SKIP, n_loops, first, 0);
 }
 
-static eddy_status emit_true(writer *r, uint32_t e)
+static eddy_status emit_true(eddy__linear_writer *r, uint32_t e)
 {
     eddy__linear_build *w = r->w;
     const uint32_t p = w->events[e].at, other = w->events[e].next;
     uint32_t a;
 
-    EDDY_TRY(offset(r, w->predicates[p].value, &a));
-    EDDY_TRY(emit3(r, EDDY__LINEAR_UNLESS, 0, a, 0));
+    EDDY_TRY(eddy__linear_offset(r, w->predicates[p].value, &a));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_UNLESS, 0, a, 0));
     w->events[e].step = (uint32_t)r->text.n - 1; /* to be told its target */
     r->guard = w->predicates[p].sides[1];
     if (w->predicates[p].counter == EDDY__NO) {
         w->predicates[p].counter = r->n_counters++;
-        EDDY_TRY(emit3(r, EDDY__LINEAR_COUNT, w->predicates[p].counter, 0, 0));
+        EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_COUNT,
+                                    w->predicates[p].counter, 0, 0));
     }
     return begin_side(r, p, other, w->events[other].next);
 }
 
-static eddy_status emit_false(writer *r, uint32_t e, uint32_t begin)
+static eddy_status emit_false(eddy__linear_writer *r, uint32_t e,
+                              uint32_t begin)
 {
     eddy__linear_build *w = r->w;
     const uint32_t p = w->events[e].at;
 
-    EDDY_TRY(emit3(r, EDDY__LINEAR_JUMP, 0, 0, 0));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_JUMP, 0, 0, 0));
     r->text.code[w->events[begin].step].to = (uint32_t)r->text.n;
     w->events[e].step = (uint32_t)r->text.n - 1;
     r->guard = w->predicates[p].sides[0];
@@ -576,10 +453,12 @@ typedef struct move {
     bool is_raw, is_done;
 } move;
 
-static eddy_status emit_move(writer *r, const move *m)
+static eddy_status emit_move(eddy__linear_writer *r, const move *m)
 {
-    return emit3(r, m->is_raw ? EDDY__LINEAR_MOVE : EDDY__LINEAR_PASS,
-                 offset_of(m->to), offset_of(m->from), m->uses);
+    return eddy__linear_emit3(r,
+                              m->is_raw ? EDDY__LINEAR_MOVE : EDDY__LINEAR_PASS,
+                              eddy__linear_offset_of(m->to),
+                              eddy__linear_offset_of(m->from), m->uses);
 }
 
 /* Does a move that is not done, but `i`, read what `i` would write? */
@@ -592,7 +471,7 @@ static bool is_read(const move *moves, uint32_t n, uint32_t i)
 }
 
 /* All at once: those first whose target nobody reads, and round by a spare. */
-static eddy_status emit_moves(writer *r, move *moves, uint32_t n)
+static eddy_status emit_moves(eddy__linear_writer *r, move *moves, uint32_t n)
 {
     uint32_t n_done = 0;
 
@@ -614,7 +493,8 @@ static eddy_status emit_moves(writer *r, move *moves, uint32_t n)
             /* What `first` reads waits in a spare register. */
             move m = moves[first];
 
-            EDDY_TRY(new_register(r, m.is_raw, r->start[m.from].dtype, &m.to));
+            EDDY_TRY(eddy__linear_new_register(r, m.is_raw,
+                                               r->start[m.from].dtype, &m.to));
             m.uses = 1;
             EDDY_TRY(emit_move(r, &m));
             moves[first].from = m.to;
@@ -623,64 +503,82 @@ static eddy_status emit_moves(writer *r, move *moves, uint32_t n)
     return EDDY_OK;
 }
 
+/* Of a loop variable: one move, or one an element. */
+static eddy_status list_moves(eddy__linear_writer *r, uint32_t id, move *moves,
+                              uint32_t *n)
+{
+    eddy__linear_build *w = r->w;
+    const uint32_t merge = w->plan->steps[id].edges[0].step;
+    const uint32_t v = eddy__linear_output(w, merge, 0);
+    const uint32_t from = eddy__linear_input(w, id, 0);
+    const uint32_t *tos = NULL, *froms = NULL;
+    move one = {.is_raw = w->values[v].is_raw,
+                .uses = eddy__step_uses(&w->plan->steps[merge], 0)};
+
+    if (!eddy__linear_is_only_spread(w, v)) {
+        EDDY_TRY(eddy__linear_register_of(r, v, &one.to));
+        EDDY_TRY(eddy__linear_register_of(r, from, &one.from));
+        if (!one.is_raw || one.to != one.from)
+            moves[(*n)++] = one;
+        return EDDY_OK;
+    }
+    EDDY_TRY(eddy__linear_parts_of(r, v, &tos));
+    EDDY_TRY(eddy__linear_parts_of(r, from, &froms));
+    for (uint32_t i = 0; i < w->values[v].n_parts; i++)
+        if (tos[i] != froms[i])
+            moves[(*n)++] =
+                (move){.to = tos[i], .from = froms[i], .is_raw = true};
+    return EDDY_OK;
+}
+
 /* From what the NextIterations read to the Merges. */
-static eddy_status emit_back_moves(writer *r, uint32_t frame)
+static eddy_status emit_back_moves(eddy__linear_writer *r, uint32_t frame)
 {
     eddy__linear_build *w = r->w;
     const eddy__plan_frame *plan = &w->plan->frames[frame];
-    move *moves =
-        eddy__arena_allocate(&w->scratch, plan->n_steps, sizeof *moves);
+    move *moves;
     uint32_t n = 0;
 
+    for (uint32_t i = 0; i < plan->n_steps; i++)
+        if (w->is_loop_merge[plan->steps[i]])
+            n += 1 +
+                 w->values[eddy__linear_output(w, plan->steps[i], 0)].n_parts;
+    moves = eddy__arena_allocate(&w->scratch, n, sizeof *moves);
     if (!moves)
         return eddy__fail_memory(w->err);
-    for (uint32_t i = 0; i < plan->n_steps; i++) {
-        const uint32_t id = plan->steps[i];
-        const eddy__step *step = &w->plan->steps[id];
-        uint32_t merge, v;
-
-        if (step->kind != EDDY__STEP_NEXT_ITERATION)
-            continue;
-        merge = step->edges[0].step;
-        v = eddy__linear_output(w, merge, 0);
-        moves[n].is_raw = w->values[v].is_raw;
-        moves[n].is_done = false;
-        moves[n].uses = eddy__step_uses(&w->plan->steps[merge], 0);
-        EDDY_TRY(find_register(r, v, &moves[n].to));
-        EDDY_TRY(
-            find_register(r, eddy__linear_input(w, id, 0), &moves[n].from));
-        if (!moves[n].is_raw || moves[n].to != moves[n].from)
-            n++;
-    }
+    n = 0;
+    for (uint32_t i = 0; i < plan->n_steps; i++)
+        if (w->plan->steps[plan->steps[i]].kind == EDDY__STEP_NEXT_ITERATION)
+            EDDY_TRY(list_moves(r, plan->steps[i], moves, &n));
     return emit_moves(r, moves, n);
 }
 
-static eddy_status emit_loop(writer *r, uint32_t e)
+static eddy_status emit_loop(eddy__linear_writer *r, uint32_t e)
 {
     eddy__linear_build *w = r->w;
     eddy__linear_build_loop *loop = &w->loops[w->events[e].at];
 
-    EDDY_TRY(emit3(r, EDDY__LINEAR_ENTER, loop->number, 0, 0));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_ENTER, loop->number, 0, 0));
     w->events[e].step = (uint32_t)r->text.n; /* where it goes back to */
     r->guard = loop->root;
     return EDDY_OK;
 }
 
-static eddy_status emit_test(writer *r, uint32_t e)
+static eddy_status emit_test(eddy__linear_writer *r, uint32_t e)
 {
     eddy__linear_build *w = r->w;
     const uint32_t p = w->loops[w->events[e].at].predicate;
     const uint32_t end = w->events[e].next;
     uint32_t a;
 
-    EDDY_TRY(offset(r, w->predicates[p].value, &a));
-    EDDY_TRY(emit3(r, EDDY__LINEAR_UNLESS, 0, a, 0));
+    EDDY_TRY(eddy__linear_offset(r, w->predicates[p].value, &a));
+    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_UNLESS, 0, a, 0));
     w->events[e].step = (uint32_t)r->text.n - 1;
     r->guard = w->predicates[p].sides[1];
     return begin_side(r, p, end, w->events[end].next);
 }
 
-static eddy_status emit_back(writer *r, uint32_t e, uint32_t test,
+static eddy_status emit_back(eddy__linear_writer *r, uint32_t e, uint32_t test,
                              uint32_t begin)
 {
     eddy__linear_build *w = r->w;
@@ -690,7 +588,7 @@ static eddy_status emit_back(writer *r, uint32_t e, uint32_t test,
                               .to = w->events[begin].step};
 
     EDDY_TRY(emit_back_moves(r, w->events[e].at));
-    EDDY_TRY(emit(r, back));
+    EDDY_TRY(eddy__linear_emit(r, back));
     r->text.code[w->events[test].step].to = (uint32_t)r->text.n;
     r->guard = w->predicates[loop->predicate].sides[0];
     return begin_side(r, loop->predicate, test, e);
@@ -700,11 +598,13 @@ static eddy_status emit_back(writer *r, uint32_t e, uint32_t test,
  * What the outermost loop holds stays until its Exits have been read: they may
  * have it lent.
  */
-static eddy_status emit_end(writer *r, uint32_t frame, uint32_t top)
+static eddy_status emit_end(eddy__linear_writer *r, uint32_t frame,
+                            uint32_t top)
 {
     if (frame != top)
         EDDY_TRY(drop_held(r, frame));
-    return emit3(r, EDDY__LINEAR_LEAVE, r->w->loops[frame].number, 0, 0);
+    return eddy__linear_emit3(r, EDDY__LINEAR_LEAVE, r->w->loops[frame].number,
+                              0, 0);
 }
 
 /* ---- the events of a region ---- */
@@ -714,7 +614,7 @@ typedef struct nesting {
     size_t n, room;
 } nesting;
 
-static eddy_status emit_input(writer *r, const eddy__event *event)
+static eddy_status emit_input(eddy__linear_writer *r, const eddy__event *event)
 {
     const eddy__step *merge = &r->w->plan->steps[event->step];
 
@@ -725,7 +625,7 @@ static eddy_status emit_input(writer *r, const eddy__event *event)
 }
 
 /* The guard of what stands around the part that has just ended. */
-static uint32_t guard_around(const writer *r, uint32_t guard)
+static uint32_t guard_around(const eddy__linear_writer *r, uint32_t guard)
 {
     const eddy__linear_build *w = r->w;
 
@@ -734,7 +634,7 @@ static uint32_t guard_around(const writer *r, uint32_t guard)
                : w->loops[w->guards[guard].frame].entered;
 }
 
-static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
+static eddy_status emit_event(eddy__linear_writer *r, nesting *open, uint32_t e,
                               uint32_t top)
 {
     eddy__linear_build *w = r->w;
@@ -778,19 +678,19 @@ static eddy_status emit_event(writer *r, nesting *open, uint32_t e,
 }
 
 /* Constants stand in their registers from the start. */
-static eddy_status preset_dissolved(writer *r, uint32_t frame)
+static eddy_status preset_dissolved(eddy__linear_writer *r, uint32_t frame)
 {
     eddy__linear_build *w = r->w;
     const eddy__plan_frame *plan = &w->plan->frames[frame];
 
     for (uint32_t i = 0; i < plan->n_invariants; i++)
         if (plan->invariants[i].kind != EDDY__NONE)
-            EDDY_TRY(preset(r, w->loops[frame].first_value + i,
-                            &plan->invariants[i]));
+            EDDY_TRY(eddy__linear_preset(r, w->loops[frame].first_value + i,
+                                         &plan->invariants[i]));
     return EDDY_OK;
 }
 
-static eddy_status write_code(writer *r, uint32_t top)
+static eddy_status write_code(eddy__linear_writer *r, uint32_t top)
 {
     eddy__linear_build *w = r->w;
     nesting open = {.room = w->n_events};
@@ -805,12 +705,26 @@ static eddy_status write_code(writer *r, uint32_t top)
     eddy__free(w->scratch.allocator, open.begins, open.room,
                sizeof *open.begins);
     EDDY_TRY(status);
-    return emit3(r, EDDY__LINEAR_DONE, 0, 0, 0);
+    return eddy__linear_emit3(r, EDDY__LINEAR_DONE, 0, 0, 0);
 }
 
 /* ---- the outside of a region ---- */
 
-static eddy_status list_entries(writer *r, uint32_t top)
+/* The elements of what comes in are put into registers. */
+static eddy_status enter_parts(eddy__linear_writer *r, uint32_t v,
+                               eddy__linear_entry *entry)
+{
+    const uint32_t n = r->w->values[v].n_parts, *parts = NULL;
+
+    EDDY_TRY(eddy__linear_parts_of(r, v, &parts));
+    entry->parts =
+        eddy__arena_copy(&r->w->plan->arena, parts, n, sizeof *parts);
+    entry->n_parts = n;
+    entry->to = EDDY__NO;
+    return entry->parts ? EDDY_OK : eddy__fail_memory(r->w->err);
+}
+
+static eddy_status list_entries(eddy__linear_writer *r, uint32_t top)
 {
     eddy__linear_build *w = r->w;
     const eddy__linear_build_loop *loop = &w->loops[top];
@@ -833,9 +747,13 @@ static eddy_status list_entries(writer *r, uint32_t top)
         entries[i].step = id;
         entries[i].is_raw = w->values[v].is_raw;
         entries[i].held = EDDY__NO;
-        EDDY_TRY(find_register(r, v, &entries[i].to));
+        if (w->values[w->values[v].alias].is_spread)
+            EDDY_TRY(enter_parts(r, v, &entries[i]));
+        if (eddy__linear_is_only_spread(w, v))
+            continue;
+        EDDY_TRY(eddy__linear_register_of(r, v, &entries[i].to));
         if (is_constant && !entries[i].is_raw) {
-            EDDY_TRY(new_register(r, false, 0, &entries[i].held));
+            EDDY_TRY(eddy__linear_new_register(r, false, 0, &entries[i].held));
             w->values[v].maker = entries[i].held;
         }
     }
@@ -845,7 +763,7 @@ static eddy_status list_entries(writer *r, uint32_t top)
 }
 
 /* Numbers the loops in the order in which they begin: parents first. */
-static eddy_status number_loops(writer *r)
+static eddy_status number_loops(eddy__linear_writer *r)
 {
     eddy__linear_build *w = r->w;
     uint32_t n = 0;
@@ -879,7 +797,7 @@ static eddy_status number_loops(writer *r)
 }
 
 /* Gives the guards of a frame numbers, parents and true sides first. */
-static eddy_status number_guards(writer *r, uint32_t frame)
+static eddy_status number_guards(eddy__linear_writer *r, uint32_t frame)
 {
     eddy__linear_build *w = r->w;
     size_t first = r->n_guards;
@@ -921,7 +839,7 @@ static eddy__linear_guard_kind kind_of(const eddy__linear_build *w,
     return g->side == 1 ? EDDY__GUARD_TRUE : EDDY__GUARD_FALSE;
 }
 
-static eddy_status list_guards(writer *r)
+static eddy_status list_guards(eddy__linear_writer *r)
 {
     eddy__linear_build *w = r->w;
     eddy__linear_frame *frames = r->frames;
@@ -967,7 +885,7 @@ static eddy_status list_guards(writer *r)
 
 /* ---- as a whole ---- */
 
-static eddy_status list_owned(writer *r)
+static eddy_status list_owned(eddy__linear_writer *r)
 {
     uint32_t *owned =
         eddy__arena_allocate(&r->w->plan->arena, r->n_registers, sizeof *owned);
@@ -994,8 +912,7 @@ uint64_t eddy__linear_work(const eddy__linear *linear)
     uint64_t work = 1 + (uint64_t)linear->n_code;
 
     for (uint32_t i = 0; i < linear->n_code; i++)
-        if (linear->code[i].op == EDDY__LINEAR_SCALARS ||
-            linear->code[i].op == EDDY__LINEAR_CALL)
+        if (eddy__linear_is_call(linear->code[i].op))
             work += EDDY__LINEAR_CALL_WORK;
     return work;
 }
@@ -1007,7 +924,7 @@ static int64_t chunk_of(const eddy__linear *linear)
     return n < 1 ? 1 : n > MOST_CHUNK ? MOST_CHUNK : (int64_t)n;
 }
 
-static eddy_status add_tier(writer *r)
+static eddy_status add_tier(eddy__linear_writer *r)
 {
     const eddy_plan_options *options = r->w->l->options;
     eddy__linear_tier *tier;
@@ -1043,7 +960,7 @@ void eddy__linear_release(eddy_plan *plan)
     }
 }
 
-static eddy_status keep_all(writer *r)
+static eddy_status keep_all(eddy__linear_writer *r)
 {
     eddy__arena *arena = &r->w->plan->arena;
     eddy__linear *out = r->out;
@@ -1070,7 +987,7 @@ static eddy_status keep_all(writer *r)
     return list_owned(r);
 }
 
-static eddy_status write_region(writer *r, uint32_t top)
+static eddy_status write_region(eddy__linear_writer *r, uint32_t top)
 {
     eddy__linear_build *w = r->w;
 
@@ -1092,12 +1009,14 @@ static eddy_status write_region(writer *r, uint32_t top)
     return keep_all(r);
 }
 
-static void free_writer(writer *r)
+static void free_writer(eddy__linear_writer *r)
 {
     const eddy_allocator *a = r->w->scratch.allocator;
 
-    for (size_t i = 0; i < r->n_touched; i++)
+    for (size_t i = 0; i < r->n_touched; i++) {
         r->w->values[r->touched[i]].reg = EDDY__NO;
+        r->w->values[r->touched[i]].parts = NULL;
+    }
     eddy__free(a, r->start, r->registers_room, sizeof *r->start);
     eddy__free(a, r->touched, r->touched_room, sizeof *r->touched);
     eddy__free(a, r->constants, r->constants_room, sizeof *r->constants);
@@ -1161,7 +1080,7 @@ static bool reaches_itself(eddy__linear_build *w, uint32_t frame,
 static eddy_status make_region(eddy__linear_build *w, uint32_t frame,
                                uint64_t *budget)
 {
-    writer r = {.w = w};
+    eddy__linear_writer r = {.w = w};
     bool is_done;
     eddy_status status;
 
@@ -1236,13 +1155,16 @@ static eddy_status begin(eddy__linear_build *w)
     w->reach = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->store_op =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->store_op);
+    w->spreads =
+        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof(eddy__spread *));
     w->is_loop_merge = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->is_skipped = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
     w->seen_by =
         eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->seen_by);
     w->stack = eddy__arena_allocate(&w->scratch, n, sizeof *w->stack);
-    if (!w->reach || !w->store_op || !w->seen_by || !w->stack || !w->loops ||
-        !w->guard_of || !w->pending || !w->is_loop_merge || !w->is_skipped)
+    if (!w->reach || !w->store_op || !w->spreads || !w->seen_by || !w->stack ||
+        !w->loops || !w->guard_of || !w->pending || !w->is_loop_merge ||
+        !w->is_skipped)
         return eddy__fail_memory(w->err);
     memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
     for (uint32_t f = 0; f < n_frames; f++) {
@@ -1287,6 +1209,8 @@ eddy_status eddy__plan_make_linear(eddy__plan_build *b)
     status = begin(&w);
     if (status == EDDY_OK)
         status = eddy__linear_guards(&w);
+    if (status == EDDY_OK)
+        status = eddy__linear_find_spread(&w);
     if (status == EDDY_OK)
         status = make_regions(&w);
     if (status == EDDY_OK)

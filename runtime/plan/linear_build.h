@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the pass share that makes the linear form: guards
- * (linear_guard.c, linear_reach.c), stacks and arrays (linear_store.c), the
- * order of steps (linear_order.c), code (linear_build.c) and what is done to it
- * (linear_tidy.c).
+ * (linear_guard.c, linear_reach.c), stacks and arrays (linear_store.c), small
+ * tensors (linear_spread.c), the order of steps (linear_order.c), code
+ * (linear_build.c, linear_write.c) and what is done to it (linear_tidy.c).
  *
  * A guard says when the steps of a frame's iteration are live: always, on one
  * side of a predicate under another guard, in the body of the loop or at its
@@ -88,7 +88,15 @@ typedef struct eddy__held {
     uint8_t dtype;
     bool is_raw;
     bool is_lent; /* holds no reference of its own */
+    /* Elements have registers, in place of it; or besides, if it is lent. */
+    bool is_spread;
+    bool is_whole;         /* of what is lent: somebody reads the tensor */
+    uint8_t n_parts;       /* elements, if it may be spread, else 0 */
+    const uint32_t *parts; /* their registers, or NULL: not yet */
 } eddy__held;
+
+/* linear_spread.h */
+typedef struct eddy__spread eddy__spread;
 
 typedef struct eddy__linear_build {
     eddy__layout *l;
@@ -98,10 +106,11 @@ typedef struct eddy__linear_build {
     eddy__linear_build_loop *loops; /* one a frame */
     eddy__held *values;
     uint32_t n_values;
-    uint32_t *guard_of; /* a step */
-    uint32_t *pending;  /* a step: in-edges to come */
-    uint8_t *reach;     /* a step (linear_reach.c) */
-    uint16_t *store_op; /* a step: PUSH_8, ..., or DONE: none of these */
+    uint32_t *guard_of;     /* a step */
+    uint32_t *pending;      /* a step: in-edges to come */
+    uint8_t *reach;         /* a step (linear_reach.c) */
+    uint16_t *store_op;     /* a step: PUSH_8, ..., or DONE: none of these */
+    eddy__spread **spreads; /* a step: how elements are computed, or NULL */
     bool *is_loop_merge;
     bool *is_skipped;  /* dissolved, or of the root */
     uint32_t *seen_by; /* a step: the last search that came to it */
@@ -135,6 +144,13 @@ static inline bool eddy__linear_is_within(const eddy__linear_build *w,
     return inner == outer;
 }
 
+/* Has it registers for its elements, and no tensor? */
+static inline bool eddy__linear_is_only_spread(const eddy__linear_build *w,
+                                               uint32_t v)
+{
+    return w->values[v].is_spread && !w->values[v].is_lent;
+}
+
 /* The guard under which the token on an in-edge of a step is live. */
 uint32_t eddy__linear_edge_guard(eddy__linear_build *w, uint32_t from,
                                  uint32_t output);
@@ -157,6 +173,9 @@ void eddy__linear_count_reach(const eddy__linear_build *w,
 
 /* Finds guards, aliases and doubts of all frames. */
 eddy_status eddy__linear_guards(eddy__linear_build *w);
+
+/* Finds which small tensors are spread, once guards are known. */
+eddy_status eddy__linear_find_spread(eddy__linear_build *w);
 
 /* Finds the loops that are better run as tokens, since there are workers. */
 eddy_status eddy__linear_find_wide(eddy__linear_build *w);

@@ -66,7 +66,7 @@ static void print_code(printer *p, const eddy_plan *plan,
     const char *operands = eddy__linear_operands(c->op);
 
     print(p, "  %4u %s", i, eddy__linear_name(c->op));
-    if (c->op == EDDY__LINEAR_CALL || c->op == EDDY__LINEAR_SCALARS) {
+    if (eddy__linear_is_call(c->op)) {
         print_call(p, plan, &linear->calls[c->a]);
     } else if (c->op == EDDY__LINEAR_OUTPUTS) {
         print(p, " r%u r%u", number_of(c->a), number_of(c->b));
@@ -83,6 +83,17 @@ static void print_code(printer *p, const eddy_plan *plan,
     print(p, "\n");
 }
 
+static void print_entry(printer *p, const eddy_plan *plan,
+                        const eddy__linear_entry *entry)
+{
+    print(p, "  enter %s ->", plan->steps[entry->step].node->name);
+    if (entry->to != EDDY__LINEAR_NONE)
+        print(p, " r%u", entry->to);
+    for (uint32_t i = 0; i < entry->n_parts; i++)
+        print(p, " r%u", entry->parts[i]);
+    print(p, "\n");
+}
+
 bool eddy__linear_print(const eddy_plan *plan, const eddy__linear *linear,
                         bool (*write)(void *user, const char *text,
                                       size_t length),
@@ -91,9 +102,7 @@ bool eddy__linear_print(const eddy_plan *plan, const eddy__linear *linear,
     printer p = {.write = write, .user = user, .goes_on = true};
 
     for (uint32_t i = 0; i < linear->n_entries; i++)
-        print(&p, "  enter %s -> r%u\n",
-              plan->steps[linear->entries[i].step].node->name,
-              linear->entries[i].to);
+        print_entry(&p, plan, &linear->entries[i]);
     for (uint32_t i = 0; i < linear->n_code; i++)
         print_code(&p, plan, linear, i);
     for (uint32_t i = 0; i < linear->n_exits; i++)

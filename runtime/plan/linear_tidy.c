@@ -29,11 +29,6 @@ static uint32_t number_of(uint32_t offset)
     return offset / (uint32_t)sizeof(eddy__value);
 }
 
-static bool has_call(uint32_t op)
-{
-    return op == EDDY__LINEAR_CALL || op == EDDY__LINEAR_SCALARS;
-}
-
 static uint32_t *operand(eddy__linear_code *c, uint32_t i)
 {
     return i == 0 ? &c->to : i == 1 ? &c->a : &c->b;
@@ -65,9 +60,9 @@ static bool touches(const tidy *d, eddy__linear_code *c, uint32_t reg)
 
     if (has_operand(c, reg, 'r') || has_operand(c, reg, 'w'))
         return true;
-    if (!has_call(c->op) && !eddy__linear_has_aux_call(c->op))
+    if (!eddy__linear_is_call(c->op) && !eddy__linear_has_aux_call(c->op))
         return false;
-    call = &d->t->calls[has_call(c->op) ? c->a : c->aux];
+    call = &d->t->calls[eddy__linear_is_call(c->op) ? c->a : c->aux];
     return is_listed(call->in, call->n_in, number_of(reg)) ||
            is_listed(call->out, call->n_out, number_of(reg));
 }
@@ -147,8 +142,8 @@ static uint32_t reads_of(const tidy *d, eddy__linear_code *c, uint32_t reg)
     for (uint32_t i = 0; i < 3; i++)
         n += operands[i] == 'r' && *operand(c, i) == reg;
     n += eddy__linear_is_select(c->op) && c->aux == number_of(reg);
-    if (has_call(c->op) || eddy__linear_has_aux_call(c->op))
-        call = &d->t->calls[has_call(c->op) ? c->a : c->aux];
+    if (eddy__linear_is_call(c->op) || eddy__linear_has_aux_call(c->op))
+        call = &d->t->calls[eddy__linear_is_call(c->op) ? c->a : c->aux];
     for (uint32_t i = 0; call && i < call->n_in; i++)
         n += call->in[i] == number_of(reg);
     return n;
@@ -205,7 +200,7 @@ static void spare_move(tidy *d, size_t at)
             return;
         }
         if (touches(d, c, move.to) ||
-            (has_call(c->op) && touches(d, c, move.a)))
+            (eddy__linear_is_call(c->op) && touches(d, c, move.a)))
             return;
     }
 }
@@ -254,7 +249,8 @@ static size_t find_comparison(tidy *d, size_t at)
             continue;
         if (c->op > EDDY__LINEAR_CALL && has_operand(c, reg, 'w'))
             return eddy__linear_unless(c->op) != 0 ? i : at;
-        if (eddy__linear_operands(c->op)[0] == 't' || has_call(c->op))
+        if (eddy__linear_operands(c->op)[0] == 't' ||
+            eddy__linear_is_call(c->op))
             return at;
     }
     return at;

@@ -22,6 +22,12 @@ eddy_status eddy__fold_constants(const eddy__plan_build *build,
                                  eddy__arena *scratch, eddy_graph **out_graph);
 
 /*
+ * What a pure kernel may ask for while a plan is made.  Its `run` is a uint32_t
+ * that counts how often it asks whether to stop; after a few times it is to.
+ */
+extern const eddy__services eddy__fold_services;
+
+/*
  * invariants.c: what every iteration of a loop computes of the same values is
  * computed before it.  One loop outwards at a time.
  */

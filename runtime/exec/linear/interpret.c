@@ -234,6 +234,43 @@ static bool run_kernel(eddy_run *run, eddy__linear_run *l,
     return settle_outputs(run, l, call);
 }
 
+/* ---- tensors and their elements ---- */
+
+/* A tensor of raw registers, for the step that reads it. */
+static bool join(eddy_run *run, eddy__linear_run *l,
+                 const eddy__linear_call *call)
+{
+    const eddy__step *step = &run->steps[call->step];
+    const eddy_dtype dtype = (eddy_dtype)l->registers[call->in[0]].dtype;
+    const size_t size = eddy_dtype_size(dtype);
+    eddy_kernel *k = &run->kernel;
+    void *data = NULL;
+    eddy_status status;
+
+    aim(k, call, step);
+    status = eddy__output(k, 0, dtype, call->shape, &data);
+    if (status != EDDY_OK) {
+        eddy__run_raise_kernel(run, status, k->err, step,
+                               &l->places[call->frame]);
+        return false;
+    }
+    for (uint32_t i = 0; i < call->n_in; i++)
+        memcpy((unsigned char *)data + i * size, &l->registers[call->in[i]].as,
+               size);
+    l->registers[call->out[0]].uses = 1;
+    return true;
+}
+
+static void split(eddy_run *run, eddy__linear_run *l,
+                  const eddy__linear_call *call, bool is_taken)
+{
+    eddy__value *from = &l->registers[call->in[0]];
+
+    eddy__linear_put_elements(l, from, call->out, call->n_out);
+    if (is_taken)
+        eddy__value_clear(&run->heap, from);
+}
+
 /* ---- values ---- */
 
 static inline void put(eddy_run *run, eddy__value *to, eddy__value value,
@@ -308,6 +345,11 @@ static bool perform(eddy_run *run, eddy__linear_run *l, tank *t,
         return skip(run, l, t, c->to, c->a);
     case EDDY__LINEAR_ENTER: /* there may be no more frames */
         return begin_frame(run, l, c->to);
+    case EDDY__LINEAR_JOIN:
+        return join(run, l, &l->region->calls[c->a]);
+    case EDDY__LINEAR_SPLIT:
+        split(run, l, &l->region->calls[c->a], c->to == 1);
+        return true;
     case EDDY__LINEAR_SCALARS:
         return run_scalars(run, l, &l->region->calls[c->a]);
     case EDDY__LINEAR_CALL:
@@ -477,6 +519,13 @@ on_BACK:
 on_LEAVE:
     l->iterations[ip->to] += (uint64_t)(places[ip->to].index + 1);
     places[ip->to].index = -1;
+    NEXT;
+on_JOIN:
+    if (!join(run, l, &calls[ip->a]))
+        goto failed;
+    NEXT;
+on_SPLIT:
+    split(run, l, &calls[ip->a], ip->to == 1);
     NEXT;
 on_SCALARS:
     if (!run_scalars(run, l, &calls[ip->a]))

@@ -95,16 +95,37 @@ eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
     return l;
 }
 
+void eddy__linear_put_elements(eddy__linear_run *l, const eddy__value *value,
+                               const uint32_t *registers, uint32_t n)
+{
+    const unsigned char *data = eddy__value_elements(value);
+    size_t size;
+
+    if (n == 0)
+        return;
+    size = eddy_dtype_size((eddy_dtype)value->dtype);
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(&l->registers[registers[i]].as, data + i * size, size);
+}
+
 void eddy__linear_enter(eddy_run *run, eddy__linear_run *l, uint32_t i,
                         eddy__value value)
 {
     const eddy__linear_entry *entry = &l->region->entries[i];
-    eddy__value *to = &l->registers[entry->to];
+    eddy__value *to;
 
     if (!eddy__check_value(run, &run->steps[entry->step], 0, &value,
-                           &l->places[0]))
+                           &l->places[0])) {
         eddy__value_clear(&run->heap, &value);
-    else if (entry->is_raw)
+        return;
+    }
+    eddy__linear_put_elements(l, &value, entry->parts, entry->n_parts);
+    if (entry->to == EDDY__LINEAR_NONE) {
+        eddy__value_clear(&run->heap, &value);
+        return;
+    }
+    to = &l->registers[entry->to];
+    if (entry->is_raw)
         to->as = value.as;
     else if (entry->held != EDDY__LINEAR_NONE) {
         l->registers[entry->held] = value;

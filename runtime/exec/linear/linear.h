@@ -57,6 +57,10 @@ eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
 void eddy__linear_enter(eddy_run *run, eddy__linear_run *l, uint32_t i,
                         eddy__value value);
 
+/* Each element of `value`, a tensor of `n`, into a raw register. */
+void eddy__linear_put_elements(eddy__linear_run *l, const eddy__value *value,
+                               const uint32_t *registers, uint32_t n);
+
 /*
  * Goes on until the region is done, the run has failed or is to stop, or about
  * `*budget` nodes have run, of which it takes off those that have.
