@@ -80,6 +80,20 @@ check 'as many ranks as there are' \
     "$(run 2 60 run --mpi --ranks 3 "$count_graph" --feed n=9 --fetch y 2>&1 |
         grep -c '^eddy: --ranks 3: MPI has started 2$')" 1
 
+# A run that is broken off after some checkpoints, and goes on from the last.
+saved()
+{
+    mkdir -p "$scratch/saved"
+    run 2 120 run --mpi "$count_graph" --feed n=-90 --fetch y --seed 2 \
+        --checkpoint 30 --checkpoint-dir "$scratch/saved" "$@"
+}
+check 'a run that is broken off' \
+    "$(saved --max-iterations 70 2>&1 | grep -c EDDY_E_LIMIT_ITERATIONS)" 1
+check 'its checkpoints' \
+    "$(find "$scratch/saved" -name 'trip-000000000060.*.index' | wc -l)" 2
+check 'a run that goes on' "$(saved --resume --max-iterations 70)" \
+    "$("$EDDY" run "$count_graph" --feed n=-90 --fetch y)"
+
 run 2 60 run --mpi "$count_graph" --feed n=-2000000000 --fetch y --seed 2 \
     >"$scratch/log" 2>&1 &
 sleep 2

@@ -612,6 +612,17 @@ static void find_driver(eddy_run *run)
     uv_mutex_unlock(&run->mu);
 }
 
+/* From WAITING to READY; false if it was not.  @thread holds run->mu */
+static bool make_ready(eddy_run *run)
+{
+    if (run->carrier)
+        run->carrier->wake(run->carrier);
+    if (run->state != EDDY__RUN_WAITING)
+        return false;
+    run->state = EDDY__RUN_READY;
+    return true;
+}
+
 /*
  * From WAITING to READY; true if the caller is to find a driver.  The waiters
  * of a run without workers are told here; one of them may be done with the run,
@@ -619,25 +630,41 @@ static void find_driver(eddy_run *run)
  */
 static bool wake(eddy_run *run)
 {
-    if (run->carrier)
-        run->carrier->wake(run->carrier);
-    if (run->state != EDDY__RUN_WAITING)
-        return false;
-    run->state = EDDY__RUN_READY;
-    uv_cond_broadcast(&run->changed);
-    return run->ctx->pool != NULL;
+    const bool was_waiting = make_ready(run);
+
+    if (was_waiting)
+        uv_cond_broadcast(&run->changed);
+    return was_waiting && run->ctx->pool != NULL;
+}
+
+/*
+ * A message has come from another rank of this process.  That thread ends
+ * before the run is destroyed, so it may say so without the lock, which who
+ * wakes wants first of all.  @thread holds run->mu, and gives it up
+ */
+static bool wake_rank(eddy_run *run)
+{
+    const bool was_waiting = make_ready(run);
+
+    uv_mutex_unlock(&run->mu);
+    if (was_waiting)
+        uv_cond_broadcast(&run->changed);
+    return was_waiting && run->ctx->pool != NULL;
 }
 
 void eddy__run_deliver(eddy__task *task)
 {
     eddy_run *run = task->run;
+    const bool is_message = run->exchange && !run->carrier &&
+                            task->step->kind == EDDY__STEP_TRANSFER;
     bool ready;
 
     uv_mutex_lock(&run->mu);
     task->next = run->inbox;
     run->inbox = task;
-    ready = wake(run);
-    uv_mutex_unlock(&run->mu);
+    ready = is_message ? wake_rank(run) : wake(run);
+    if (!is_message)
+        uv_mutex_unlock(&run->mu);
     if (ready)
         find_driver(run);
 }
