@@ -95,6 +95,7 @@
     X(stack)                                                                   \
     X(stitch)                                                                  \
     X(string_format)                                                           \
+    X(string_order)                                                            \
     X(string_parts)                                                            \
     X(strings)                                                                 \
     X(temporary)                                                               \

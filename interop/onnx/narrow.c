@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dtypes of a byte or less: the float8 kinds, float4e2m1, and integers of 4 and
- * 2 bits.  A value of one is, in the graph, a tensor of its codes, a byte an
- * element (ops/math/narrow.c), and the scope knows of which dtype.  Cast and
- * the quantization convert them; what only moves elements hands them on; all
- * other operators refuse them.
+ * Dtypes of a byte or less: the float8 and float6 kinds, float4e2m1, and
+ * integers of 4 and 2 bits.  A value of one is, in the graph, a tensor of its
+ * codes, a byte an element (ops/math/narrow.c), and the scope knows of which
+ * dtype.  Cast and the quantization convert them; what only moves elements
+ * hands them on; all other operators refuse them.
  */
 #include "core/value/dtype.h"
 #include "interop/onnx/loader.h"

@@ -41,7 +41,7 @@ static const char *const others[] = {
     [17] = "float8e4m3fn",   [18] = "float8e4m3fnuz", [19] = "float8e5m2",
     [20] = "float8e5m2fnuz", [21] = "uint4",          [22] = "int4",
     [23] = "float4e2m1",     [24] = "float8e8m0",     [25] = "uint2",
-    [26] = "int2",
+    [26] = "int2",           [27] = "float6e2m3",     [28] = "float6e3m2",
 };
 
 #define STRING_NUMBER 8
@@ -110,20 +110,34 @@ eddy_dtype eddy__onnx_storage_of(int32_t number)
     return strncmp(others[number], "int", 3) == 0 ? EDDY_INT8 : EDDY_UINT8;
 }
 
-/* How many elements of it are in a byte. */
-static int64_t elements_a_byte(int32_t number)
+/* The bits of an element as it stands in bytes. */
+static unsigned bits_of(int32_t number)
 {
     switch (number) {
     case 21: /* uint4, int4, float4e2m1 */
     case 22:
     case 23:
-        return 2;
+        return 4;
     case 25: /* uint2, int2 */
     case 26:
-        return 4;
+        return 2;
+    case 27: /* float6e2m3, float6e3m2 */
+    case 28:
+        return 6;
     default:
-        return 1;
+        return 8;
     }
+}
+
+/*
+ * Do the elements stand in bytes without a gap?  Those of six bits do so in
+ * raw data alone.
+ */
+static bool is_packed(const Eddy__OnnxPb__TensorProto *proto)
+{
+    const unsigned n_bits = bits_of(proto->data_type);
+
+    return n_bits == 6 ? proto->n_int32_data == 0 : n_bits < 8;
 }
 
 /* What a message says of the tensor that is read. */
@@ -342,12 +356,23 @@ static eddy_status read_elements(const reading *r, eddy_dtype dtype,
     return status;
 }
 
-/* A tensor of the elements that stand in bytes, the first one lowest. */
+/* Element `i` of the bytes, the first one lowest; may go on in the next. */
+static uint8_t element_of(const eddy_tensor *packed, int64_t i, unsigned n_bits)
+{
+    const uint8_t *bytes = packed->data;
+    const int64_t at = i * n_bits / 8;
+    const unsigned shift = (unsigned)(i * n_bits % 8);
+    unsigned both = bytes[at];
+
+    if (shift + n_bits > 8)
+        both |= (unsigned)bytes[at + 1] << 8;
+    return (uint8_t)(both >> shift & ((1U << n_bits) - 1));
+}
+
 static eddy_status unpack(const reading *r, const eddy_shape *shape,
                           const eddy_tensor *packed, eddy_tensor **out_tensor)
 {
-    const int64_t each = elements_a_byte(r->proto->data_type);
-    const unsigned n_bits = (unsigned)(8 / each);
+    const unsigned n_bits = bits_of(r->proto->data_type);
     const uint8_t mask = (uint8_t)((1U << n_bits) - 1);
     const eddy_dtype dtype = eddy__onnx_storage_of(r->proto->data_type);
     eddy_tensor *tensor = NULL;
@@ -357,9 +382,7 @@ static eddy_status unpack(const reading *r, const eddy_shape *shape,
     assert(tensor);
     to = tensor->data;
     for (int64_t i = 0; i < tensor->count; i++) {
-        const uint8_t byte = ((const uint8_t *)packed->data)[i / each];
-
-        to[i] = (uint8_t)(byte >> (unsigned)(i % each) * n_bits & mask);
+        to[i] = element_of(packed, i, n_bits);
         if (dtype == EDDY_INT8 && to[i] >> (n_bits - 1))
             to[i] |= (uint8_t)~mask;
     }
@@ -367,23 +390,38 @@ static eddy_status unpack(const reading *r, const eddy_shape *shape,
     return EDDY_OK;
 }
 
-/* Elements of which a byte has several. */
+/* Elements that are not whole bytes. */
 static eddy_status read_packed(const reading *r, const eddy_shape *shape,
                                eddy_tensor **out_tensor)
 {
-    const int64_t each = elements_a_byte(r->proto->data_type);
+    const int64_t n_bits = bits_of(r->proto->data_type);
     eddy_shape bytes = {.rank = 1};
     eddy_tensor *packed = NULL;
     eddy_status status;
     int64_t count = 0;
 
     (void)eddy__shape_count(shape, 1, &count);
-    bytes.dims[0] = count / each + (count % each > 0);
+    bytes.dims[0] = count / 8 * n_bits + (count % 8 * n_bits + 7) / 8;
     EDDY_TRY(read_elements(r, EDDY_UINT8, &bytes, &packed));
     assert(packed);
     status = unpack(r, shape, packed, out_tensor);
     eddy_tensor_release(packed);
     return status;
+}
+
+/* A code of six bits in a byte of its own has no others. */
+static eddy_status check_codes(const reading *r, const eddy_tensor *tensor)
+{
+    const uint8_t *codes = tensor->data;
+
+    if (bits_of(r->proto->data_type) != 6)
+        return EDDY_OK;
+    for (int64_t i = 0; i < tensor->count; i++)
+        if (codes[i] >> 6)
+            return fail(r, EDDY_E_TENSOR_DATA,
+                        "has code %u of more than 6 bits as element %lld",
+                        codes[i], (long long)i);
+    return EDDY_OK;
 }
 
 eddy_status eddy__onnx_read_tensor(eddy__onnx_loader *loader, const char *what,
@@ -395,6 +433,7 @@ eddy_status eddy__onnx_read_tensor(eddy__onnx_loader *loader, const char *what,
     const bool is_outside = proto->data_location == LOCATION_EXTERNAL;
     eddy_shape shape = {.rank = 0};
     eddy_tensor *tensor = NULL;
+    eddy_status status;
 
     if (dtype == EDDY_INVALID)
         return fail(&r, EDDY_E_DTYPE, "is of dtype %d (%s), which eddy has not",
@@ -407,11 +446,15 @@ eddy_status eddy__onnx_read_tensor(eddy__onnx_loader *loader, const char *what,
     if (dtype == EDDY_STRING)
         return is_outside ? fail(&r, EDDY_E_DTYPE, "has texts in a file")
                           : read_texts(&r, &shape, out_tensor);
-    if (elements_a_byte(proto->data_type) > 1)
+    if (is_packed(proto))
         return read_packed(&r, &shape, out_tensor);
     EDDY_TRY(read_elements(&r, dtype, &shape, &tensor));
     assert(tensor);
     normalise(tensor);
-    *out_tensor = tensor;
-    return EDDY_OK;
+    status = check_codes(&r, tensor);
+    if (status == EDDY_OK)
+        *out_tensor = tensor;
+    else
+        eddy_tensor_release(tensor);
+    return status;
 }

@@ -30,6 +30,8 @@ static const format formats[] = {
     {"float8e5m2", 2, 15, 0x80, 0x7b, 0x7c, 0x7e, false},
     {"float8e5m2fnuz", 2, 16, 0x80, 0x7f, 0, 0x80, true},
     {"float4e2m1", 1, 1, 0x8, 0x7, 0, 0, false},
+    {"float6e2m3", 3, 1, 0x20, 0x1f, 0, 0, false},
+    {"float6e3m2", 2, 3, 0x20, 0x1f, 0, 0, false},
     {"float8e8m0", 0, 127, 0, 0xfe, 0, 0xff, false},
 };
 
@@ -274,8 +276,9 @@ static const eddy_op_spec specs[] = {
                     .prepare = prepare_to, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
                     .doc = "The codes of numbers of a byte or less, a byte "
                            "each: float8e4m3fn, float8e4m3fnuz, float8e5m2, "
-                           "float8e5m2fnuz, float8e8m0, float4e2m1, uint4, "
-                           "int4, uint2 or int2."),
+                           "float8e5m2fnuz, float8e8m0, float6e2m3, "
+                           "float6e3m2, float4e2m1, uint4, int4, uint2 or "
+                           "int2."),
     EDDY__OP_ROW_OF("_FromNarrow", "ONNX Cast", .inputs = "codes: uint8",
                     .outputs = "x: float64", .attrs = "format: string",
                     .infer = eddy__infer_unchanged, .kernel = run_from,

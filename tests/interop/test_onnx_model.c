@@ -192,8 +192,9 @@ END_TEST
 /* Codes of a dtype of a byte or less are converted and moved, no more. */
 START_TEST(arithmetic_of_narrow_dtypes_is_refused)
 {
-    static const char *const names[] = {"float8e4m3fn", "int4", "float4e2m1"};
-    static const uint64_t dtypes[] = {17, 22, 23};
+    static const char *const names[] = {"float8e4m3fn", "int4", "float4e2m1",
+                                        "float6e2m3", "float6e3m2"};
+    static const uint64_t dtypes[] = {17, 22, 23, 27, 28};
 
     begin_model(10, 21);
     node("Identity", "x", "a");
@@ -865,7 +866,7 @@ TCase *onnx_model_tests(void)
     tcase_add_test(tcase, an_opset_of_the_future_is_refused);
     tcase_add_loop_test(tcase, two_imports_of_a_domain_are_refused, 0, 2);
     tcase_add_test(tcase, a_model_must_say_its_version);
-    tcase_add_loop_test(tcase, arithmetic_of_narrow_dtypes_is_refused, 0, 3);
+    tcase_add_loop_test(tcase, arithmetic_of_narrow_dtypes_is_refused, 0, 5);
     tcase_add_loop_test(tcase, narrow_dtypes_are_held_to_what_is_declared, 0,
                         2);
     tcase_add_test(tcase, narrow_results_of_bodies_are_refused);

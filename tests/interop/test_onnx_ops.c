@@ -451,6 +451,118 @@ START_TEST(composed_operators_have_gradients)
 }
 END_TEST
 
+START_TEST(attributes_of_floats_go_with_integers)
+{
+    static const onnx_node nodes[] = {
+        {"Shrink",
+         9,
+         "lambd=1.5 bias=0.5",
+         1,
+         {VECTOR(EDDY_UINT8, 4, 0, 1, 2, 9)},
+         .want = VECTOR(EDDY_UINT8, 4, 0, 0, 1, 8)},
+        {"Shrink",
+         9,
+         "lambd=1.5",
+         1,
+         {VECTOR(EDDY_INT8, 4, -2, -1, 1, 2)},
+         .want = VECTOR(EDDY_INT8, 4, -2, 0, 0, 2)},
+        {"Erf",
+         9,
+         NULL,
+         1,
+         {VECTOR(EDDY_INT32, 3, -9, 1, 9)},
+         .want = VECTOR(EDDY_INT32, 3, -1, 0, 1)},
+        {"QuantizeLinear",
+         21,
+         NULL,
+         3,
+         {VECTOR(EDDY_INT32, 3, 7, -7, 300), NUMBER(F32, 2),
+          NUMBER(EDDY_UINT8, 10)},
+         .want = VECTOR(EDDY_UINT8, 3, 14, 6, 160)},
+        {"Einsum",
+         12,
+         "equation=ij,jk",
+         2,
+         {MATRIX(EDDY_UINT8, 1, 2, 16, 1), MATRIX(EDDY_UINT8, 2, 1, 16, 3)},
+         .want = MATRIX(EDDY_UINT8, 1, 1, 3)},
+    };
+
+    check_all(nodes, N_OF(nodes));
+}
+END_TEST
+
+#define ROW(dtype, n, ...)                                                     \
+    {                                                                          \
+        dtype, 4, {1, 1, 1, n},                                                \
+        {                                                                      \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
+
+START_TEST(images_are_resized_as_of_old)
+{
+    static const onnx_node nodes[] = {
+        {"Upsample",
+         6,
+         "height_scale=1.0 width_scale=2.0 mode=bilinear",
+         1,
+         {ROW(F32, 2, 1, 2)},
+         .want = ROW(F32, 4, 1, 1.5, 2, 2)},
+    };
+    static const onnx_node wrong[] = {
+        {"Upsample",
+         7,
+         NULL,
+         1,
+         {MATRIX(F32, 1, 2, 1, 2)},
+         .want = {.dtype = F32}},
+        {"Upsample",
+         6,
+         "height_scale=2.0",
+         1,
+         {ROW(F32, 2, 1, 2)},
+         .want = {.dtype = F32}},
+    };
+
+    check_all(nodes, N_OF(nodes));
+    for (size_t i = 0; i < N_OF(wrong); i++)
+        onnx_node_check_fails(&wrong[i], EDDY_INVALID_ARGUMENT,
+                              EDDY_E_ATTR_VALUE);
+}
+END_TEST
+
+START_TEST(a_rank_need_not_be_known)
+{
+    static const onnx_node nodes[] = {
+        {"BatchNormalization",
+         7,
+         "spatial=0 epsilon=0.0",
+         5,
+         {{F32, 3, {2, 1, 2}, {1, 2, 3, 4}},
+          MATRIX(F32, 1, 2, 1, 2),
+          MATRIX(F32, 1, 2, 0, 1),
+          MATRIX(F32, 1, 2, 1, 1),
+          MATRIX(F32, 1, 2, 1, 4)},
+         .want = {F32, 3, {2, 1, 2}, {0, 2, 2, 4}}},
+        {"LRN",
+         13,
+         "size=1 alpha=1.0 beta=1.0 bias=1.0",
+         1,
+         {{F32, 3, {1, 2, 1}, {1, 3}}},
+         .want = {F32, 3, {1, 2, 1}, {0.5, 0.3}}},
+        {"QuantizeLinear",
+         13,
+         "axis=-2",
+         3,
+         {MATRIX(F32, 2, 2, 1, 2, 3, 4), VECTOR(F32, 2, 1, 2),
+          VECTOR(EDDY_INT8, 2, 0, 1)},
+         .want = MATRIX(EDDY_INT8, 2, 2, 1, 2, 3, 3)},
+    };
+
+    check_all(nodes, N_OF(nodes));
+}
+END_TEST
+
 TCase *onnx_ops_tests(void)
 {
     TCase *tcase = tcase_create("onnx_ops");
@@ -469,5 +581,8 @@ TCase *onnx_ops_tests(void)
     tcase_add_loop_test(tcase, a_hardmax_of_nothing_is_nothing, 0, 2);
     tcase_add_test(tcase, what_does_not_fit_is_refused_with_a_reason);
     tcase_add_test(tcase, composed_operators_have_gradients);
+    tcase_add_test(tcase, attributes_of_floats_go_with_integers);
+    tcase_add_test(tcase, images_are_resized_as_of_old);
+    tcase_add_test(tcase, a_rank_need_not_be_known);
     return tcase;
 }

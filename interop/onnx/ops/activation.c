@@ -167,16 +167,20 @@ static void emit_swiglu(eddy__onnx_op *op)
     GIVE(0, OP("Mul", swish, IN(1)));
 }
 
+/* The numbers are floats, also where x is of integers. */
 static void emit_shrink(eddy__onnx_op *op)
 {
     const double bias = (double)eddy__onnx_float(op, "bias", 0.0f);
     const double lambd = (double)eddy__onnx_float(op, "lambd", 0.5f);
-    const eddy_output x = IN(0), zero = LIKE(x, 0.0);
+    const eddy_dtype dtype = DTYPE(IN(0));
+    const eddy_output x =
+        CAST(IN(0), eddy__onnx_is_float(dtype) ? dtype : EDDY_FLOAT64);
     const eddy_output above = OP("SelectV2", OP("Greater", x, LIKE(x, lambd)),
-                                 OP("Sub", x, LIKE(x, bias)), zero);
+                                 OP("Sub", x, LIKE(x, bias)), LIKE(x, 0.0));
 
-    GIVE(0, OP("SelectV2", OP("Less", x, LIKE(x, -lambd)),
-               OP("AddV2", x, LIKE(x, bias)), above));
+    GIVE(0, CAST(OP("SelectV2", OP("Less", x, LIKE(x, -lambd)),
+                    OP("AddV2", x, LIKE(x, bias)), above),
+                 dtype));
 }
 
 static void emit_softmax(eddy__onnx_op *op)

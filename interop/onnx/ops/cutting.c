@@ -361,10 +361,14 @@ static eddy_output pad_axis(eddy__onnx_op *op, const char *mode, eddy_output x,
 static void emit_pad(eddy__onnx_op *op)
 {
     const char *mode = eddy__onnx_text(op, "mode", "constant");
+    const int64_t both = GIVEN(3) ? -1 : eddy__onnx_count_of(op, 1);
     eddy_output x = IN(0);
-    margins m = read_margins(op, x);
+    margins m;
     eddy_output padded;
 
+    if (both > 0 && both <= (int64_t)2 * EDDY_MAX_RANK)
+        x = eddy__onnx_of_rank(op, x, (int32_t)(both / 2));
+    m = read_margins(op, x);
     if (!mode || !eddy__onnx_ok(op))
         return;
     if (strcmp(mode, "constant") == 0) {

@@ -5,6 +5,7 @@
  */
 #include "interop/onnx/ops/kit.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- one input ---- */
@@ -34,6 +35,17 @@ static void emit_abs(eddy__onnx_op *op)
 
     eddy__onnx_ignore(op, "consumed_inputs");
     GIVE(0, OP(is_unsigned ? "Identity" : "Abs", IN(0)));
+}
+
+/* Before opset 13 also of integers, whose results are cut to integers. */
+static void emit_erf(eddy__onnx_op *op)
+{
+    const eddy_output x = IN(0);
+
+    if (eddy__onnx_is_float(DTYPE(x)))
+        GIVE(0, OP("Erf", x));
+    else
+        GIVE(0, CAST(OP("Erf", CAST(x, EDDY_FLOAT64)), DTYPE(x)));
 }
 
 static void emit_sign(eddy__onnx_op *op)
@@ -274,10 +286,25 @@ static eddy_output from_text(eddy__onnx_op *op, eddy_output x, eddy_dtype to)
     return CAST(OP_WITH("StringToNumber", attrs, x), to);
 }
 
-static eddy_output to_dtype(eddy__onnx_op *op, eddy_output x, eddy_dtype to)
+/* As ONNX Runtime writes floats: 8 digits, and what is none in ONNX's words. */
+static eddy_output float_to_text(eddy__onnx_op *op, eddy_output x)
 {
     const bool is_shortest = true;
-    const eddy_attr attrs[] = {eddy_attr_bool("shortest", &is_shortest)};
+    const int64_t precision = 8;
+    const eddy_attr attrs[] = {eddy_attr_bool("shortest", &is_shortest),
+                               eddy_attr_int("precision", &precision)};
+    const eddy_output infinity = LIKE(x, (double)INFINITY);
+    eddy_output text = OP_WITH("AsString", attrs, x);
+
+    text = OP("SelectV2", OP("Equal", x, infinity), eddy__onnx_word(op, "INF"),
+              text);
+    text = OP("SelectV2", OP("Equal", x, OP("Neg", infinity)),
+              eddy__onnx_word(op, "-INF"), text);
+    return OP("SelectV2", OP("IsNan", x), eddy__onnx_word(op, "NaN"), text);
+}
+
+static eddy_output to_dtype(eddy__onnx_op *op, eddy_output x, eddy_dtype to)
+{
     const eddy_dtype from = DTYPE(x);
 
     if (from == to)
@@ -285,7 +312,7 @@ static eddy_output to_dtype(eddy__onnx_op *op, eddy_output x, eddy_dtype to)
     if (from == EDDY_STRING)
         return from_text(op, x, to);
     if (to == EDDY_STRING && eddy__onnx_is_float(from))
-        return OP_WITH("AsString", attrs, x);
+        return float_to_text(op, x);
     /* A bool is 0 or 1, as ONNX Runtime writes it. */
     if (to == EDDY_STRING)
         return OP("AsString", from == EDDY_BOOL ? CAST(x, EDDY_INT32) : x);
@@ -403,7 +430,7 @@ const eddy__onnx_row eddy__onnx_elementwise[] = {
     UNARY("Cosh", 9),
     BINARY("Div", emit_div),
     BINARY("Equal", emit_binary),
-    UNARY("Erf", 9),
+    {"Erf", 9, NEWEST, 1, 1, 1, 1, emit_erf},
     UNARY("Exp", 1),
     UNARY("Floor", 1),
     BINARY("Greater", emit_binary),

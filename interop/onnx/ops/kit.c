@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the families of ONNX operators share; see kit.h. */
 #include "interop/onnx/ops/kit.h"
+#include "core/graph/graph.h"
 
 #include "core/value/dtype.h"
 
@@ -72,6 +73,26 @@ int32_t eddy__onnx_want_rank(eddy__onnx_op *op, eddy_output x, const char *why)
     if (rank < 0 && eddy__onnx_ok(op))
         eddy__onnx_refuse(op, "%s, of which the rank is not known", why);
     return rank < 0 ? 0 : rank;
+}
+
+eddy_output eddy__onnx_of_rank(eddy__onnx_op *op, eddy_output x, int32_t rank)
+{
+    eddy_shape shape = {.rank = rank};
+    const eddy_attr attrs[] = {eddy_attr_shape("shape", &shape)};
+
+    if (eddy__onnx_shape(op, x).rank >= 0)
+        return x;
+    for (int32_t i = 0; i < rank; i++)
+        shape.dims[i] = -1;
+    return OP_WITH("EnsureShape", attrs, x);
+}
+
+int64_t eddy__onnx_count_of(eddy__onnx_op *op, size_t i)
+{
+    const eddy_shape shape =
+        GIVEN(i) ? eddy__onnx_shape(op, IN(i)) : (eddy_shape){.rank = -1};
+
+    return shape.rank == 1 ? shape.dims[0] : -1;
 }
 
 eddy__onnx_size eddy__onnx_dim(eddy__onnx_op *op, eddy_output x, int64_t axis)
@@ -310,6 +331,18 @@ eddy_output eddy__onnx_exchanged(eddy__onnx_op *op, eddy_output x,
                                  const eddy__onnx_exchange *e)
 {
     return e->is_needed ? OP("Transpose", x, e->perm) : x;
+}
+
+eddy_output eddy__onnx_word(eddy__onnx_op *op, const char *text)
+{
+    const eddy_shape scalar = {.rank = 0};
+    const eddy_string string = {text, strlen(text)};
+    eddy_tensor *tensor = NULL;
+
+    if (eddy__onnx_ok(op))
+        op->w->status = eddy_tensor_from_strings(
+            op->w->graph->ctx, &scalar, &string, 1, &tensor, op->w->err);
+    return eddy__onnx_const(op, tensor);
 }
 
 eddy_output eddy__onnx_channels(eddy__onnx_op *op, eddy_output vector,

@@ -104,6 +104,15 @@ int64_t eddy__onnx_axis(eddy__onnx_op *op, eddy_output x, int64_t axis);
 /* The rank of `x`; fails, with why the operator needs it, if it is unknown. */
 int32_t eddy__onnx_want_rank(eddy__onnx_op *op, eddy_output x, const char *why);
 
+/*
+ * `x` of that rank, at most EDDY_MAX_RANK; where it is not known, the run fails
+ * if it has another.
+ */
+eddy_output eddy__onnx_of_rank(eddy__onnx_op *op, eddy_output x, int32_t rank);
+
+/* How many elements vector `i` of the inputs has; -1: that is not known. */
+int64_t eddy__onnx_count_of(eddy__onnx_op *op, size_t i);
+
 /* ---- vectors of int64 ---- */
 
 /* 0 to n - 1, n an int64 scalar. */
@@ -116,6 +125,9 @@ eddy_output eddy__onnx_tail(eddy__onnx_op *op, eddy_output vector,
 eddy_output eddy__onnx_concat(eddy__onnx_op *op, eddy_output a, eddy_output b);
 
 /* ---- forms of ops ---- */
+
+/* A text, a scalar. */
+eddy_output eddy__onnx_word(eddy__onnx_op *op, const char *text);
 
 /* A scalar, or a vector of one element, as a scalar. */
 eddy_output eddy__onnx_as_scalar(eddy__onnx_op *op, eddy_output x);

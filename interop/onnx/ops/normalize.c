@@ -37,9 +37,12 @@ static eddy_dtype stash_dtype(eddy__onnx_op *op, eddy_output x)
 
 /* ---- BatchNormalization ---- */
 
+/* Before opset 9 there may be a number for each element of an image instead. */
 static eddy_output by_channel(eddy__onnx_op *op, eddy_output vector,
                               eddy_output x)
 {
+    if (eddy__onnx_int(op, "spatial", 1) == 0)
+        return CAST(vector, DTYPE(x));
     return CAST(eddy__onnx_channels(op, vector, x), DTYPE(x));
 }
 
@@ -80,10 +83,6 @@ static void emit_batch_normalization(eddy__onnx_op *op)
 
     eddy__onnx_ignore(op, "is_test");
     eddy__onnx_ignore(op, "consumed_inputs");
-    if (eddy__onnx_int(op, "spatial", 1) == 0) {
-        eddy__onnx_refuse(op, "spatial = 0");
-        return;
-    }
     if (!trains) {
         GIVE(0, batch_normal(op, x, IN(3), IN(4), epsilon));
         if (is_old && (WANTS(1) || WANTS(2)))
@@ -156,6 +155,9 @@ static void emit_layer_normalization(eddy__onnx_op *op)
     const int64_t axis = eddy__onnx_int(op, "axis", -1);
     const eddy_output x = IN(0);
     const eddy_dtype by = stash_dtype(op, x);
+    /* Without a stash_type it is float32 that the moments are given in. */
+    const eddy_dtype given =
+        eddy__onnx_has(op, "stash_type") ? by : EDDY_FLOAT32;
     const moments m =
         moments_of(op, CAST(x, by), eddy__onnx_axes_from(op, x, axis));
     const eddy_output inverse =
@@ -166,8 +168,8 @@ static void emit_layer_normalization(eddy__onnx_op *op)
     if (GIVEN(2))
         y = OP("AddV2", y, CAST(IN(2), DTYPE(x)));
     GIVE(0, y);
-    GIVE(1, m.mean);
-    GIVE(2, inverse);
+    GIVE(1, CAST(m.mean, given));
+    GIVE(2, CAST(inverse, given));
 }
 
 static void emit_rms_normalization(eddy__onnx_op *op)
@@ -219,6 +221,19 @@ static void emit_lp_normalization(eddy__onnx_op *op)
     GIVE(0, OP("DivNoNan", x, length));
 }
 
+/* [batch, channels, rest], whatever the rank is. */
+static eddy_output in_three(eddy__onnx_op *op, eddy_output x)
+{
+    const eddy__onnx_size batch = DIM(x, 0), channels = DIM(x, 1);
+    const eddy_output n = SIZED(TIMES(batch, channels));
+    const eddy_output rest = OP("FloorDiv", CAST(OP("Size", x), EDDY_INT64),
+                                OP("Maximum", n, INT64(1)));
+
+    return OP("Reshape", x,
+              eddy__onnx_concat(op, SIZES(batch, channels),
+                                eddy__onnx_as_vector(op, rest)));
+}
+
 /* By the squares of the channels around each. */
 static void emit_lrn(eddy__onnx_op *op)
 {
@@ -232,24 +247,21 @@ static void emit_lrn(eddy__onnx_op *op)
                                   .stride = {1},
                                   .dilation = {1},
                                   .out = {DIM(x, 1)}};
-    const int32_t rank = eddy__onnx_want_rank(op, x, "LRN");
-    int64_t pads[2 * EDDY_MAX_RANK] = {0};
+    const int64_t pads[6] = {0, 0, (size - 1) / 2, size / 2, 0, 0};
     eddy_output sum;
 
     if (size < 1) {
         eddy__onnx_fail(op, EDDY_E_ATTR_VALUE, "size is %lld", (long long)size);
         return;
     }
-    pads[2] = (size - 1) / 2;
-    pads[3] = size / 2;
-    sum = OP("Pad", OP("Square", x),
-             OP("Reshape", eddy__onnx_int64s(op, pads, 2 * (size_t)rank),
-                INT64S(-1, 2)));
+    sum = OP("Pad", in_three(op, OP("Square", x)),
+             OP("Reshape", eddy__onnx_int64s(op, pads, 6), INT64S(-1, 2)));
     sum = eddy__onnx_windows_along(op, sum, &w, 0, 1);
     sum = eddy__onnx_reduce(op, "Sum", sum, INT64S(2), false);
     sum = OP("AddV2", OP("Mul", sum, LIKE(x, alpha / (double)size)),
              LIKE(x, bias));
-    GIVE(0, OP("RealDiv", x, OP("Pow", sum, LIKE(x, beta))));
+    sum = OP("Reshape", OP("Pow", sum, LIKE(x, beta)), eddy__onnx_dims(op, x));
+    GIVE(0, OP("RealDiv", x, sum));
 }
 
 #define NEWEST EDDY__ONNX_NEWEST

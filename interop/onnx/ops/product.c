@@ -267,8 +267,18 @@ static eddy_output contract(eddy__onnx_op *op, const terms *t,
     return x;
 }
 
+/* Integers that the op Einsum has not are summed in 64 bits, and wrap. */
+static eddy_dtype einsum_dtype(eddy__onnx_op *op)
+{
+    const eddy_dtype dtype = DTYPE(IN(0));
+
+    return eddy__onnx_is_integer(dtype) && dtype != EDDY_INT32 ? EDDY_INT64
+                                                               : dtype;
+}
+
 static void emit_einsum(eddy__onnx_op *op)
 {
+    const eddy_dtype by = einsum_dtype(op);
     const char *text = eddy__onnx_text(op, "equation", NULL);
     char equation[512];
     eddy_output all[EDDY__ONNX_MOST_INTS];
@@ -286,11 +296,12 @@ static void emit_einsum(eddy__onnx_op *op)
         return;
     add_result(equation, sizeof equation);
     for (size_t i = 0; i < op->n_inputs; i++)
-        all[i] = IN(i);
+        all[i] = CAST(IN(i), by);
     if (op->n_inputs <= 2)
-        GIVE(0, write_einsum(op, equation, all, op->n_inputs));
+        GIVE(0,
+             CAST(write_einsum(op, equation, all, op->n_inputs), DTYPE(IN(0))));
     else if (cut_terms(equation, op->n_inputs, &t))
-        GIVE(0, contract(op, &t, all));
+        GIVE(0, CAST(contract(op, &t, all), DTYPE(IN(0))));
     else
         eddy__onnx_fail(op, EDDY_E_ATTR_VALUE,
                         "equation '%.100s' is not for %zu operands", text,
@@ -299,7 +310,11 @@ static void emit_einsum(eddy__onnx_op *op)
 
 static void emit_det(eddy__onnx_op *op)
 {
-    GIVE(0, OP("MatrixDeterminant", IN(0)));
+    const eddy_output x = IN(0);
+    const eddy_dtype by =
+        eddy_dtype_size(DTYPE(x)) < 4 ? EDDY_FLOAT32 : DTYPE(x);
+
+    GIVE(0, CAST(OP("MatrixDeterminant", CAST(x, by)), DTYPE(x)));
 }
 
 #define NEWEST EDDY__ONNX_NEWEST

@@ -100,6 +100,24 @@ static eddy_output by_block(eddy__onnx_op *op, eddy_output scale, int64_t axis,
     return OP("Reshape", scale, eddy__onnx_sizes(op, whole, (size_t)rank));
 }
 
+/* A vector for `axis` of `x`, or one number, where a rank is not known. */
+static eddy_output along(eddy__onnx_op *op, eddy_output vector, int64_t axis,
+                         eddy_output x)
+{
+    const eddy_output rank = eddy__onnx_rank64(op, x);
+    const eddy_output at = eddy__onnx_from_zero(op, INT64(axis), rank);
+    const eddy_output behind =
+        OP("Maximum", OP("Sub", OP("Sub", rank, at), INT64(1)), INT64(0));
+    const eddy_output shape = eddy__onnx_concat(
+        op, INT64S(-1), OP("Fill", eddy__onnx_as_vector(op, behind), INT64(1)));
+
+    /* A scalar stays one. */
+    return OP(
+        "Reshape", vector,
+        eddy__onnx_head(op, shape,
+                        OP("Minimum", rank, OP("AddV2", behind, INT64(1)))));
+}
+
 /* Input `i`, a scale or zero point, so that it goes with `x`. */
 static eddy_output lined_up(eddy__onnx_op *op, size_t i, eddy_output x,
                             int64_t axis, int64_t block)
@@ -109,9 +127,12 @@ static eddy_output lined_up(eddy__onnx_op *op, size_t i, eddy_output x,
 
     if (own.rank == 0 || (own.rank == 1 && own.dims[0] == 1))
         return eddy__onnx_as_scalar(op, IN(i));
+    rank = eddy__onnx_shape(op, x).rank;
+    if (rank < 0 && block == 0)
+        return along(op, IN(i), axis, x);
     rank = eddy__onnx_want_rank(op, x, "a scale for each channel");
-    /* An axis that is not there is that of a scalar, whose rank is unknown. */
-    if (own.rank < 0 && axis >= rank)
+    /* An axis that is not there is that of one number, in whatever shape. */
+    if ((own.rank < 0 || own.dims[0] < 0) && rank >= 0 && axis >= rank)
         return eddy__onnx_as_scalar(op, IN(i));
     axis = eddy__onnx_axis(op, x, axis);
     if (block > 0)
@@ -169,6 +190,8 @@ static void emit_quantize(eddy__onnx_op *op)
     if (to == EDDY_INVALID)
         to = GIVEN(2) ? DTYPE(IN(2)) : EDDY_UINT8;
     zero = GIVEN(2) ? lined_up(op, 2, x, axis, block) : NUMBER(to, 0.0);
+    if (!eddy__onnx_is_float(by))
+        by = eddy__onnx_is_float(DTYPE(x)) ? DTYPE(x) : EDDY_FLOAT64;
     scale = CAST(scale, by);
     y = OP("RealDiv", CAST(x, by), scale);
     if (narrow > 0) {

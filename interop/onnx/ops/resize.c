@@ -75,7 +75,10 @@ static eddy_output gather(eddy__onnx_op *op, eddy_output x, eddy_output at,
 static eddy_output nearest(eddy__onnx_op *op, eddy_output x, eddy_output at,
                            const char *mode, const side *s)
 {
-    if (is_text(mode, "round_prefer_floor"))
+    if (op->row->last < 11) /* as ONNX Runtime, and ONNX's tests of then */
+        at = OP("SelectV2", OP("Less", s->scale, F64(1.0)), OP("Ceil", at),
+                OP("Floor", at));
+    else if (is_text(mode, "round_prefer_floor"))
         at = OP("Ceil", OP("Sub", at, F64(0.5)));
     else if (is_text(mode, "round_prefer_ceil"))
         at = OP("Floor", OP("AddV2", at, F64(0.5)));
@@ -148,6 +151,16 @@ static eddy_output weighted(eddy__onnx_op *op, eddy_output x, eddy_output at,
                 DTYPE(x));
 }
 
+/* An image in a dtype in which an axis after the other is summed. */
+static eddy_output as_sums(eddy__onnx_op *op, eddy_output x, const char *mode)
+{
+    const eddy_dtype dtype = DTYPE(x);
+
+    if (is_text(mode, "nearest") || dtype == EDDY_FLOAT32)
+        return x;
+    return CAST(x, EDDY_FLOAT64);
+}
+
 /* One axis of `x` made longer or shorter. */
 static eddy_output resized(eddy__onnx_op *op, eddy_output x, const char *mode,
                            const char *transformation, const side *s)
@@ -156,8 +169,7 @@ static eddy_output resized(eddy__onnx_op *op, eddy_output x, const char *mode,
     const double beyond =
         (double)eddy__onnx_float(op, "extrapolation_value", 0.0f);
     const char *rounding =
-        eddy__onnx_text(op, "nearest_mode",
-                        op->row->last < 11 ? "floor" : "round_prefer_floor");
+        eddy__onnx_text(op, "nearest_mode", "round_prefer_floor");
     const eddy_output at = places(op, transformation, s);
     int64_t shape[EDDY_MAX_RANK];
     eddy_output y, inside;
@@ -240,6 +252,19 @@ static bool stays(eddy__onnx_op *op, size_t i)
            ((const float *)eddy_tensor_data(scales))[i] == 1.0f;
 }
 
+/* The image, of which the rank is known, or as many axes as there are scales.
+ */
+static eddy_output image_of(eddy__onnx_op *op)
+{
+    const eddy_output x = IN(0);
+    const size_t given = op->row->last < 11 ? 1 : GIVEN(3) ? 3 : 2;
+    const int64_t n = eddy__onnx_count_of(op, given);
+
+    if (n < 1 || n > EDDY_MAX_RANK || eddy__onnx_has(op, "axes"))
+        return x;
+    return eddy__onnx_of_rank(op, x, (int32_t)n);
+}
+
 static void emit_resize(eddy__onnx_op *op)
 {
     const bool is_old = op->row->last < 11;
@@ -247,16 +272,17 @@ static void emit_resize(eddy__onnx_op *op)
     const char *transformation =
         eddy__onnx_text(op, "coordinate_transformation_mode",
                         is_old ? "asymmetric" : "half_pixel");
-    const eddy_output x = IN(0);
+    const eddy_output x = image_of(op);
     const int32_t rank = eddy__onnx_want_rank(op, x, "a Resize");
     const bool crops = is_text(transformation, "tf_crop_and_resize");
     int64_t axes[EDDY_MAX_RANK];
     const int64_t *listed;
     size_t n = eddy__onnx_list_of_ints(op, "axes", &listed);
-    eddy_output y = x, common;
+    eddy_output y, common;
 
     if (!eddy__onnx_ok(op) || !mode || n > EDDY_MAX_RANK)
         return;
+    y = as_sums(op, x, mode);
     for (size_t i = 0; i < (n > 0 ? n : (size_t)rank); i++)
         axes[i] = n > 0 ? eddy__onnx_axis(op, x, listed[i]) : (int64_t)i;
     n = n > 0 ? n : (size_t)rank;
@@ -280,7 +306,61 @@ static void emit_resize(eddy__onnx_op *op)
         read_side(op, i, n, is_old ? 0 : 2, common, &s);
         y = resized(op, y, mode, transformation, &s);
     }
-    GIVE(0, y.node == x.node ? OP("Identity", x) : y);
+    GIVE(0, y.node == x.node ? OP("Identity", x) : CAST(y, DTYPE(x)));
+}
+
+/*
+ * The scales of an Upsample whose scales are attributes: one for each axis, or
+ * those of the last two of four.
+ */
+static size_t old_scales(eddy__onnx_op *op, float *scales)
+{
+    const float *listed = NULL;
+    size_t n = 4;
+
+    if (op->row->last < 7) {
+        scales[0] = scales[1] = 1.0f;
+        scales[2] = eddy__onnx_float(op, "height_scale", 0.0f);
+        scales[3] = eddy__onnx_float(op, "width_scale", 0.0f);
+    } else {
+        n = eddy__onnx_list_of_floats(op, "scales", &listed);
+        for (size_t i = 0; i < n && i < EDDY_MAX_RANK; i++)
+            scales[i] = listed[i];
+    }
+    for (size_t i = 0; i < n && i < EDDY_MAX_RANK; i++)
+        if (!(scales[i] >= 1.0f))
+            n = 0;
+    if ((n == 0 || n > EDDY_MAX_RANK) && eddy__onnx_ok(op))
+        eddy__onnx_fail(op, EDDY_E_ATTR_VALUE,
+                        "scales of at least 1, one for each axis, are wanted");
+    return eddy__onnx_ok(op) ? n : 0;
+}
+
+static void emit_old_upsample(eddy__onnx_op *op)
+{
+    const char *mode = eddy__onnx_text(op, "mode", "nearest");
+    float scales[EDDY_MAX_RANK] = {0};
+    const size_t n = old_scales(op, scales);
+    const eddy_output x = eddy__onnx_of_rank(op, IN(0), (int32_t)n);
+    const int32_t rank = eddy__onnx_shape(op, x).rank;
+    eddy_output y = as_sums(op, x, mode);
+
+    if (eddy__onnx_ok(op) && (size_t)rank != n)
+        eddy__onnx_fail(op, EDDY_E_RANK, "%zu scales for an image of rank %d",
+                        n, (int)rank);
+    for (size_t i = 0; i < n && eddy__onnx_ok(op); i++) {
+        side s = {.rank = rank,
+                  .axis = (int64_t)i,
+                  .in = CAST(SIZED(DIM(x, (int64_t)i)), EDDY_FLOAT64),
+                  .scale = F64((double)scales[i])};
+
+        if (scales[i] == 1.0f)
+            continue;
+        s.length = OP("Mul", s.scale, s.in);
+        s.out = CAST(OP("Floor", s.length), EDDY_INT64);
+        y = resized(op, y, mode, "asymmetric", &s);
+    }
+    GIVE(0, y.node == x.node ? OP("Identity", x) : CAST(y, DTYPE(x)));
 }
 
 #define NEWEST EDDY__ONNX_NEWEST
@@ -288,6 +368,8 @@ static void emit_resize(eddy__onnx_op *op)
 const eddy__onnx_row eddy__onnx_resize[] = {
     {"Resize", 10, 10, 2, 2, 1, 1, emit_resize},
     {"Resize", 11, NEWEST, 1, 4, 1, 1, emit_resize},
+    {"Upsample", 1, 6, 1, 1, 1, 1, emit_old_upsample},
+    {"Upsample", 7, 8, 1, 1, 1, 1, emit_old_upsample},
     {"Upsample", 9, 9, 2, 2, 1, 1, emit_resize},
     {.name = NULL},
 };

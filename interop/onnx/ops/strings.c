@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-/* A Const of one string, as a scalar. */
-static eddy_output text_const(eddy__onnx_op *op, const char *text)
-{
-    const eddy_shape scalar = {.rank = 0};
-    const eddy_string string = {text, strlen(text)};
-    eddy_tensor *tensor = NULL;
-
-    if (eddy__onnx_ok(op))
-        op->w->status = eddy_tensor_from_strings(
-            op->w->graph->ctx, &scalar, &string, 1, &tensor, op->w->err);
-    return eddy__onnx_const(op, tensor);
-}
-
 static void emit_concat(eddy__onnx_op *op)
 {
     GIVE(0, OP("Add", IN(0), IN(1)));
@@ -38,11 +25,11 @@ static void emit_split(eddy__onnx_op *op)
     if (!delimiter)
         return;
     parts = OP_WITH("StringSplitV2", attrs, OP("Reshape", x, INT64S(-1)),
-                    text_const(op, delimiter));
+                    eddy__onnx_word(op, delimiter));
     at = eddy__onnx_nth(parts, 0);
     shape = eddy__onnx_nth(parts, 2);
-    rows = OP("TensorScatterUpdate", OP("Fill", shape, text_const(op, "")), at,
-              eddy__onnx_nth(parts, 1));
+    rows = OP("TensorScatterUpdate", OP("Fill", shape, eddy__onnx_word(op, "")),
+              at, eddy__onnx_nth(parts, 1));
     width = eddy__onnx_tail(op, shape, INT64(1));
     GIVE(0, OP("Reshape", rows,
                eddy__onnx_concat(op, eddy__onnx_dims(op, x), width)));
@@ -81,8 +68,8 @@ static eddy_output without_stopwords(eddy__onnx_op *op, eddy_output x)
 
     for (size_t i = 0;
          (word = eddy__onnx_list_text(op, "stopwords", i)) != NULL; i++) {
-        const eddy_output differs =
-            OP("NotEqual", compared, in_case(op, as, text_const(op, word)));
+        const eddy_output differs = OP(
+            "NotEqual", compared, in_case(op, as, eddy__onnx_word(op, word)));
 
         is_kept = i == 0 ? differs : OP("LogicalAnd", is_kept, differs);
     }
@@ -108,7 +95,7 @@ static void emit_normalizer(eddy__onnx_op *op)
     kept = in_case(op, action, kept);
     n = OP("Maximum", CAST(OP("Size", kept), EDDY_INT64), INT64(1));
     kept = eddy__onnx_concat(op, kept,
-                             eddy__onnx_as_vector(op, text_const(op, "")));
+                             eddy__onnx_as_vector(op, eddy__onnx_word(op, "")));
     kept = eddy__onnx_head(op, kept, n);
     before = eddy__onnx_head(op, dims,
                              OP("Sub", eddy__onnx_rank64(op, x), INT64(1)));

@@ -29,6 +29,8 @@ static eddy_output order_of(eddy__onnx_op *op, eddy_output x, eddy_output n)
     const eddy_dtype index = EDDY_INT64;
     const eddy_attr attrs[] = {eddy_attr_type("index_type", &index)};
 
+    if (DTYPE(x) == EDDY_STRING)
+        return OP("_StringOrder", x);
     return eddy__onnx_nth(OP_WITH("TopKV2", attrs, opposite(op, x), n), 1);
 }
 
@@ -113,10 +115,6 @@ static void emit_unique(eddy__onnx_op *op)
     const eddy_attr attrs[] = {eddy_attr_type("out_idx", &index)};
     eddy_output x = IN(0), y, at, counts, first, n, order;
 
-    if (is_sorted && DTYPE(x) == EDDY_STRING) {
-        eddy__onnx_refuse(op, "sorted strings");
-        return;
-    }
     if (!has_axis)
         x = OP("Reshape", x, INT64S(-1));
     y = OP_WITH("UniqueWithCountsV2", attrs, x, INT64S(axis));
