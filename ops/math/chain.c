@@ -162,12 +162,14 @@ static int64_t dim_under(const eddy_shape *in, const eddy_shape *out, int32_t d)
     return at < 0 ? 1 : in->dims[at];
 }
 
+/* INT64_MAX if it is more: a shape that no tensor has may be inferred. */
 static int64_t product(const eddy_shape *shape, int32_t from, int32_t to)
 {
     int64_t n = 1;
 
     for (int32_t d = from; d < to; d++)
-        n *= shape->dims[d];
+        if (__builtin_mul_overflow(n, shape->dims[d], &n))
+            return INT64_MAX;
     return n;
 }
 

@@ -357,6 +357,19 @@ START_TEST(a_dead_input_makes_it_dead)
 }
 END_TEST
 
+/* What is declared may be a shape that no tensor has; a plan is made of it. */
+START_TEST(a_shape_beyond_any_tensor_is_planned)
+{
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, "x ?float32[2,1]\ny ?float32[1,9223372036854775807]\n"
+                      "a Neg y\nb AddV2 x a\nz Exp b\n");
+    program_plan(&p, "x y", "z");
+    program_deinit(&p);
+}
+END_TEST
+
 /* ---- a graph may hold one by itself ---- */
 
 typedef struct given {
@@ -482,6 +495,7 @@ TCase *plan_chains_tests(void)
     tcase_add_test(tc, chains_stand_in_branches_of_loops);
     tcase_add_test(tc, what_is_stored_is_read_in_branches_and_later);
     tcase_add_test(tc, a_dead_input_makes_it_dead);
+    tcase_add_test(tc, a_shape_beyond_any_tensor_is_planned);
     tcase_add_loop_test(tc, wrong_attributes_are_refused, 0,
                         sizeof refusals / sizeof refusals[0]);
     tcase_add_test(tc, a_chain_of_unknown_shape_is_refused);
