@@ -190,6 +190,11 @@ static eddy_status run_reverse(eddy_kernel *k)
     eddy__box box = {.item = size};
     uint32_t mask = 0;
 
+    /* As in TensorFlow, whatever the other input says. */
+    if (of->rank == 0 || eddy__in_count(k, 0) == 0) {
+        eddy__output_forward(k, 0, 0);
+        return EDDY_OK;
+    }
     if (eddy__in_dtype(k, 1) == EDDY_BOOL)
         EDDY_TRY(read_turned(k, of->rank, &mask));
     else

@@ -38,7 +38,7 @@ static eddy_status run_diag(eddy_kernel *k)
 static eddy_status check_halves(eddy_kernel *k, const eddy_shape *of)
 {
     const int32_t half = of->rank / 2;
-    bool fits = of->rank > 0 && of->rank % 2 == 0;
+    bool fits = of->rank % 2 == 0;
 
     for (int32_t d = 0; fits && d < half; d++)
         fits = of->dims[d] == of->dims[d + half];
@@ -91,7 +91,7 @@ static eddy_status infer_part(eddy_infer *infer)
     const eddy_shape *of = eddy_infer_input(infer, 0);
     eddy_shape shape = {.rank = of->rank / 2};
 
-    if (of->rank < 2 || of->rank % 2 != 0)
+    if (of->rank < 0 || of->rank % 2 != 0)
         return EDDY_OK;
     for (int32_t d = 0; d < shape.rank; d++)
         shape.dims[d] =

@@ -200,7 +200,7 @@ static const char *find_mistake(const eddy_infer *infer, eddy_string fill)
 
     if (is_scientific && is_shortest)
         return "it can't be both scientific and shortest";
-    if (!is_float && (is_scientific || is_shortest))
+    if (!is_float && dtype != EDDY_STRING && (is_scientific || is_shortest))
         return "scientific and shortest are for floating point";
     if (!is_float && dtype != EDDY_STRING &&
         eddy__infer_int(infer, "precision") >= 0)

@@ -106,10 +106,11 @@ static eddy_status check_lengths(eddy_kernel *k, const task *t,
                                  eddy_status code, int64_t least)
 {
     if (t->lengths.rank != 1 || t->lengths.count != t->batch)
-        return eddy__kfail(k, code, EDDY_E_SHAPE,
-                           "there are %" PRId64 " lengths of %" PRId64
-                           " sequences",
-                           t->lengths.count, t->batch);
+        return eddy__kfail(
+            k, t->lengths.rank == 1 ? code : EDDY_INVALID_ARGUMENT,
+            EDDY_E_SHAPE,
+            "there are %" PRId64 " lengths of %" PRId64 " sequences",
+            t->lengths.count, t->batch);
     for (int64_t b = 0; b < t->batch; b++) {
         const int64_t n = eddy__index_at(&t->lengths, b);
 

@@ -18,6 +18,7 @@ typedef struct counting {
     eddy_view splits; /* of ragged rows; data NULL: none */
     bool is_binary;
     uint32_t weights_at;
+    bool any_shape; /* weights need be as many as numbers, no more */
 } counting;
 
 static int64_t row_begin(const counting *c, int64_t row)
@@ -76,7 +77,9 @@ static eddy_status read_bins(eddy_kernel *k, uint32_t values, counting *c)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                            "size must not be negative, but it is %" PRId64,
                            c->n_bins);
-    if (c->weights.count > 0 && !eddy__shape_equal(of, weights))
+    if (c->weights.count > 0 &&
+        (c->any_shape ? c->weights.count != c->values.count
+                      : !eddy__shape_equal(of, weights)))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "weights must be empty or as the numbers, which "
                            "have shape %s, but have shape %s",
@@ -100,7 +103,7 @@ static eddy_status put_counts(eddy_kernel *k, const counting *c,
 
 static eddy_status run_bincount(eddy_kernel *k)
 {
-    counting c = {.rows = 1};
+    counting c = {.rows = 1, .any_shape = true};
     eddy_shape shape;
 
     EDDY_TRY(read_bins(k, 0, &c));
