@@ -58,6 +58,7 @@
     X(linear_equations)                                                        \
     X(list_edit)                                                               \
     X(list_pack)                                                               \
+    X(lookup)                                                                  \
     X(lstm)                                                                    \
     X(lu)                                                                      \
     X(matmul)                                                                  \
