@@ -313,7 +313,7 @@ static eddy_status run_create_dense(eddy_kernel *k)
         status = copy_item(k, dtype, &shape, eddy__in_elements(k, 1), &none[1]);
     if (status == EDDY_OK)
         status = find_made(k, &t);
-    if (status == EDDY_OK)
+    if (status == EDDY_OK && t)
         give_nones(t, none, &shape);
     eddy__value_clear(NULL, &none[0]);
     eddy__value_clear(NULL, &none[1]);
@@ -381,7 +381,7 @@ static eddy_status refuse_change(eddy_kernel *k, const table *t)
 static eddy_status run_insert(eddy_kernel *k)
 {
     eddy_status status;
-    request r;
+    request r = {.n = 0};
 
     EDDY_TRY(read_keys(k, &r));
     EDDY_TRY(check_values(k, &r));
@@ -395,7 +395,7 @@ static eddy_status run_insert(eddy_kernel *k)
 
 static eddy_status run_remove(eddy_kernel *k)
 {
-    request r;
+    request r = {.n = 0};
 
     EDDY_TRY(read_keys(k, &r));
     EDDY_TRY(refuse_change(k, r.table));
@@ -445,7 +445,7 @@ static eddy_status set_once(eddy_kernel *k, const request *r)
 static eddy_status run_initialize(eddy_kernel *k)
 {
     eddy_status status;
-    request r;
+    request r = {.n = 0};
 
     EDDY_TRY(read_keys(k, &r));
     EDDY_TRY(check_values(k, &r));
@@ -468,7 +468,7 @@ static eddy_status run_initialize(eddy_kernel *k)
 static eddy_status run_import(eddy_kernel *k)
 {
     eddy_status status;
-    request r;
+    request r = {.n = 0};
 
     EDDY_TRY(read_keys(k, &r));
     EDDY_TRY(check_values(k, &r));
@@ -531,7 +531,7 @@ static eddy_status run_find(eddy_kernel *k)
 {
     eddy_status status = EDDY_OK;
     unsigned char *out;
-    request r;
+    request r = {.n = 0};
     size_t bytes;
 
     EDDY_TRY(read_keys(k, &r));
