@@ -117,7 +117,7 @@ START_TEST(a_pass_must_be_one)
                                    "--fetch=y", "--dump-after=nonsense", NULL);
 
     ck_assert_int_eq(r.status, 2);
-    ck_assert_ptr_nonnull(strstr(r.err, "prune, lower, references"));
+    ck_assert_ptr_nonnull(strstr(r.err, "prune, lower, groups, references"));
     command_result_free(&r);
 }
 END_TEST
