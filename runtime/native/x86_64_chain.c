@@ -172,7 +172,7 @@ static void load_pointers(maker *m)
 static void emit(maker *m, eddy__x86_vector_op op, eddy__x86_form form,
                  uint32_t reg, uint32_t with, eddy__x86_place place)
 {
-    eddy__x86_emit_vector(&m->l.x, op, form, reg, with, place, -1);
+    eddy__x86_emit_vector(&m->l.x, op, form, reg, with, place);
 }
 
 static eddy__x86_form form_of_bytes(const maker *m)
@@ -301,9 +301,9 @@ static uint32_t bytes_of_mask(maker *m, uint32_t reg)
 
         if (m->l.n == 8) {
             high = to;
-            eddy__x86_emit_vector(&m->l.x, EDDY__VECTOR_STORE_HIGH,
-                                  (eddy__x86_form){.bits = 256}, reg, 0,
-                                  eddy__x86_reg(high), 1);
+            emit(m, EDDY__VECTOR_STORE_HIGH,
+                 (eddy__x86_form){.bits = 256, .has_number = true, .number = 1},
+                 reg, 0, eddy__x86_reg(high));
         }
         emit(m, EDDY__VECTOR_PACK_I32, form, to, reg, eddy__x86_reg(high));
         emit(m, EDDY__VECTOR_PACK_I16, form, to, to, eddy__x86_reg(to));

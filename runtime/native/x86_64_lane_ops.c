@@ -69,10 +69,21 @@ static eddy__x86_vector_op op_of(eddy__x86_vector_op f32, eddy__lane lane)
     return f32 + (lane == EDDY__LANE_F64);
 }
 
+/* The form of an instruction with a byte behind its operands. */
+static eddy__x86_form numbered(const eddy__lanes *l, eddy__lane lane,
+                               uint32_t number)
+{
+    eddy__x86_form form = eddy__lanes_form(l, lane);
+
+    form.has_number = true;
+    form.number = (uint8_t)number;
+    return form;
+}
+
 static void pair(eddy__lanes *l, uint32_t which, eddy__lane lane, uint32_t to,
                  uint32_t a, uint32_t b)
 {
-    eddy__lanes_emit(l, pairs[which][lane], lane, to, a, b, -1);
+    eddy__lanes_emit(l, pairs[which][lane], lane, to, a, b);
 }
 
 /* The same with a constant as the first or the second operand. */
@@ -100,7 +111,7 @@ static void with_bits(eddy__lanes *l, eddy__x86_vector_op op, eddy__lane lane,
 {
     const uint32_t c = eddy__lanes_constant(l, b);
 
-    eddy__lanes_emit(l, op, lane, to, a, c, -1);
+    eddy__lanes_emit(l, op, lane, to, a, c);
     eddy__lanes_give(l, c);
 }
 
@@ -126,20 +137,21 @@ enum {
 /* Of AVX2: lanes of 8 bytes to lanes of 4, and back. */
 static void narrow_mask(eddy__lanes *l, uint32_t to, uint32_t from)
 {
-    const eddy__x86_form half = {.bits = 128}, whole = {.bits = 256};
+    const eddy__x86_form half = {
+        .bits = 128, .has_number = true, .number = 0x88};
+    const eddy__x86_form whole = {.bits = 256, .has_number = true, .number = 1};
     const uint32_t high = eddy__lanes_take(l);
 
     eddy__x86_emit_vector(&l->x, EDDY__VECTOR_STORE_HIGH, whole, from, 0,
-                          eddy__x86_reg(high), 1);
+                          eddy__x86_reg(high));
     eddy__x86_emit_vector(&l->x, EDDY__VECTOR_SHUFFLE, half, to, from,
-                          eddy__x86_reg(high), 0x88);
+                          eddy__x86_reg(high));
     eddy__lanes_give(l, high);
 }
 
 static void widen_mask(eddy__lanes *l, uint32_t to, uint32_t from)
 {
-    eddy__lanes_emit(l, EDDY__VECTOR_I64_OF_I32, EDDY__LANE_I64, to, 0, from,
-                     -1);
+    eddy__lanes_emit(l, EDDY__VECTOR_I64_OF_I32, EDDY__LANE_I64, to, 0, from);
 }
 
 /* Of AVX2: a mask of lanes as long as those of `lane`; to be given back. */
@@ -184,8 +196,7 @@ static void compare_integers(eddy__lanes *l, eddy__lane lane, uint32_t relation,
         (is_equal ? EDDY__VECTOR_EQUAL_I32 : EDDY__VECTOR_GREATER_I32) +
         is_long;
 
-    eddy__lanes_emit(l, op, lane, to, is_swapped ? b : a, is_swapped ? a : b,
-                     -1);
+    eddy__lanes_emit(l, op, lane, to, is_swapped ? b : a, is_swapped ? a : b);
     if (is_long)
         narrow_mask(l, to, to);
     if (is_turned)
@@ -204,7 +215,8 @@ static void compare_512(eddy__lanes *l, eddy__lane lane, uint32_t relation,
      * floats. */
     if (!is_float && relation >= IS_GREATER_EQUAL)
         relation -= IS_GREATER_EQUAL - 5;
-    eddy__lanes_emit(l, ops[lane], lane, to, a, b, (int32_t)relation);
+    eddy__x86_emit_vector(&l->x, ops[lane], numbered(l, lane, relation), to, a,
+                          eddy__x86_reg(b));
 }
 
 /* A mask: do `a` and `b` stand in the relation? */
@@ -216,8 +228,9 @@ static void compare(eddy__lanes *l, eddy__lane lane, uint32_t relation,
     } else if (!eddy__lane_is_float(lane)) {
         compare_integers(l, lane, relation, to, a, b);
     } else {
-        eddy__lanes_emit(l, op_of(EDDY__VECTOR_COMPARE_F32, lane), lane, to, a,
-                         b, (int32_t)relation);
+        eddy__x86_emit_vector(&l->x, op_of(EDDY__VECTOR_COMPARE_F32, lane),
+                              numbered(l, lane, relation), to, a,
+                              eddy__x86_reg(b));
         if (lane == EDDY__LANE_F64)
             narrow_mask(l, to, to);
     }
@@ -236,21 +249,23 @@ static void compare_constant(eddy__lanes *l, eddy__lane lane, uint32_t relation,
 static void choose(eddy__lanes *l, eddy__lane lane, uint32_t to, uint32_t mask,
                    uint32_t then, uint32_t otherwise)
 {
-    eddy__x86_form form = eddy__lanes_form(l, lane);
     uint32_t of_lanes;
 
     if (l->is_512) {
+        eddy__x86_form form = eddy__lanes_form(l, lane);
+
         form.mask = (uint8_t)mask;
         eddy__x86_emit_vector(&l->x,
                               eddy__lane_is_long(lane)
                                   ? EDDY__VECTOR_CHOOSE_F64
                                   : EDDY__VECTOR_CHOOSE_F32,
-                              form, to, otherwise, eddy__x86_reg(then), -1);
+                              form, to, otherwise, eddy__x86_reg(then));
         return;
     }
     of_lanes = mask_for(l, lane, mask);
-    eddy__x86_emit_vector(&l->x, EDDY__VECTOR_CHOOSE, form, to, otherwise,
-                          eddy__x86_reg(then), (int32_t)of_lanes << 4);
+    eddy__x86_emit_vector(&l->x, EDDY__VECTOR_CHOOSE,
+                          numbered(l, lane, of_lanes << 4), to, otherwise,
+                          eddy__x86_reg(then));
     give_mask(l, of_lanes, mask);
 }
 
@@ -275,7 +290,7 @@ static void keep(eddy__lanes *l, eddy__lane lane, uint32_t to, uint32_t from,
         return;
     }
     of_lanes = mask_for(l, lane, mask);
-    eddy__lanes_emit(l, EDDY__VECTOR_AND, lane, to, from, of_lanes, -1);
+    eddy__lanes_emit(l, EDDY__VECTOR_AND, lane, to, from, of_lanes);
     give_mask(l, of_lanes, mask);
 }
 
@@ -320,27 +335,30 @@ static void emit_extreme(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
     if (l->is_512) {
         const uint32_t fix = eddy__lanes_constant(l, EDDY__LANE_FIX);
 
-        eddy__lanes_emit(l, op_of(EDDY__VECTOR_FIX_F32, o->lane), o->lane,
-                         o->to, x, fix, 0);
+        eddy__x86_emit_vector(&l->x, op_of(EDDY__VECTOR_FIX_F32, o->lane),
+                              numbered(l, o->lane, 0), o->to, x,
+                              eddy__x86_reg(fix));
         eddy__lanes_give(l, fix);
         return;
     }
     mask = eddy__lanes_take(l);
-    eddy__lanes_emit(l, op_of(EDDY__VECTOR_COMPARE_F32, o->lane), o->lane, mask,
-                     x, x, IS_UNORDERED);
-    eddy__lanes_emit(l, EDDY__VECTOR_CHOOSE, o->lane, o->to, o->to, x,
-                     (int32_t)mask << 4);
+    eddy__x86_emit_vector(&l->x, op_of(EDDY__VECTOR_COMPARE_F32, o->lane),
+                          numbered(l, o->lane, IS_UNORDERED), mask, x,
+                          eddy__x86_reg(x));
+    eddy__x86_emit_vector(&l->x, EDDY__VECTOR_CHOOSE,
+                          numbered(l, o->lane, mask << 4), o->to, o->to,
+                          eddy__x86_reg(x));
     eddy__lanes_give(l, mask);
 }
 
 static void round_to(eddy__lanes *l, eddy__lane lane, uint32_t to,
                      uint32_t from, uint32_t how)
 {
-    eddy__lanes_emit(
-        l,
+    eddy__x86_emit_vector(
+        &l->x,
         op_of(l->is_512 ? EDDY__VECTOR_SCALE_F32 : EDDY__VECTOR_ROUND_F32,
               lane),
-        lane, to, 0, from, (int32_t)how);
+        numbered(l, lane, how), to, 0, eddy__x86_reg(from));
 }
 
 /* How to round; without a flag for what is lost. */
@@ -393,8 +411,7 @@ static void emit_logical(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
                             o->in[1]);
         return;
     }
-    eddy__lanes_emit(l, ops[which], EDDY__LANE_BOOL, o->to, o->in[0], o->in[1],
-                     -1);
+    eddy__lanes_emit(l, ops[which], EDDY__LANE_BOOL, o->to, o->in[0], o->in[1]);
     if (which == EDDY__MASK_SAME)
         turn(l, o->to, o->to);
 }
@@ -424,7 +441,7 @@ static void emit_absolute(eddy__lanes *l, const eddy__lane_op *o,
         eddy__lanes_emit(l,
                          o->lane == EDDY__LANE_I64 ? EDDY__VECTOR_ABS_I64
                                                    : EDDY__VECTOR_ABS_I32,
-                         o->lane, o->to, 0, o->in[0], -1);
+                         o->lane, o->to, 0, o->in[0]);
 }
 
 static void emit_negative(eddy__lanes *l, const eddy__lane_op *o,
@@ -446,8 +463,7 @@ static void emit_square(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
 
 static void root(eddy__lanes *l, eddy__lane lane, uint32_t to, uint32_t from)
 {
-    eddy__lanes_emit(l, op_of(EDDY__VECTOR_SQRT_F32, lane), lane, to, 0, from,
-                     -1);
+    eddy__lanes_emit(l, op_of(EDDY__VECTOR_SQRT_F32, lane), lane, to, 0, from);
 }
 
 static void emit_root(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
@@ -667,7 +683,7 @@ static void emit_cast(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
         /* As long as the longer of the two. */
         eddy__lanes_emit(l, cast_op(o->lane, o->result),
                          eddy__lane_is_long(o->lane) ? o->lane : o->result,
-                         o->to, 0, o->in[0], -1);
+                         o->to, 0, o->in[0]);
 }
 
 static bool can_cast(eddy__lane from, eddy__lane to)

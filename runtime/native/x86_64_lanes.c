@@ -119,7 +119,7 @@ static void load_constant(eddy__lanes *l, eddy__lane_constant constant,
 {
     if (constant == EDDY__LANE_ZERO)
         eddy__x86_emit_vector(&l->x, EDDY__VECTOR_XOR, widest(l), reg, reg,
-                              eddy__x86_reg(reg), -1);
+                              eddy__x86_reg(reg));
     else
         note_use(l,
                  eddy__x86_emit_vector_near(&l->x,
@@ -181,10 +181,10 @@ eddy__x86_form eddy__lanes_form(const eddy__lanes *l, eddy__lane lane)
 }
 
 void eddy__lanes_emit(eddy__lanes *l, eddy__x86_vector_op op, eddy__lane lane,
-                      uint32_t to, uint32_t a, uint32_t b, int32_t number)
+                      uint32_t to, uint32_t a, uint32_t b)
 {
     eddy__x86_emit_vector(&l->x, op, eddy__lanes_form(l, lane), to, a,
-                          eddy__x86_reg(b), number);
+                          eddy__x86_reg(b));
 }
 
 void eddy__lanes_keep(eddy__lanes *l, eddy__lane lane, uint32_t to,
@@ -197,5 +197,5 @@ void eddy__lanes_keep(eddy__lanes *l, eddy__lane lane, uint32_t to,
     eddy__x86_emit_vector(&l->x,
                           eddy__lane_is_long(lane) ? EDDY__VECTOR_LOAD_F64
                                                    : EDDY__VECTOR_LOAD,
-                          form, to, 0, eddy__x86_reg(from), -1);
+                          form, to, 0, eddy__x86_reg(from));
 }

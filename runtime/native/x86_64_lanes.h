@@ -116,9 +116,9 @@ void eddy__lanes_put_constants(eddy__lanes *l);
 /* The form of vectors of such elements, in the loop's number of lanes. */
 eddy__x86_form eddy__lanes_form(const eddy__lanes *l, eddy__lane lane);
 
-/* Three registers; `number` may be -1. */
+/* Three registers. */
 void eddy__lanes_emit(eddy__lanes *l, eddy__x86_vector_op op, eddy__lane lane,
-                      uint32_t to, uint32_t a, uint32_t b, int32_t number);
+                      uint32_t to, uint32_t a, uint32_t b);
 /* `to` where the mask says so, else 0: a move by a mask register. */
 void eddy__lanes_keep(eddy__lanes *l, eddy__lane lane, uint32_t to,
                       uint32_t from, uint32_t mask);

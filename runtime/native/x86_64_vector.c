@@ -124,14 +124,14 @@ static void put_prefix(line *l, eddy__x86_vector_op op, eddy__x86_form form,
 
 void eddy__x86_emit_vector(eddy__x86 *x, eddy__x86_vector_op op,
                            eddy__x86_form form, uint32_t reg, uint32_t with,
-                           eddy__x86_place place, int32_t number)
+                           eddy__x86_place place)
 {
     line l = {.n = 0};
 
     put_prefix(&l, op, form, reg, with, place);
     put_place(&l, reg, place);
-    if (number >= 0)
-        put8(&l, (uint32_t)number);
+    if (form.has_number)
+        put8(&l, form.number);
     eddy__x86_emit_bytes(x, l.bytes, l.n);
 }
 

@@ -24,17 +24,18 @@ typedef enum eddy__x86_vector_op {
 typedef struct eddy__x86_form {
     bool is_evex;
     bool is_zeroing;
-    uint8_t mask;
+    bool has_number; /* a byte behind the operands */
+    uint8_t mask, number;
     uint16_t bits;
 } eddy__x86_form;
 
 /*
- * `with` is 0 where an instruction has no second operand, `number` -1 where it
- * has none.  With an index, a distance is 0.
+ * `with` is 0 where an instruction has no second operand.  With an index, a
+ * distance is 0.
  */
 void eddy__x86_emit_vector(eddy__x86 *x, eddy__x86_vector_op op,
                            eddy__x86_form form, uint32_t reg, uint32_t with,
-                           eddy__x86_place place, int32_t number);
+                           eddy__x86_place place);
 
 /*
  * The same with memory at a distance from the next instruction, without a

@@ -588,13 +588,14 @@ static void try_vector(eddy__x86_vector_op op, eddy__x86_form form)
             const bool has_with = is == THREE || is == THREE_NUMBER;
             const bool has_number = is == THREE_NUMBER || is == TWO_NUMBER ||
                                     op == EDDY__VECTOR_STORE_HIGH;
-            const int32_t number = op == EDDY__VECTOR_CHOOSE ? 5 << 4 : 1;
 
             if (!fits_place(op, places[p]) ||
                 (op == EDDY__VECTOR_TEST_BYTES && places[p].is_memory))
                 continue;
+            form.has_number = has_number;
+            form.number = op == EDDY__VECTOR_CHOOSE ? 5 << 4 : 1;
             eddy__x86_emit_vector(&x, op, form, reg, has_with ? with : 0,
-                                  places[p], has_number ? number : -1);
+                                  places[p]);
             want_vector(op, form, reg, with, places[p], is_mask);
         }
 }
