@@ -6,8 +6,8 @@
 #
 # Then the gradients of all of these against central differences, and of the
 # cases below CASES, other models in that layout, if that is set; and what
-# `eddy convert` writes of TensorFlow's recorded graphs, in ONNX Runtime, if
-# that is there.
+# `eddy convert` writes of TensorFlow's recorded graphs, and PROGRAMS random
+# models with control flow (100), in ONNX Runtime, if that is there.
 #
 # PYTHON is an interpreter that has the package; without it nothing is tested.
 set -u
@@ -116,4 +116,6 @@ if ! "$PYTHON" -c 'import onnxruntime' 2>/dev/null; then
     exit 0
 fi
 "$PYTHON" scripts/onnx_written.py "$EDDY" "$folder/written" \
-    tests/conformance/tf
+    tests/conformance/tf || exit 1
+"$PYTHON" scripts/onnx_programs.py "$folder/programs" --eddy "$EDDY" \
+    --count "${PROGRAMS:-100}"
