@@ -63,6 +63,7 @@
     X(lu)                                                                      \
     X(matmul)                                                                  \
     X(max_pool)                                                                \
+    X(mutex)                                                                   \
     X(narrow)                                                                  \
     X(optimizer)                                                               \
     X(optimizer_adaptive)                                                      \
@@ -107,6 +108,7 @@
     X(tensor_list)                                                             \
     X(tensor_list_bulk)                                                        \
     X(tensor_list_concat)                                                      \
+    X(tensor_map)                                                              \
     X(tensor_scatter)                                                          \
     X(to_bool)                                                                 \
     X(topk)                                                                    \

@@ -27,6 +27,7 @@ try:
     import numpy as np
     import tensorflow as tf
     from tensorflow.python.ops import control_flow_util
+    from tensorflow.python.ops import map_ops
 except ImportError:
     print("tf_own_tests: TensorFlow is not there, nothing was run")
     sys.exit(0)
@@ -822,6 +823,115 @@ def variable_updated_rows(x, n):
 
     with tf.control_dependencies([set_it]):
         return loop(n, body, tf.identity(x), parallel_iterations=1)
+
+
+# Maps from tensors to tensors.
+
+
+def map_of(*pairs):
+    m = map_ops.empty_tensor_map()
+    for key, value in pairs:
+        m = map_ops.tensor_map_insert(m, key, value)
+    return m
+
+
+@program()
+def map_lookup(x, n):
+    m = map_of((tf.constant("a"), x * x), (tf.constant("b"), tf.sin(x)),
+               (tf.constant([1, 2]), x))
+    return map_ops.tensor_map_lookup(
+        m, tf.constant("a"), x.dtype) * map_ops.tensor_map_lookup(
+            m, tf.constant([1, 2]), x.dtype)
+
+
+@program()
+def map_replaced_and_erased(x, n):
+    m = map_of((tf.constant(1), x * x), (tf.constant(2), tf.sin(x)),
+               (tf.constant(1), tf.exp(x)))
+    y = map_ops.tensor_map_lookup(m, tf.constant(1), x.dtype)
+    m = map_ops.tensor_map_erase(m, tf.constant(1), x.dtype)
+    size = tf.cast(map_ops.tensor_map_size(m), x.dtype)
+    return y * size + map_ops.tensor_map_lookup(m, tf.constant(2), x.dtype)
+
+
+@program(orders=0)
+def map_keys(x, n):
+    m = map_of((x[0], x), (x[1], x), (x[2], x))
+    keys = tf.sort(map_ops.tensor_map_stack_keys(m, x.dtype))
+    return keys * tf.cast(map_ops.tensor_map_has_key(m, x[1]), x.dtype)
+
+
+@program(2, orders=1)
+def map_in_cond(x, n):
+    m = map_of((n, x * x))
+    k = n + 1
+    return tf.cond(map_ops.tensor_map_has_key(m, k),
+                   lambda: map_ops.tensor_map_lookup(m, k, x.dtype),
+                   lambda: map_ops.tensor_map_lookup(m, n, x.dtype) + x)
+
+
+@program(2, orders=1)
+def map_in_while(x, n):
+    """Values of a map that the loop fills, read by the trip before."""
+
+    def body(i, m):
+        v = map_ops.tensor_map_lookup(m, i, x.dtype)
+        return [i + 1, map_ops.tensor_map_insert(m, i + 1, tf.sin(v) * x)]
+
+    m = tf.while_loop(lambda i, m: i < n, body,
+                      [tf.constant(0), map_of((tf.constant(0), x))])[1]
+    return map_ops.tensor_map_lookup(m, n, x.dtype) + \
+        map_ops.tensor_map_lookup(m, n - 1, x.dtype)
+
+
+# Critical sections.
+
+
+@program(orders=0)
+def critical_sections(x, n):
+    """Two sections that read, wait and write one variable."""
+    v, set_it = variable(x, "v")
+    section = tf1.CriticalSection(name="section")
+
+    def add(factor):
+
+        def f():
+            old = v.read_value()
+            with tf.control_dependencies([tf.reduce_sum(
+                    tf.matmul(tf.ones([99, 99]), tf.ones([99, 99])))]):
+                new = old * 1.0 + factor
+            with tf.control_dependencies([v.assign(new)]):
+                return tf.identity(new)
+
+        return f
+
+    with tf.control_dependencies([set_it]):
+        done = [section.execute(add(x)) for _ in range(4)]
+    with tf.control_dependencies(done):
+        return v.read_value()
+
+
+@program(orders=0)
+def critical_section_in_while(x, n):
+    v, set_it = variable(x, "v")
+    section = tf1.CriticalSection(name="section")
+
+    def body(i):
+        with tf.control_dependencies(
+            [section.execute(lambda: tf.identity(v.assign_add(x * 0.5)))]):
+            return [i + 1]
+
+    with tf.control_dependencies([set_it]):
+        i = tf.while_loop(lambda i: i < n, body, [tf.constant(0)])
+    with tf.control_dependencies(tf.nest.flatten(i)):
+        return v.read_value()
+
+
+@program(orders=0)
+def critical_section_in_cond(x, n):
+    section = tf1.CriticalSection(name="section")
+    return tf.cond(n > 3, lambda: section.execute(lambda: x * x),
+                   lambda: section.execute(lambda: tf.sin(x)))
 
 
 # ---- random programs -------------------------------------------------------

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TensorLists: the gradient of a list is a list of the gradients of its items.
- * Of a list itself only the length is asked for, so that it goes over no tape.
+ * TensorLists and TensorMaps: the gradient of a list is a list of the gradients
+ * of its items. Of a list itself only the length is asked for, so that it goes
+ * over no tape.
  */
 #include "autodiff/rule.h"
 
@@ -329,5 +330,55 @@ eddy_status eddy__grad_optional_get(eddy_gradient *g)
     for (uint32_t i = 0; i < n; i++)
         values[i] = DY(i);
     DX(0, eddy_gradient_add(g, "OptionalFromValue", values, n, NULL, 0));
+    return EDDY_OK;
+}
+
+/* ---- maps ---- */
+
+/* map, key -> value */
+eddy_status eddy__grad_map_lookup(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("_MapOf", X(1), DY(0)));
+    return EDDY_OK;
+}
+
+/* map, key, value -> map */
+eddy_status eddy__grad_map_insert(eddy_gradient *g)
+{
+    const eddy_output parts =
+        OP("_MapTake", DY(0), X(1), OP("ZerosLike", X(2)));
+
+    if (WANTS(0))
+        DX(0, parts);
+    if (WANTS(2))
+        DX(2, eddy__rule_output_at(parts, 1));
+    return EDDY_OK;
+}
+
+/* map, key -> map */
+eddy_status eddy__grad_map_erase(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, DY(0));
+    return EDDY_OK;
+}
+
+/* key, value -> map */
+eddy_status eddy__grad_map_of(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 1);
+    const eddy_attr attrs[] = {eddy_attr_type("value_dtype", &dtype)};
+
+    if (WANTS(1))
+        DX(1, OP_WITH("TensorMapLookup", attrs, DY(0), X(0)));
+    return EDDY_OK;
+}
+
+/* map, key, none -> map, value; `none` are zeros. */
+eddy_status eddy__grad_map_take(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0, OP("TensorMapInsert", DY(0), X(1), DY(1)));
     return EDDY_OK;
 }

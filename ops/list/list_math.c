@@ -2,12 +2,12 @@
 /*
  * Items may be lists in turn, or tensors of lists, to any depth, so pairs of
  * lists that are still to be worked on wait in an array.  Optional values are
- * lists here, of items of several dtypes.
+ * lists here, of items of several dtypes; maps are lists of keys and values.
  */
 #include "ops/list/list_math.h"
 
 #include "core/base/memory.h"
-#include "ops/list/tensor_list.h"
+#include "ops/list/tensor_map.h"
 #include "ops/math/addn.h"
 
 #include <inttypes.h>
@@ -103,17 +103,26 @@ static eddy_status check_optionals(eddy_kernel *k, const eddy__list *a,
     return EDDY_OK;
 }
 
+/*
+ * What lists that are no TensorLists must be; TensorFlow says INTERNAL of
+ * variants of different kinds.
+ */
+static eddy_status check_special(eddy_kernel *k, const eddy__list *a,
+                                 const eddy__list *b)
+{
+    if (a->dtype == EDDY__OPTIONAL && b->dtype == EDDY__OPTIONAL)
+        return check_optionals(k, a, b);
+    if (a->dtype == EDDY__MAP && b->dtype == EDDY__MAP)
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INTERNAL, EDDY_E_DTYPE, "%s and %s have no sum",
+                       eddy__list_kind(a), eddy__list_kind(b));
+}
+
 static eddy_status check_lists(eddy_kernel *k, const eddy__list *a,
                                const eddy__list *b)
 {
-    const bool is_optional = a->dtype == EDDY__OPTIONAL;
-
-    /* TensorFlow says INTERNAL of variants of different kinds. */
-    if (is_optional != (b->dtype == EDDY__OPTIONAL))
-        return eddy__kfail(k, EDDY_INTERNAL, EDDY_E_DTYPE,
-                           "an optional value and a list have no sum");
-    if (is_optional)
-        return check_optionals(k, a, b);
+    if (eddy__list_is_special(a) || eddy__list_is_special(b))
+        return check_special(k, a, b);
     if (a->dtype != b->dtype)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                            "a list of %s and a list of %s have no sum",
@@ -151,8 +160,10 @@ static eddy_status add_values(eddy_kernel *k, eddy__value *to,
 static eddy_status add_inner(eddy_kernel *k, pairs *todo, eddy__value *to,
                              const eddy__list *from)
 {
+    const int64_t room = from->dtype == EDDY__MAP ? from->count : 0;
+
     EDDY_TRY(check_lists(k, to->as.list, from));
-    if (!eddy__list_own(k->heap, k->account, &to->as.list, 0))
+    if (!eddy__list_own(k->heap, k->account, &to->as.list, room))
         return fail_memory(k);
     return add_pair(k, todo, to->as.list, from);
 }
@@ -197,8 +208,37 @@ static eddy_status add_lists(eddy_kernel *k, pairs *todo, eddy__value *to,
     return EDDY_OK;
 }
 
+/* Adds an item, which is set, to another. */
+static eddy_status add_item(eddy_kernel *k, pairs *todo, eddy__value *to,
+                            const eddy__value *from)
+{
+    return to->dtype == EDDY_VARIANT ? add_lists(k, todo, to, from)
+                                     : add_values(k, to, from);
+}
+
+/* The sum has the keys of both. */
+static eddy_status add_map(eddy_kernel *k, pairs *todo, pair p)
+{
+    for (int64_t i = 0; i < p.from->count; i += 2) {
+        const eddy__value *key = eddy__list_get(p.from, i);
+        const eddy__value *from = eddy__list_get(p.from, i + 1);
+        const int64_t at = eddy__tensor_map_find(p.to, key);
+
+        if (at < 0) {
+            eddy__list_push(p.to, eddy__value_copy(key));
+            eddy__list_push(p.to, eddy__value_copy(from));
+            continue;
+        }
+        EDDY_TRY(check_component(k, &p.to->items[at + 1], from));
+        EDDY_TRY(add_item(k, todo, &p.to->items[at + 1], from));
+    }
+    return EDDY_OK;
+}
+
 static eddy_status add_list(eddy_kernel *k, pairs *todo, pair p)
 {
+    if (p.to->dtype == EDDY__MAP)
+        return add_map(k, todo, p);
     EDDY_TRY(check_lists(k, p.to, p.from));
     (void)eddy__shape_merge(&p.to->shape, &p.from->shape, &p.to->shape);
     p.to->max_count = INT64_MAX;
@@ -210,10 +250,8 @@ static eddy_status add_list(eddy_kernel *k, pairs *todo, pair p)
             continue;
         if (to->kind == EDDY__NONE)
             *to = eddy__value_copy(from);
-        else if (to->dtype == EDDY_VARIANT)
-            EDDY_TRY(add_lists(k, todo, to, from));
         else
-            EDDY_TRY(add_values(k, to, from));
+            EDDY_TRY(add_item(k, todo, to, from));
     }
     return EDDY_OK;
 }
@@ -248,10 +286,14 @@ static eddy_status zero_value(eddy_kernel *k, const eddy__value *from,
 static eddy_status zero_inner(eddy_kernel *k, pairs *todo, eddy__value *to,
                               const eddy__list *from)
 {
-    eddy__list *list =
+    eddy__list *list;
+
+    if (from->dtype == EDDY__LOCK)
+        return eddy__kfail(k, EDDY_INTERNAL, EDDY_E_DTYPE,
+                           "a lock has no zeros");
+    list =
         eddy__list_create(k->heap, k->account, k->allocator,
                           (eddy_dtype)from->dtype, &from->shape, from->count);
-
     if (!list)
         return fail_memory(k);
     to->kind = EDDY__LIST;
@@ -289,7 +331,9 @@ static eddy_status zero_list(eddy_kernel *k, pairs *todo, pair p)
 
         if (from->kind == EDDY__NONE)
             continue;
-        if (from->dtype == EDDY_VARIANT)
+        if (p.from->dtype == EDDY__MAP && i % 2 == 0)
+            *to = eddy__value_copy(from);
+        else if (from->dtype == EDDY_VARIANT)
             EDDY_TRY(zero_lists(k, todo, to, from));
         else
             EDDY_TRY(zero_value(k, from, to));

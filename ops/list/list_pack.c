@@ -24,7 +24,8 @@ static eddy_status open_pack(eddy_kernel *k, pack *p)
     *p = (pack){.list = list,
                 .dtype = (eddy_dtype)k->node->out_dtypes[0],
                 .has_value = true};
-    if (!eddy__value_is_list(eddy__in(k, 0)))
+    if (!eddy__value_is_list(eddy__in(k, 0)) ||
+        (eddy__list_is_special(list) && list->dtype != EDDY__OPTIONAL))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                            "input 0 is no list and no optional value");
     if (list->dtype == EDDY__OPTIONAL) {

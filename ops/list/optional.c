@@ -17,7 +17,10 @@ static eddy_status find_optional(eddy_kernel *k, const eddy__list **out_list)
     if (!eddy__value_is_list(eddy__in(k, 0)) ||
         (*out_list)->dtype != EDDY__OPTIONAL)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                           "input 0 is a list; an optional value is wanted");
+                           "input 0 is %s; an optional value is wanted",
+                           eddy__value_is_list(eddy__in(k, 0))
+                               ? eddy__list_kind(*out_list)
+                               : "a tensor");
     return EDDY_OK;
 }
 

@@ -13,6 +13,20 @@
 
 /* ---- lists and shapes as inputs ---- */
 
+const char *eddy__list_kind(const eddy__list *list)
+{
+    switch ((unsigned)list->dtype) {
+    case EDDY__OPTIONAL:
+        return "an optional value";
+    case EDDY__MAP:
+        return "a map";
+    case EDDY__LOCK:
+        return "a lock";
+    default:
+        return "a list";
+    }
+}
+
 eddy_status eddy__in_any_list(eddy_kernel *k, uint32_t i,
                               const eddy__list **out_list)
 {
@@ -22,11 +36,11 @@ eddy_status eddy__in_any_list(eddy_kernel *k, uint32_t i,
                            "input %u must be a list, but it has shape %s",
                            (unsigned)i,
                            eddy__shape_print(eddy__in_shape(k, i)).text);
-    if ((*out_list)->dtype != EDDY__OPTIONAL)
+    if (!eddy__list_is_special(*out_list))
         return EDDY_OK;
     return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
-                       "input %u is an optional value; a list is wanted",
-                       (unsigned)i);
+                       "input %u is %s; a list is wanted", (unsigned)i,
+                       eddy__list_kind(*out_list));
 }
 
 eddy_status eddy__in_list_of(eddy_kernel *k, uint32_t i, eddy_dtype dtype,

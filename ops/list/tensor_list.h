@@ -7,10 +7,22 @@
 #include "ops/array/items.h"
 
 /*
- * The dtype of a list that is no TensorList: an optional value, whose items are
- * its components (ops/list/optional.c).
+ * The dtypes of lists that are no TensorLists: an optional value, whose items
+ * are its components (ops/list/optional.c); a map, whose items are a key, its
+ * value, the next key and so on (ops/list/tensor_map.c); the lock of a mutex
+ * (ops/state/mutex.c).
  */
 #define EDDY__OPTIONAL EDDY_INVALID
+#define EDDY__MAP ((eddy_dtype)0xf0)
+#define EDDY__LOCK ((eddy_dtype)0xf1)
+
+/* What a list is, for messages, with its article. */
+const char *eddy__list_kind(const eddy__list *list);
+
+static inline bool eddy__list_is_special(const eddy__list *list)
+{
+    return list->dtype == EDDY__OPTIONAL || list->dtype >= EDDY__MAP;
+}
 
 /* Input `i`, which must be a list of items of `dtype`; borrowed. */
 eddy_status eddy__in_list_of(eddy_kernel *k, uint32_t i, eddy_dtype dtype,

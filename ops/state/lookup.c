@@ -11,6 +11,7 @@
 #include "ops/array/items.h"
 #include "ops/ops.h"
 #include "ops/state/lookup_store.h"
+#include "ops/state/named.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -604,40 +605,6 @@ static eddy_status run_export(eddy_kernel *k)
 
 /* ---- preparation ---- */
 
-static eddy_string text_attr(const eddy_infer *infer, const char *name)
-{
-    eddy_attr attr;
-
-    return eddy_infer_attr(infer, name, &attr) ? attr.as.strings[0]
-                                               : (eddy_string){"", 0};
-}
-
-/* "container:name"; without a shared name the node's own. */
-static eddy_status set_name(eddy_infer *infer, creation *c)
-{
-    const eddy_string container = text_attr(infer, "container");
-    eddy_string name = text_attr(infer, "shared_name");
-    char *to;
-
-    if (name.length == 0)
-        name = (eddy_string){infer->node->name, strlen(infer->node->name)};
-    to = eddy__prepare_state(infer, container.length + name.length + 2);
-    if (!to)
-        return EDDY_RESOURCE_EXHAUSTED;
-    c->name = to;
-    if (container.length > 0) {
-        memcpy(to, container.data, container.length);
-        to += container.length;
-        *to++ = ':';
-    }
-    memcpy(to, name.data, name.length);
-    if (strlen(c->name) ==
-        name.length + container.length + (container.length > 0))
-        return EDDY_OK;
-    return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
-                           "container and shared_name must have no NUL");
-}
-
 static eddy_status prepare_kind(eddy_infer *infer, kind of, bool is_anonymous)
 {
     creation *c = eddy__prepare_state(infer, sizeof *c);
@@ -664,7 +631,7 @@ static eddy_status prepare_kind(eddy_infer *infer, kind of, bool is_anonymous)
                                "values must be vectors, or scalars elsewhere, "
                                "but have shape %s",
                                eddy__shape_print(&c->value_shape).text);
-    EDDY_TRY(set_name(infer, c));
+    EDDY_TRY(eddy__prepare_shared_name(infer, &c->name));
     infer->state = c;
     return EDDY_OK;
 }

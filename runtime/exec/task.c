@@ -272,7 +272,7 @@ void eddy__task_settle_waits(eddy_run *run)
     if (!run->failed && is_stuck(run))
         eddy__run_raise(run, EDDY_FAILED_PRECONDITION, EDDY_E_STUCK,
                         first->step, first->at,
-                        "it waits for a queue that no other node can change "
+                        "it waits for what no other node of the run can change "
                         "any more");
     if (!run->failed && run->exchange && !run->carrier)
         run->exchange->idle(run->exchange);

@@ -254,6 +254,12 @@ static const char *const programs[] = {
     "a TensorListConcatLists r l element_dtype=float64\nn int32=3\n"
     "b TensorListResize a n\ns TensorListStack b e element_dtype=float64\n"
     "y Mul s s\n",
+    "m EmptyTensorMap\ni int32=0\nj int32=1\nq Mul x x\n"
+    "a TensorMapInsert m i q\nb TensorMapInsert a j w\n"
+    "c TensorMapInsert b i v\nl TensorMapLookup b i value_dtype=float64\n"
+    "k TensorMapLookup c i value_dtype=float64\n"
+    "d TensorMapErase c i value_dtype=float64\n"
+    "n TensorMapLookup d j value_dtype=float64\ne Mul l k\ny Mul e n\n",
     "n int32=2\ni int32=0\nh TensorArrayV3 n dtype=float64\nq Mul x x\n"
     "a TensorArrayWriteV3 h i q h:1\n"
     "r TensorArrayReadV3 h i a dtype=float64\ny Mul r x\n",
