@@ -9,9 +9,13 @@
 #include "core/graph/graph.h"
 
 #define EDDY__CHAIN "_Chain"
+/* A tensor whose elements have moved on, end to start (ops/array/permute.c). */
+#define EDDY__ROLL "_Roll"
 #define EDDY__CHAIN_MEMBERS 16
 /* Each member but one is read by another, and so leaves it two more to read. */
 #define EDDY__CHAIN_INPUTS (2 * EDDY__CHAIN_MEMBERS + 1)
+/* Inputs that are read as if a _Roll had moved them. */
+#define EDDY__CHAIN_ROLLED 4
 /* Members that others than members read, or the caller. */
 #define EDDY__CHAIN_OUTPUTS 8
 

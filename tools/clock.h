@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that only goes forward. */
+/* Times that only go forward. */
 #ifndef EDDY_TOOLS_CLOCK_H
 #define EDDY_TOOLS_CLOCK_H
 
@@ -7,5 +7,8 @@
 
 /* Nanoseconds since some moment in the past. */
 uint64_t eddy__clock_ns(void);
+
+/* What processors have spent on all threads of the process, in nanoseconds. */
+uint64_t eddy__clock_cpu_ns(void);
 
 #endif

@@ -2,12 +2,13 @@
 """The command line of the comparison; scripts/bench_peers.sh calls it."""
 
 import argparse
+import json
 import os
 import sys
 from functools import partial
 from pathlib import Path
 
-from .eddy_runner import UNSUPPORTED, EddyRunner
+from .eddy_runner import UNSUPPORTED, EddyRunner, arguments_of
 from .jax_runner import JaxRunner
 from .measure import Result, measure
 from .onnx_programs import load_models
@@ -69,6 +70,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help="time on processors, means of blocks, in place of the clock's",
     )
     parser.add_argument(
+        "--arguments", type=Path, metavar="FILE",
+        help="measure nothing, but write what eddy is given for each program "
+        "and its smaller twin, for scripts/compare_choices.py",
+    )
+    parser.add_argument(
         "--eddy-option",
         action="append",
         default=[],
@@ -127,9 +133,22 @@ def succeeded(results: list[Result]) -> bool:
     )
 
 
+def write_arguments(programs: list[Program], path: Path) -> None:
+    """By name; a smaller twin ends with "_few"."""
+    given = {}
+    for program in programs:
+        given[program.name] = arguments_of(program)
+        if program.smaller:
+            given[program.smaller.name] = arguments_of(program.smaller)
+    path.write_text(json.dumps(given, indent=1))
+
+
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     programs = choose(options)
+    if options.arguments:
+        write_arguments(programs, options.arguments)
+        return DONE
     if not options.eddy.is_file():
         print(
             f"{options.eddy}: not found; build it first: make. "

@@ -51,6 +51,18 @@ def lacks_op(errors: str) -> bool:
     return any(code in last_line(errors) for code in MISSING_OP)
 
 
+def arguments_of(program: Program) -> list[str]:
+    """What the command is given; feeds are written beside the graph."""
+    arguments = [str(program.graph)]
+    for fetch in program.fetches:
+        arguments += ["--fetch", fetch]
+    for name, value in program.feeds.items():
+        path = program.graph.with_name(f"{program.name}.{name}.npy")
+        np.save(path, value)
+        arguments += ["--feed", f"{name}=@{path}"]
+    return arguments
+
+
 class EddyRunner:
     """The program's GraphDef, given to the command by name."""
 
@@ -63,13 +75,8 @@ class EddyRunner:
             )
         self._program = program
         self._binary = binary
-        self._arguments = [str(program.graph), *options]
-        for fetch in program.fetches:
-            self._arguments += ["--fetch", fetch]
-        for name, value in program.feeds.items():
-            path = program.graph.with_name(f"{program.name}.{name}.npy")
-            np.save(path, value)
-            self._arguments += ["--feed", f"{name}=@{path}"]
+        graph, *rest = arguments_of(program)
+        self._arguments = [graph, *options, *rest]
 
     def values(self) -> list[np.ndarray]:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that put elements in another order or repeat them: Transpose,
- * ConjugateTranspose, ReverseV2, Roll, Tile, BroadcastTo, InvertPermutation.
+ * ConjugateTranspose, ReverseV2, Roll, _Roll, Tile, BroadcastTo,
+ * InvertPermutation.
  */
 #include "ops/array/box.h"
+#include "ops/chain.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"
 
@@ -303,6 +305,73 @@ static eddy_status run_roll(eddy_kernel *k)
     return eddy__elements_done(k, 0);
 }
 
+/* ---- _Roll ---- */
+
+/* In bytes. */
+typedef struct move {
+    size_t block, shift;
+} move;
+
+typedef struct moving {
+    unsigned char *to;
+    const unsigned char *from;
+    const move *by;
+} moving;
+
+static eddy_status prepare_moved(eddy_infer *infer)
+{
+    const int64_t block = eddy__infer_int(infer, "block");
+    const int64_t shift = eddy__infer_int(infer, "shift");
+    const size_t size = eddy_dtype_size(eddy_infer_input_dtype(infer, 0));
+    move *made;
+
+    if (size == 0 || block < 1 || block > INT32_MAX || shift < 0 ||
+        shift > block)
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
+                               "elements of no block of %" PRId64
+                               " move on by %" PRId64,
+                               block, shift);
+    made = eddy__prepare_state(infer, sizeof *made);
+    if (!made)
+        return EDDY_RESOURCE_EXHAUSTED;
+    *made = (move){(size_t)block * size, (size_t)shift * size};
+    return EDDY_OK;
+}
+
+static eddy_status move_blocks(eddy_kernel *k, void *arg, int64_t begin,
+                               int64_t end)
+{
+    const moving *m = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        const size_t rest = m->by->block - m->by->shift;
+        unsigned char *to = m->to + (size_t)i * m->by->block;
+        const unsigned char *from = m->from + (size_t)i * m->by->block;
+
+        if (eddy__spent(k, (int64_t)(m->by->block / 8) + 8))
+            break;
+        memcpy(to, from + rest, m->by->shift);
+        memcpy(to + m->by->shift, from, rest);
+    }
+    return EDDY_OK;
+}
+
+static eddy_status run_moved(eddy_kernel *k)
+{
+    const eddy_dtype dtype = eddy__in_dtype(k, 0);
+    const size_t n = (size_t)eddy__in_count(k, 0) * eddy_dtype_size(dtype);
+    moving m = {.by = eddy__state(k), .from = eddy__in_elements(k, 0)};
+
+    if (n % m.by->block != 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "%zu bytes are not blocks of %zu", n, m.by->block);
+    EDDY_TRY(eddy__output_elements(k, 0, dtype, eddy__in_shape(k, 0), &m.to));
+    EDDY_TRY(eddy__parallel_for(k, (int64_t)(n / m.by->block),
+                                eddy__grain((int64_t)(m.by->block / 8) + 8, 1),
+                                move_blocks, &m));
+    return eddy__elements_done(k, 0);
+}
+
 /* ---- Tile and BroadcastTo ---- */
 
 static eddy_status tiled_shape(eddy_kernel *k, const eddy_shape *of,
@@ -494,6 +563,13 @@ static const eddy_op_spec specs[] = {
                  .infer = eddy__infer_unchanged, .kernel = run_roll,
                  .prepare = eddy__prepare_arranged,
                  .doc = "The input moved on along dimensions, end to start."),
+    EDDY__OP_ROW_OF(
+        EDDY__ROLL, "eddy", .inputs = "input: T", .outputs = "output: T",
+        .attrs = "T: type, block: int, shift: int, members: int = 1",
+        .infer = eddy__infer_unchanged, .kernel = run_moved,
+        .prepare = prepare_moved, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "The input with the elements of each block moved on, "
+               "end to start. Plans make it."),
     EDDY__OP_ROW("Tile", .inputs = "input: T, multiples: Tmultiples",
                  .outputs = "output: T",
                  .attrs = "T: type, Tmultiples: index = int32",

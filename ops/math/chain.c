@@ -243,6 +243,44 @@ static void run_member(const eddy__chain_strips *s, const eddy__chain_member *m,
     }
 }
 
+/*
+ * Where a part finds what a roll has moved there: as it stands if that is in
+ * one piece, else put together.
+ */
+static const unsigned char *turn(const eddy__chain_strips *s,
+                                 const eddy__chain_roll *r, int64_t first,
+                                 int64_t n, unsigned char *buffer)
+{
+    const size_t size = s->c->inputs[r->input].size;
+    const unsigned char *in = s->in[r->input];
+    int64_t done = 0;
+
+    while (done < n) {
+        const int64_t at = (first + done) % r->block;
+        const bool is_tail = at < r->shift;
+        const int64_t from = first + done - r->shift + (is_tail ? r->block : 0);
+        int64_t run = (is_tail ? r->shift : r->block) - at;
+
+        if (run >= n && done == 0)
+            return in + (size_t)from * size;
+        run = run < n - done ? run : n - done;
+        memcpy(buffer + (size_t)done * size, in + (size_t)from * size,
+               (size_t)run * size);
+        done += run;
+    }
+    return buffer;
+}
+
+/* Rolled inputs have an element for each of the result. */
+static void turn_all(eddy__chain_strips *s, const eddy__chain_part *p)
+{
+    const int64_t first = p->row * s->c->n_columns + p->column;
+
+    for (uint32_t i = 0; i < s->c->n_rolls; i++)
+        s->rolled[i] = turn(s, &s->c->rolls[i], first, p->n * p->n_rows,
+                            s->turned + (size_t)i * EDDY__CHAIN_STRIP);
+}
+
 static void run_part(const eddy__chain_strips *s, const eddy__chain_part *p)
 {
     const eddy__chain_code *code = s->code;
@@ -262,10 +300,16 @@ static void run_part(const eddy__chain_strips *s, const eddy__chain_part *p)
     }
 }
 
+/* Is there nothing but one piece of code, which needs no buffers? */
+static bool is_code_alone(const eddy__chain_strips *s)
+{
+    return s->code && s->code->is_one && s->c->n_rolls == 0;
+}
+
 /* Elements of a strip: without buffers there is no need to be short. */
 static int64_t strip_of(const eddy__chain_strips *s)
 {
-    return s->code && s->code->is_one ? LONG_STRIP : s->c->strip;
+    return is_code_alone(s) ? LONG_STRIP : s->c->strip;
 }
 
 /* Short rows are a part several at a time, long ones are cut. */
@@ -279,7 +323,7 @@ static int64_t parts_across(const eddy__chain_state *c, int64_t strip)
     return (c->n_columns + strip - 1) / strip;
 }
 
-static eddy_status run_some(eddy_kernel *k, const eddy__chain_strips *s,
+static eddy_status run_some(eddy_kernel *k, eddy__chain_strips *s,
                             int64_t begin, int64_t end)
 {
     const eddy__chain_state *c = s->c;
@@ -297,6 +341,7 @@ static eddy_status run_some(eddy_kernel *k, const eddy__chain_strips *s,
         p.n = rest < strip ? rest : strip;
         if (eddy__spent(k, p.n_rows * p.n * work))
             break;
+        turn_all(s, &p);
         run_part(s, &p);
     }
     return EDDY_OK;
@@ -307,9 +352,11 @@ static eddy_status run_parts(eddy_kernel *k, void *arg, int64_t begin,
                              int64_t end)
 {
     _Alignas(64) unsigned char buffers[EDDY__CHAIN_BUFFERS * EDDY__CHAIN_STRIP];
+    _Alignas(64) unsigned char turned[EDDY__CHAIN_ROLLED * EDDY__CHAIN_STRIP];
     eddy__chain_strips s = *(const eddy__chain_strips *)arg;
 
     s.buffers = buffers;
+    s.turned = turned;
     return run_some(k, &s, begin, end);
 }
 
@@ -327,7 +374,7 @@ static eddy_status run_code_parts(eddy_kernel *k, void *arg, int64_t begin,
 static eddy_status run_all(eddy_kernel *k, eddy__chain_strips *s)
 {
     const eddy__chain_state *c = s->c;
-    const bool is_code = s->code && s->code->is_one;
+    const bool is_code = is_code_alone(s);
     const int64_t strip = strip_of(s);
     int64_t at_once, elements;
 
@@ -345,6 +392,18 @@ static eddy_status run_all(eddy_kernel *k, eddy__chain_strips *s)
         is_code ? run_code_parts : run_parts, s);
 }
 
+/* Is it read elsewhere than where it stands, by that input or another one? */
+static bool is_rolled(const eddy_kernel *k, const eddy__chain_state *c,
+                      uint32_t input)
+{
+    uint32_t i = 0;
+
+    while (i < c->n_rolls && eddy__in_elements(k, c->rolls[i].input) !=
+                                 eddy__in_elements(k, input))
+        i++;
+    return i < c->n_rolls;
+}
+
 /*
  * An input whose buffer will do for the output, or EDDY__CHAIN_INPUTS: nothing
  * reads it after the member that gives the output.
@@ -355,7 +414,8 @@ static uint32_t find_spare(const eddy_kernel *k, const eddy__chain_state *c,
     for (uint32_t i = 0; i < c->n_inputs; i++)
         if (eddy__in(k, i)->kind == EDDY__TENSOR && eddy__in(k, i)->uses == 1 &&
             c->inputs[i].is_whole && c->last_use[i] <= r->member &&
-            c->inputs[i].size == eddy_dtype_size(r->dtype))
+            c->inputs[i].size == eddy_dtype_size(r->dtype) &&
+            !is_rolled(k, c, i))
             return i;
     return EDDY__CHAIN_INPUTS;
 }
@@ -385,7 +445,7 @@ static eddy_status run_chain(eddy_kernel *k)
 
     s.c = c;
     s.code = eddy__chain_code_of(k, c);
-    s.buffers = NULL;
+    s.buffers = s.turned = NULL;
     for (uint32_t i = 0; i < c->n_inputs; i++)
         s.in[i] = eddy__in_elements(k, i);
     EDDY_TRY(make_outputs(k, c, &s));
@@ -397,7 +457,7 @@ static eddy_status run_chain(eddy_kernel *k)
 /* The attributes, and how far they have been read. */
 typedef struct program {
     eddy_infer *infer;
-    eddy_attr ops, types, results, wires, outs;
+    eddy_attr ops, types, results, wires, outs, rolls;
     size_t n_wires; /* taken so far */
     uint32_t last_use[EDDY__CHAIN_MEMBERS];
     bool is_taken[EDDY__CHAIN_BUFFERS]; /* a buffer, by what is still to be read
@@ -418,6 +478,7 @@ static eddy_status read_attrs(program *p)
         !eddy_infer_attr(p->infer, "types", &p->types) ||
         !eddy_infer_attr(p->infer, "results", &p->results) ||
         !eddy_infer_attr(p->infer, "outs", &p->outs) ||
+        !eddy_infer_attr(p->infer, "rolls", &p->rolls) ||
         !eddy_infer_attr(p->infer, "wires", &p->wires))
         return fail_program(p, "lacks its members");
     if (p->ops.n == 0 || p->ops.n > EDDY__CHAIN_MEMBERS ||
@@ -599,9 +660,34 @@ static eddy_status read_shapes(program *p, eddy__chain_state *c)
     return EDDY_OK;
 }
 
+/* Rolled inputs: of each its number, and elements of a block and moved on. */
+static eddy_status read_rolls(program *p, eddy__chain_state *c)
+{
+    const int64_t total = c->n_rows * c->n_columns;
+
+    if (p->rolls.n % 3 != 0 || p->rolls.n / 3 > EDDY__CHAIN_ROLLED)
+        return fail_program(p, "has odd rolls or too many");
+    for (size_t i = 0; i < p->rolls.n; i += 3) {
+        const int64_t *v = &p->rolls.as.ints[i];
+
+        if (v[0] < 0 || v[0] >= (int64_t)c->n_inputs ||
+            !c->inputs[v[0]].is_whole || c->inputs[v[0]].rolled > 0 ||
+            v[1] < 1 || v[1] > total || total % v[1] != 0 || v[2] < 0 ||
+            v[2] > v[1])
+            return fail_program(p, "rolls what it can't");
+        c->rolls[c->n_rolls++] = (eddy__chain_roll){(uint32_t)v[0], v[1], v[2]};
+        c->inputs[v[0]].rolled = c->n_rolls;
+    }
+    return EDDY_OK;
+}
+
 static void size_strips(eddy__chain_state *c)
 {
     size_t largest = 1;
+
+    for (uint32_t i = 0; i < c->n_rolls; i++)
+        if (c->inputs[c->rolls[i].input].size > largest)
+            largest = c->inputs[c->rolls[i].input].size;
 
     for (uint32_t i = 0; i < c->n_members; i++)
         if (c->members[i].size > largest)
@@ -647,6 +733,7 @@ static eddy_status read_program(program *p, eddy__chain_state *c)
         EDDY_TRY(read_member(p, c, i));
     EDDY_TRY(read_outputs(p, c));
     EDDY_TRY(read_shapes(p, c));
+    EDDY_TRY(read_rolls(p, c));
     size_strips(c);
     place_results(p, c);
     point_at_places(c);
@@ -671,12 +758,14 @@ static const eddy_op_spec specs[] = {
         .attrs = "ops: list(string) >= 1, types: list(type) >= 1, "
                  "results: list(type) >= 1, wires: list(int) >= 1, "
                  "outs: list(int) >= 1, L: list(type) >= 1, "
-                 "T: list(type) >= 1",
+                 "T: list(type) >= 1, rolls: list(int) = [], members: int = 0",
         .infer = infer_chain, .kernel = run_chain, .prepare = prepare_chain,
         .flags = EDDY_OP_NOT_DIFFERENTIABLE,
         .doc = "Elementwise ops one after another, as a plan joins them: wire "
                "i >= 0 is an input, -i what member i - 1 gave; outs are the "
-               "members whose results are given. Plans make it."),
+               "members whose results are given; rolls are inputs that are "
+               "read as if a _Roll had moved them, each with its block and "
+               "shift. Plans make it."),
 };
 
 const eddy__op_table eddy__chain_ops = {

@@ -47,7 +47,14 @@ typedef struct eddy__chain_spread {
     eddy_dtype dtype;
     size_t size; /* of an element */
     bool is_whole;
+    uint32_t rolled; /* above 0: one more than its number among the rolled */
 } eddy__chain_spread;
+
+/* An input that is read as if a _Roll had moved its elements. */
+typedef struct eddy__chain_roll {
+    uint32_t input;
+    int64_t block, shift; /* elements */
+} eddy__chain_roll;
 
 /* An output, and who gives it. */
 typedef struct eddy__chain_leaving {
@@ -66,6 +73,8 @@ typedef struct eddy__chain_state {
     eddy__chain_spread inputs[EDDY__CHAIN_INPUTS];
     uint32_t last_use[EDDY__CHAIN_INPUTS]; /* members */
     uint32_t n_inputs;
+    eddy__chain_roll rolls[EDDY__CHAIN_ROLLED];
+    uint32_t n_rolls;
     eddy__vector_tier *tier; /* NULL: there is to be no machine code */
 } eddy__chain_state;
 
@@ -96,6 +105,9 @@ typedef struct eddy__chain_strips {
     const unsigned char *in[EDDY__CHAIN_INPUTS];
     unsigned char *out[EDDY__CHAIN_OUTPUTS];
     unsigned char *buffers;
+    /* Rolled inputs as the part in hand reads them, and room for each. */
+    const unsigned char *rolled[EDDY__CHAIN_ROLLED];
+    unsigned char *turned;
 } eddy__chain_strips;
 
 /* Part of the result: `n` columns of `n_rows` rows. */
@@ -133,6 +145,8 @@ static inline const void *eddy__chain_read(const eddy__chain_strips *s,
     }
     *out_step = in->step;
     *out_stride = in->stride;
+    if (in->rolled > 0)
+        return s->rolled[in->rolled - 1];
     return s->in[o->at] +
            (size_t)(p->row * in->stride + p->column * in->step) * in->size;
 }

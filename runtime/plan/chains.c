@@ -499,7 +499,9 @@ static void merge_all(joining *j)
 /* ---- the node of a chain ---- */
 
 typedef struct program {
+    const eddy_shape *shape;
     eddy_output inputs[EDDY__CHAIN_INPUTS];
+    bool is_rolled[EDDY__CHAIN_INPUTS];
     size_t n_inputs;
     eddy_node members[EDDY__CHAIN_MEMBERS]; /* from the first on */
     uint32_t n_members;
@@ -510,26 +512,61 @@ typedef struct program {
     int64_t outs[EDDY__CHAIN_OUTPUTS]; /* the last member first */
     eddy_dtype out_types[EDDY__CHAIN_OUTPUTS];
     uint32_t n_outs;
+    int64_t rolls[3 * EDDY__CHAIN_ROLLED];
+    size_t n_rolls;              /* numbers in it */
+    int64_t n_rolling;           /* nodes that the rolls stand for */
+    eddy__few_controls controls; /* of the rolls */
 } program;
 
-static int64_t wire_to(program *p, eddy_output from)
+/*
+ * The _Roll that the chain may do in passing, as the value is read by nothing
+ * else; NULL: it is none.
+ */
+static const eddy__node *roll_at(const joining *j, program *p, eddy_node v)
 {
+    const eddy__node *node = eddy__graph_node(j->graph, v);
+    const eddy_output result = {v, 0};
+
+    if (!node->op || strcmp(node->op_name, EDDY__ROLL) != 0 ||
+        j->readers.n[v] != 1 || eddy__readers_is_fed(&j->readers, v) ||
+        p->n_rolls == sizeof p->rolls / sizeof p->rolls[0] ||
+        !eddy__shape_equal(eddy__readers_seen_shape(&j->readers, result),
+                           p->shape) ||
+        !eddy__few_controls_add(&p->controls, node->controls, node->n_controls))
+        return NULL;
+    return node;
+}
+
+static int64_t wire_to(const joining *j, program *p, eddy_output from)
+{
+    const eddy__node *roll;
+
     for (uint32_t i = 0; i < p->n_members; i++)
         if (p->members[i] == from.node)
             return -(int64_t)i - 1;
-    for (size_t i = 0; i < p->n_inputs; i++)
-        if (p->inputs[i].node == from.node && p->inputs[i].index == from.index)
+    roll = roll_at(j, p, from.node);
+    for (size_t i = 0; i < p->n_inputs && !roll; i++)
+        if (p->inputs[i].node == from.node &&
+            p->inputs[i].index == from.index && !p->is_rolled[i])
             return (int64_t)i;
+    if (roll) {
+        p->is_rolled[p->n_inputs] = true;
+        p->rolls[p->n_rolls++] = (int64_t)p->n_inputs;
+        p->rolls[p->n_rolls++] = eddy__node_int(roll, "block");
+        p->rolls[p->n_rolls++] = eddy__node_int(roll, "shift");
+        p->n_rolling += eddy__node_int(roll, "members");
+        from = roll->inputs[0];
+    }
     p->inputs[p->n_inputs++] = from;
     return (int64_t)p->n_inputs - 1;
 }
 
-static void add_member(program *p, const eddy_graph *graph, const candidate *c)
+static void add_member(const joining *j, program *p, const candidate *c)
 {
-    const eddy__node *node = eddy__graph_node(graph, c->node);
+    const eddy__node *node = eddy__graph_node(j->graph, c->node);
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        p->wires[p->n_wires++] = wire_to(p, node->inputs[i]);
+        p->wires[p->n_wires++] = wire_to(j, p, node->inputs[i]);
     p->ops[p->n_members] = (eddy_string){node->op_name, strlen(node->op_name)};
     p->types[p->n_members] = c->op.type;
     p->results[p->n_members] = c->op.output;
@@ -559,12 +596,16 @@ static eddy_status make_node(eddy_graph *copy, eddy_node v, const program *p,
         list_of(eddy_attr_int("wires", p->wires), p->n_wires),
         list_of(eddy_attr_int("outs", p->outs), p->n_outs),
         list_of(eddy_attr_type("T", p->out_types), p->n_outs),
+        list_of(eddy_attr_int("rolls", p->rolls), p->n_rolls),
+        eddy_attr_int("members", &p->n_rolling),
     };
     const eddy_node_spec spec = {
         .size = sizeof spec,
         .op = EDDY__CHAIN,
         .inputs = p->inputs,
         .n_inputs = p->n_inputs,
+        .controls = p->controls.waits_for,
+        .n_controls = p->controls.n,
         .attrs = attrs,
         .n_attrs = sizeof attrs / sizeof attrs[0],
     };
@@ -583,12 +624,13 @@ static eddy_status make_chain(const joining *j, const chain *c,
 {
     const eddy_node made = j->candidates[c->first].node;
     uint32_t order[EDDY__CHAIN_MEMBERS], n = 0;
-    program p = {.n_members = 0};
+    program p = {
+        .shape = eddy__readers_seen_shape(&j->readers, (eddy_output){made, 0})};
 
     for (uint32_t i = c->first; i != NONE; i = j->candidates[i].next)
         order[n++] = i;
     for (uint32_t i = n; i-- > 0;)
-        add_member(&p, j->graph, &j->candidates[order[i]]);
+        add_member(j, &p, &j->candidates[order[i]]);
     add_output(&p, n - 1);
     for (uint32_t i = 1; i < n; i++)
         if (j->candidates[order[i]].is_stored) {

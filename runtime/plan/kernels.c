@@ -189,8 +189,10 @@ static bool has_handles(const eddy__node *node)
 static uint32_t count_members(const eddy__node *node)
 {
     if (strcmp(node->op_name, EDDY__CHAIN) == 0)
-        return (uint32_t)eddy__node_attr(node, "ops")->n;
-    if (strcmp(node->op_name, EDDY__GATED_PRODUCT) == 0)
+        return (uint32_t)(eddy__node_attr(node, "ops")->n +
+                          (size_t)eddy__node_int(node, "members"));
+    if (strcmp(node->op_name, EDDY__GATED_PRODUCT) == 0 ||
+        strcmp(node->op_name, EDDY__ROLL) == 0)
         return (uint32_t)eddy__node_attr(node, "members")->as.ints[0];
     return strcmp(node->op_name, EDDY__FUSED_SUM) == 0 ? 2 : 1;
 }

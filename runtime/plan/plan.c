@@ -335,6 +335,13 @@ static eddy_status join_gates(eddy__plan_build *b)
     return rewrite(b, eddy__join_gates, &any);
 }
 
+static eddy_status find_rolls(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__find_rolls, &any);
+}
+
 static eddy_status join_common(eddy__plan_build *b)
 {
     bool any = false;
@@ -431,6 +438,7 @@ static const plan_pass passes[] = {
     {"common",     join_common,                 true}, /* the same, once */
     {"overlap",    overlap_loops,               true}, /* loops that follow */
     {"gates",      join_gates,                  true}, /* of products */
+    {"rolls",      find_rolls,                  true}, /* along an axis */
     {"fuse",       fuse,                        true}, /* products, sums */
     {"chains",     join_chains,                 true}, /* elementwise */
     {"layout",     eddy__plan_lay_out,          false}, /* steps, edges */

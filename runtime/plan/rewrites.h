@@ -56,6 +56,13 @@ eddy_status eddy__overlap_loops(const eddy__plan_build *build,
 eddy_status eddy__join_gates(const eddy__plan_build *build,
                              eddy__arena *scratch, eddy_graph **out_graph);
 
+/*
+ * rolls.c: what moves a tensor's elements on along an axis, end to start, is
+ * one node.
+ */
+eddy_status eddy__find_rolls(const eddy__plan_build *build,
+                             eddy__arena *scratch, eddy_graph **out_graph);
+
 /* common.c: nodes that compute the same become one. */
 eddy_status eddy__join_common(const eddy__plan_build *build,
                               eddy__arena *scratch, eddy_graph **out_graph);

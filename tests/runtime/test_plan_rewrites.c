@@ -10,7 +10,7 @@
 
 static const char *const all[] = {"identities", "fold",   "invariants",
                                   "panels",     "common", "overlap",
-                                  "gates",      "chains"};
+                                  "gates",      "rolls",  "chains"};
 
 #define N_ALL (sizeof all / sizeof all[0])
 
