@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 typedef struct figures {
+    uint64_t first_ns; /* to warm up */
     uint64_t min_ns, median_ns, max_ns;
     uint64_t cpu_ns;  /* the least, of all threads */
     eddy_stats stats; /* of the last execution */
@@ -26,52 +27,58 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Executes once and takes what that took; the least time of processors. */
+static eddy_status execute(eddy_run *run, uint64_t *out_ns, uint64_t *cpu_ns,
+                           eddy_error *err)
+{
+    const uint64_t cpu = eddy__clock_cpu_ns(), begin = eddy__clock_ns();
+    const eddy_status status = eddy_run_execute(run, err);
+    uint64_t spent;
+
+    *out_ns = eddy__clock_ns() - begin;
+    spent = eddy__clock_cpu_ns() - cpu;
+    *cpu_ns = spent < *cpu_ns ? spent : *cpu_ns;
+    return status;
+}
+
 /* Executes once to warm up, then as often as `times` has room. */
-static eddy_status measure(eddy_run *run, uint64_t *times, size_t n,
-                           uint64_t *cpu_ns, eddy_error *err)
+static eddy_status measure(eddy_run *run, uint64_t *times, size_t n, figures *f,
+                           eddy_error *err)
 {
     eddy__progress progress;
-    eddy_status status = eddy_run_execute(run, err);
+    eddy_status status;
 
-    *cpu_ns = UINT64_MAX;
+    f->cpu_ns = UINT64_MAX;
+    status = execute(run, &f->first_ns, &f->cpu_ns, err);
+    f->cpu_ns = UINT64_MAX;
     eddy__progress_begin(&progress);
     for (size_t i = 0; i < n && status == EDDY_OK; i++) {
-        uint64_t begin, cpu;
-
         eddy__progress_show(&progress, i, n, "executions");
-        cpu = eddy__clock_cpu_ns();
-        begin = eddy__clock_ns();
-        status = eddy_run_execute(run, err);
-        times[i] = eddy__clock_ns() - begin;
-        cpu = eddy__clock_cpu_ns() - cpu;
-        *cpu_ns = cpu < *cpu_ns ? cpu : *cpu_ns;
+        status = execute(run, &times[i], &f->cpu_ns, err);
     }
     eddy__progress_clear(&progress);
     return status;
 }
 
-static figures summarise(const eddy__program *program, uint64_t *times,
-                         size_t n)
+static void summarise(const eddy__program *program, uint64_t *times, size_t n,
+                      figures *f)
 {
     const uint64_t low = (n - 1) / 2, high = n / 2;
-    eddy_native_stats native = {.size = sizeof native};
 
-    eddy_plan_native_stats(program->plan, &native);
-
+    f->native = (eddy_native_stats){.size = sizeof f->native};
+    eddy_plan_native_stats(program->plan, &f->native);
     qsort(times, n, sizeof *times, compare_times);
-    return (figures){
-        .min_ns = times[0],
-        .median_ns = times[low] + (times[high] - times[low]) / 2,
-        .max_ns = times[n - 1],
-        .stats = eddy_run_stats(program->run),
-        .native = native,
-    };
+    f->min_ns = times[0];
+    f->median_ns = times[low] + (times[high] - times[low]) / 2;
+    f->max_ns = times[n - 1];
+    f->stats = eddy_run_stats(program->run);
 }
 
 /* X(name, value): what is printed, in this order. */
 #define FIGURE_MAP(X)                                                          \
     X(load_ns, program->load_ns)                                               \
     X(plan_ns, program->plan_ns)                                               \
+    X(first_ns, f->first_ns)                                                   \
     X(min_ns, f->min_ns)                                                       \
     X(median_ns, f->median_ns)                                                 \
     X(max_ns, f->max_ns)                                                       \
@@ -142,6 +149,7 @@ static void print_table(const eddy__program *program, const figures *f)
 
     print_time("load", program->load_ns);
     print_time("plan", program->plan_ns);
+    print_time("first", f->first_ns);
     print_time("least", f->min_ns);
     print_time("median", f->median_ns);
     print_time("greatest", f->max_ns);
@@ -169,20 +177,18 @@ static eddy__exit bench(const eddy__program *program,
     eddy_error err = {.code = EDDY_OK};
     const size_t n = (size_t)options->repeat;
     uint64_t *times = calloc(n, sizeof *times);
-    uint64_t cpu_ns;
     figures f;
 
     if (times == NULL) {
         eddy__message_complain("out of memory");
         return EDDY__EXIT_FAILED;
     }
-    if (measure(program->run, times, n, &cpu_ns, &err) != EDDY_OK) {
+    if (measure(program->run, times, n, &f, &err) != EDDY_OK) {
         eddy__message_complain_error(options->paths.items[0], &err);
         free(times);
         return EDDY__EXIT_FAILED;
     }
-    f = summarise(program, times, n);
-    f.cpu_ns = cpu_ns;
+    summarise(program, times, n, &f);
     free(times);
     if (options->json)
         print_json(program, &f);
@@ -210,14 +216,14 @@ const eddy__command eddy__command_bench = {
     .summary = "time a graph and count what one execution does",
     .details =
         "Loads GRAPH, plans it, executes it once to warm up and then N times,\n"
-        "with the feeds bound once.  Prints how long loading, planning and\n"
-        "the executions took (processor time is the least of an execution, of\n"
-        "all threads), and what the last execution counted: executions\n"
-        "of nodes, live and dead, iterations and frames started, the most\n"
-        "bytes held, and calls of the allocator; and the highest tier that a\n"
-        "loop has come to (dynamic, linear, native), with what its machine\n"
-        "code took to make; and which library did large products of float32,\n"
-        "by what was measured (EDDY_PRODUCTS=openblas or onednn fixes it).\n"
+        "with the feeds bound once.  Prints how long loading, planning, the\n"
+        "first execution and the others took (processor time is the least of\n"
+        "those, of all threads), and what the last one counted: executions of\n"
+        "nodes, live and dead, iterations and frames started, the most bytes\n"
+        "held, and calls of the allocator; and the highest tier that a loop\n"
+        "has come to (dynamic, linear, native), with what its machine code\n"
+        "took to make; and which library did large products of float32, by\n"
+        "what was measured (EDDY_PRODUCTS=openblas or onednn fixes it).\n"
         "\n"
         "NAME and VALUE are as for `eddy run`.\n",
     .examples =
