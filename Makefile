@@ -158,7 +158,7 @@ LIB_SRC := $(filter-out %_provider.c $(BLAS_LINKED),$(sort $(foreach layer,$(LAY
 ifeq ($(NATIVE),0)
 LIB_SRC := $(filter-out runtime/native/x86_64% runtime/native/arm64% \
 	runtime/native/allocate.c runtime/native/pages.c \
-	runtime/native/region.c,$(LIB_SRC))
+	runtime/native/packs.c runtime/native/region.c,$(LIB_SRC))
 endif
 PROTO := $(sort $(wildcard interop/*/*.proto))
 TOOL_SRC := $(sort $(wildcard tools/*.c))
@@ -410,7 +410,7 @@ N ?= 10000
 FIRST ?= 1
 
 fuzz-programs: $(RUNNER)
-	@for suite in programs linear rank_programs; do \
+	@for suite in programs linear small_tensors rank_programs; do \
 	    $(ENVIRONMENT) CK_RUN_CASE=$$suite CK_DEFAULT_TIMEOUT=86400 \
 	    EDDY_PROGRAMS='$(FIRST):$(N)' OPENBLAS_NUM_THREADS=1 $(RUNNER) \
 	    || exit 1; done

@@ -192,6 +192,47 @@ static void touch(void *user, uint32_t number, bool is_written)
     r->weight += a->weight;
 }
 
+/* Of a pack in a lane of which a register stands, if it is in one. */
+static void touch_pack(allocator *a, uint32_t number, bool is_written)
+{
+    const eddy__native_packs *packs = &a->homes->packs;
+
+    if (eddy__native_pack_of(packs, number))
+        touch(a, a->linear->n_registers + packs->pack_of[number], is_written);
+}
+
+static void touch_both(void *user, uint32_t number, bool is_written)
+{
+    touch(user, number, is_written);
+    touch_pack(user, number, is_written);
+}
+
+/* The first instruction of a group stands for all of it. */
+static void touch_group(allocator *a, const eddy__native_group *group)
+{
+    const uint32_t first = a->linear->n_registers;
+
+    if (group->first != a->at)
+        return;
+    for (uint32_t k = 0; k < group->n_in; k++)
+        if (group->in[k].way == EDDY__PACK_SPREAD)
+            touch_both(a, group->in[k].which, false);
+        else
+            touch(a, first + group->in[k].which, false);
+    touch(a, first + group->to, true);
+}
+
+static void touch_at(allocator *a, uint32_t i)
+{
+    const eddy__native_group *group =
+        eddy__native_group_of(&a->homes->packs, i);
+
+    if (group)
+        touch_group(a, group);
+    else
+        eddy__native_each_register(a->linear, i, touch_both, a);
+}
+
 static uint32_t depth_of(const allocator *a, uint32_t at)
 {
     uint32_t depth = 0;
@@ -225,15 +266,31 @@ static void begin_ranges(allocator *a)
                                  .dtype = linear->start[i].dtype,
                                  .home = EDDY__NO_HOME};
         a->around[i] = EDDY__LINEAR_NONE;
+        if (eddy__native_pack_of(&a->homes->packs, i))
+            a->homes->ranges[i].class = EDDY__CLASS_NONE;
+    }
+    for (uint32_t i = linear->n_registers; i < a->homes->n_ranges; i++) {
+        a->homes->ranges[i] = (eddy__native_range){.class = EDDY__CLASS_PACK,
+                                                   .home = EDDY__NO_HOME};
+        a->around[i] = EDDY__LINEAR_NONE;
     }
 }
 
 /* It has a value before the region, and not the same one each time. */
-static void comes_in(allocator *a, uint32_t number)
+static void comes_in_alone(allocator *a, uint32_t number)
 {
     a->around[number] = EDDY__LINEAR_NONE;
     a->homes->ranges[number].start = -1;
     a->homes->ranges[number].is_constant = false;
+}
+
+static void comes_in(allocator *a, uint32_t number)
+{
+    const eddy__native_packs *packs = &a->homes->packs;
+
+    comes_in_alone(a, number);
+    if (eddy__native_pack_of(packs, number))
+        comes_in_alone(a, a->linear->n_registers + packs->pack_of[number]);
 }
 
 static void touch_all(allocator *a)
@@ -249,7 +306,7 @@ static void touch_all(allocator *a)
         a->calls[i] = calls;
         if (way == EDDY__WAY_FUNCTION || way == EDDY__WAY_PERFORM)
             calls += 2 * a->weight;
-        eddy__native_each_register(linear, i, touch, a);
+        touch_at(a, i);
     }
     a->calls[linear->n_code] = calls;
     for (uint32_t i = 0; i < linear->n_code; i++)
@@ -257,8 +314,8 @@ static void touch_all(allocator *a)
     a->at = linear->n_code - 1;
     a->weight = 1;
     for (uint32_t i = 0; i < linear->n_exits; i++)
-        touch(a, linear->exits[i].from, false);
-    for (uint32_t i = 0; i < linear->n_registers; i++)
+        touch_both(a, linear->exits[i].from, false);
+    for (uint32_t i = 0; i < a->homes->n_ranges; i++)
         a->homes->ranges[i].is_constant = !a->homes->ranges[i].is_written;
     /* Entries, and what nobody writes: constants. */
     for (uint32_t i = 0; i < linear->n_entries; i++) {
@@ -269,7 +326,7 @@ static void touch_all(allocator *a)
         for (uint32_t j = 0; j < entry->n_parts; j++)
             comes_in(a, entry->parts[j]);
     }
-    for (uint32_t i = 0; i < linear->n_registers; i++)
+    for (uint32_t i = 0; i < a->homes->n_ranges; i++)
         if (!a->homes->ranges[i].is_written) {
             a->around[i] = EDDY__LINEAR_NONE;
             a->homes->ranges[i].start = -1;
@@ -387,16 +444,17 @@ static bool sort_by_start(allocator *a, eddy__arena *arena)
 {
     const eddy__linear *linear = a->linear;
     const eddy__native_range *ranges = a->homes->ranges;
+    const uint32_t n_ranges = a->homes->n_ranges;
     const uint32_t n_starts = linear->n_code + 2;
     uint32_t *firsts =
         eddy__arena_allocate_zeroed(arena, n_starts, sizeof *firsts);
     uint32_t n = 0;
 
-    a->homes->by_start = eddy__arena_allocate(arena, linear->n_registers,
-                                              sizeof *a->homes->by_start);
+    a->homes->by_start =
+        eddy__arena_allocate(arena, n_ranges, sizeof *a->homes->by_start);
     if (!firsts || !a->homes->by_start)
         return false;
-    for (uint32_t i = 0; i < linear->n_registers; i++)
+    for (uint32_t i = 0; i < n_ranges; i++)
         if (ranges[i].is_used && ranges[i].class >= EDDY__CLASS_INT)
             firsts[ranges[i].start + 1]++;
     for (uint32_t i = 0; i < n_starts; i++) {
@@ -405,7 +463,7 @@ static bool sort_by_start(allocator *a, eddy__arena *arena)
         firsts[i] = n;
         n += here;
     }
-    for (uint32_t i = 0; i < linear->n_registers; i++)
+    for (uint32_t i = 0; i < n_ranges; i++)
         if (ranges[i].is_used && ranges[i].class >= EDDY__CLASS_INT)
             a->homes->by_start[firsts[ranges[i].start + 1]++] = i;
     a->homes->n_by_start = n;
@@ -416,16 +474,21 @@ static void scan_ranges(allocator *a)
 {
     scan ints = {.n = a->file->n_ints, .n_kept = a->file->n_kept};
     scan floats = {.n = a->file->n_floats, .n_kept = a->file->n_kept_floats};
+    scan packs = {.n = a->file->n_packs};
     eddy__native_homes *homes = a->homes;
     uint32_t n = 0;
 
     memset(ints.taken, 0xff, sizeof ints.taken);
     memset(floats.taken, 0xff, sizeof floats.taken);
+    memset(packs.taken, 0xff, sizeof packs.taken);
     for (uint32_t i = 0; i < homes->n_by_start; i++) {
         const uint32_t number = homes->by_start[i];
+        const uint8_t class = homes->ranges[number].class;
 
         place(a,
-              homes->ranges[number].class == EDDY__CLASS_INT ? &ints : &floats,
+              class == EDDY__CLASS_INT    ? &ints
+              : class == EDDY__CLASS_PACK ? &packs
+                                          : &floats,
               number);
     }
     for (uint32_t i = 0; i < homes->n_by_start; i++)
@@ -448,19 +511,18 @@ bool eddy__native_allocate(const eddy__linear *linear,
     allocator a = {
         .linear = linear, .file = file, .way_of = way_of, .homes = out};
 
-    memset(out, 0, sizeof *out);
+    out->n_ranges = linear->n_registers + out->packs.n_packs;
     out->ranges =
-        eddy__arena_allocate(arena, linear->n_registers, sizeof *out->ranges);
+        eddy__arena_allocate(arena, out->n_ranges, sizeof *out->ranges);
     out->is_head = eddy__arena_allocate_zeroed(arena, linear->n_code + 1, 1);
-    a.around =
-        eddy__arena_allocate(arena, linear->n_registers, sizeof *a.around);
+    a.around = eddy__arena_allocate(arena, out->n_ranges, sizeof *a.around);
     a.calls = eddy__arena_allocate(arena, linear->n_code + 1, sizeof *a.calls);
     if (!out->ranges || !out->is_head || !a.around || !a.calls ||
         !find_loops(&a, arena) || !find_frames(&a, arena))
         return false;
     begin_ranges(&a);
     touch_all(&a);
-    for (uint32_t i = 0; i < linear->n_registers; i++)
+    for (uint32_t i = 0; i < out->n_ranges; i++)
         if (out->ranges[i].is_used)
             stretch(&a, i);
     if (!sort_by_start(&a, arena))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which registers of the linear form live in registers of the processor, and
- * where in the code.
+ * where in the code.  Packs (packs.h) are numbered behind them, and are found
+ * places for likewise.
  *
  * Each has one place for all of its life, so nothing has to be moved where
  * jumps meet: a register of the processor, or its own memory in the file.  Its
@@ -12,14 +13,14 @@
 #ifndef EDDY_NATIVE_ALLOCATE_H
 #define EDDY_NATIVE_ALLOCATE_H
 
-#include "core/base/memory.h"
-#include "runtime/plan/linear.h"
+#include "runtime/native/packs.h"
 
 typedef enum eddy__native_class {
     EDDY__CLASS_NONE, /* no raw value: stays in memory, as a whole */
     EDDY__CLASS_WORD, /* eight bytes that nobody computes with here */
     EDDY__CLASS_INT,
     EDDY__CLASS_FLOAT,
+    EDDY__CLASS_PACK,
 } eddy__native_class;
 
 #define EDDY__NO_HOME UINT8_MAX
@@ -46,6 +47,7 @@ typedef struct eddy__native_range {
 typedef struct eddy__native_file {
     uint32_t n_ints, n_floats;      /* EDDY__MOST_HOMES at most of each */
     uint32_t n_kept, n_kept_floats; /* of them */
+    uint32_t n_packs;               /* none survives */
 } eddy__native_file;
 
 typedef struct eddy__native_loop {
@@ -60,21 +62,14 @@ typedef struct eddy__native_frame {
 } eddy__native_frame;
 
 typedef struct eddy__native_homes {
-    eddy__native_range *ranges; /* n_registers */
-    uint32_t *by_start;         /* those that have a home, in order */
+    eddy__native_packs packs;
+    eddy__native_range *ranges; /* n_registers, and packs behind them */
+    uint32_t n_ranges;
+    uint32_t *by_start; /* those that have a home, in order */
     uint32_t n_by_start;
     eddy__native_frame *frames; /* n_frames */
     uint8_t *is_head;           /* an instruction: a loop goes back to it */
 } eddy__native_homes;
-
-/* How an instruction is done; code of a processor says which. */
-typedef enum eddy__native_way {
-    EDDY__WAY_INLINE,
-    EDDY__WAY_FUNCTION, /* a call that spares registers of the first kind */
-    EDDY__WAY_PERFORM,  /* the runner does it, and may look at everything */
-    EDDY__WAY_NOTHING,  /* no instruction of its own */
-    EDDY__WAY_UNKNOWN,
-} eddy__native_way;
 
 /* Calls `see` for each register, by number, that instruction `i` touches. */
 void eddy__native_each_register(const eddy__linear *linear, uint32_t i,
@@ -83,8 +78,8 @@ void eddy__native_each_register(const eddy__linear *linear, uint32_t i,
                                 void *user);
 
 /*
- * All is allocated in `arena`.  False: no memory, or the code is none that the
- * linear executor makes.
+ * `out->packs` are there already.  All is allocated in `arena`.  False: no
+ * memory, or the code is none that the linear executor makes.
  */
 bool eddy__native_allocate(const eddy__linear *linear,
                            const eddy__native_file *file,

@@ -13,12 +13,6 @@
 
 #if EDDY_NATIVE && defined(__aarch64__)
 
-/* x21 to x28 and v8 to v15 survive calls. */
-static const eddy__native_file files[] = {
-    {.n_ints = 21, .n_floats = 24, .n_kept = 8, .n_kept_floats = 8},
-    {.n_ints = 20, .n_floats = 24, .n_kept = 7, .n_kept_floats = 8},
-};
-
 _Static_assert(21 <= EDDY__MOST_HOMES && 24 <= EDDY__MOST_HOMES, "homes");
 
 /* Loops begin at such an address. */
@@ -516,6 +510,13 @@ static bool is_beyond(const eddy__linear *linear)
     return false;
 }
 
+/* x21 to x28 and v8 to v15 survive calls. */
+static const eddy__native_processor processor = {
+    .files = {{.n_ints = 21, .n_floats = 24, .n_kept = 8, .n_kept_floats = 8},
+              {.n_ints = 20, .n_floats = 24, .n_kept = 7, .n_kept_floats = 8}},
+    .way_of = way_of,
+};
+
 static eddy_status compile(const eddy__native_request *request,
                            eddy__native_code **out_code)
 {
@@ -525,7 +526,7 @@ static eddy_status compile(const eddy__native_request *request,
     *out_code = NULL;
     if (is_beyond(request->linear))
         return EDDY_UNIMPLEMENTED;
-    if (eddy__native_region_begin(&m.region, request, files, way_of) &&
+    if (eddy__native_region_begin(&m.region, request, &processor) &&
         make_room(&m)) {
         emit_all(&m);
         if (m.x.is_too_far)

@@ -14,6 +14,7 @@
 #ifndef EDDY_NATIVE_NATIVE_H
 #define EDDY_NATIVE_NATIVE_H
 
+#include "core/base/cpu.h"
 #include "core/vector_code.h"
 #include "runtime/plan/linear.h"
 
@@ -65,6 +66,7 @@ typedef struct eddy__native_request {
     const eddy__linear *linear;
     eddy__native_layout layout;
     const eddy_allocator *allocator; /* lives as long as the code */
+    eddy__vectors vectors;           /* that code may use */
 } eddy__native_request;
 
 typedef struct eddy__native_provider eddy__native_provider;

@@ -53,8 +53,23 @@ void eddy__native_note_stub(eddy__native_region *r, eddy__native_stub_kind kind,
 static uint32_t slot_of(const eddy__native_region *r,
                         const eddy__native_range *range)
 {
-    return range->class == EDDY__CLASS_FLOAT ? r->file->n_ints + range->home
-                                             : range->home;
+    return range->class == EDDY__CLASS_INT ? range->home
+           : range->class == EDDY__CLASS_FLOAT
+               ? r->file->n_ints + range->home
+               : r->file->n_ints + r->file->n_floats + range->home;
+}
+
+void eddy__native_each_homeless(const eddy__native_region *r, uint32_t at,
+                                void (*see)(void *user, uint32_t number),
+                                void *user)
+{
+    for (uint32_t i = r->linear->n_registers; i < r->homes.n_ranges; i++) {
+        const eddy__native_range *range = &r->homes.ranges[i];
+
+        if (range->is_used && range->home == EDDY__NO_HOME &&
+            range->start < (int32_t)at && range->end >= (int32_t)at)
+            see(user, i);
+    }
 }
 
 /* Those that have ended by `at` go; then those that start before it come. */
@@ -209,11 +224,13 @@ bool eddy__native_is_typed_jump(uint32_t op)
 
 bool eddy__native_region_begin(eddy__native_region *r,
                                const eddy__native_request *request,
-                               const eddy__native_file files[2],
-                               eddy__native_way (*way_of)(uint32_t op))
+                               const eddy__native_processor *processor)
 {
     const eddy__linear *linear = request->linear;
     const eddy_allocator *a = request->allocator;
+    const eddy__pack_request packs = {.linear = linear,
+                                      .lanes_of = processor->lanes_of,
+                                      .way_of = processor->way_of};
 
     *r = (eddy__native_region){.linear = linear,
                                .layout = request->layout,
@@ -221,11 +238,15 @@ bool eddy__native_region_begin(eddy__native_region *r,
                                .frame = EDDY__LINEAR_NONE,
                                .has_tapes = has_tapes(linear),
                                .tape = EDDY__LINEAR_NONE};
-    r->file = &files[r->has_tapes];
     r->starts = eddy__allocate(a, linear->n_code + 1, sizeof *r->starts);
     r->entries = eddy__allocate_zeroed(a, linear->n_code, sizeof *r->entries);
-    return r->starts && r->entries &&
-           eddy__native_allocate(linear, r->file, way_of, &r->arena,
+    if (!r->starts || !r->entries ||
+        (packs.lanes_of &&
+         !eddy__native_find_packs(&packs, &r->arena, &r->homes.packs)))
+        return false;
+    r->file =
+        &processor->files[r->has_tapes + (r->homes.packs.n_packs > 0 ? 2 : 0)];
+    return eddy__native_allocate(linear, r->file, processor->way_of, &r->arena,
                                  &r->homes) &&
            find_tapes(r);
 }

@@ -13,8 +13,8 @@
 /* Regions of more instructions are left to the interpreter. */
 #define EDDY__NATIVE_MOST_CODE 20000
 
-/* Homes of both classes: a bit each. */
-#define EDDY__NATIVE_SLOTS (2 * EDDY__MOST_HOMES)
+/* Homes of all classes: a bit each. */
+#define EDDY__NATIVE_SLOTS 64
 
 /* A jump to an instruction whose code is not known yet. */
 typedef struct eddy__native_jump {
@@ -30,7 +30,7 @@ typedef enum eddy__native_stub_kind {
     EDDY__STUB_KERNEL, /* does it in place of the code, which goes on behind */
 } eddy__native_stub_kind;
 
-/* Registers that are live, by home: those of integers first. */
+/* Registers that are live, by home: those of integers first, packs last. */
 typedef struct eddy__native_live {
     uint64_t homes;
     uint32_t numbers[EDDY__NATIVE_SLOTS];
@@ -65,11 +65,19 @@ typedef struct eddy__native_region {
     bool failed;                /* memory was short */
 } eddy__native_region;
 
-/* `files` are those without and with tapes.  False: no memory. */
+/* A processor, as far as it matters here. */
+typedef struct eddy__native_processor {
+    /* Registers without and with tapes, and both again with packs. */
+    eddy__native_file files[4];
+    eddy__native_way (*way_of)(uint32_t op);
+    /* As eddy__pack_request has it; NULL: there are no packs. */
+    uint32_t (*lanes_of)(uint32_t op, uint8_t dtype);
+} eddy__native_processor;
+
+/* False: no memory. */
 bool eddy__native_region_begin(eddy__native_region *r,
                                const eddy__native_request *request,
-                               const eddy__native_file files[2],
-                               eddy__native_way (*way_of)(uint32_t op));
+                               const eddy__native_processor *processor);
 /* Takes over the arrays of `r`, and copies the code. */
 eddy_status eddy__native_region_finish(eddy__native_region *r,
                                        const uint8_t *bytes, size_t n_bytes,
@@ -110,6 +118,20 @@ eddy__native_range_of(const eddy__native_region *r, uint32_t number)
 {
     return &r->homes.ranges[number];
 }
+
+/* The pack that number is, or NULL: a register. */
+static inline const eddy__native_pack *
+eddy__native_as_pack(const eddy__native_region *r, uint32_t number)
+{
+    return number < r->linear->n_registers
+               ? NULL
+               : &r->homes.packs.packs[number - r->linear->n_registers];
+}
+
+/* Calls `see` for each pack, by number, that is live and has no home. */
+void eddy__native_each_homeless(const eddy__native_region *r, uint32_t at,
+                                void (*see)(void *user, uint32_t number),
+                                void *user);
 
 static inline uint32_t eddy__native_number_of(uint32_t offset)
 {

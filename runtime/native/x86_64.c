@@ -7,16 +7,11 @@
  * is on, its place holds the index plus the fuel, which goes down by as much as
  * the index goes up.  Before anybody else may look, it is made the index.
  */
-#include "runtime/native/x86_64.h"
+#include "runtime/native/x86_64_packs.h"
 
 #include "core/base/status.h"
 
 #if EDDY_NATIVE && defined(__x86_64__)
-
-static const eddy__native_file files[] = {
-    {.n_ints = 10, .n_floats = 13, .n_kept = 4},
-    {.n_ints = 9, .n_floats = 13, .n_kept = 3}, /* with tapes */
-};
 
 _Static_assert(10 <= EDDY__MOST_HOMES && 13 <= EDDY__MOST_HOMES, "homes");
 
@@ -56,21 +51,42 @@ static void note_stub(maker *m, eddy__native_stub_kind kind, size_t from)
 
 /* ---- what is live ---- */
 
-/* To memory, what is live and not there already. */
-static void store_live(maker *m, const eddy__native_live *live)
+static void scatter(void *user, uint32_t number)
+{
+    if (range_of(user, number)->is_written)
+        eddy__x86_scatter_pack(user, number);
+}
+
+static void gather(void *user, uint32_t number)
+{
+    eddy__x86_gather_pack(user, number);
+}
+
+/* To the file, what is live before `at` and not there already. */
+static void store_live(maker *m, const eddy__native_live *live, uint32_t at)
 {
     for (uint64_t left = live->homes; left != 0;) {
         const uint32_t number = live->numbers[eddy__native_take_home(&left)];
 
-        if (range_of(m, number)->is_written)
+        if (eddy__native_as_pack(&m->region, number))
+            scatter(m, number);
+        else if (range_of(m, number)->is_written)
             eddy__x86_store(m, number);
     }
+    eddy__native_each_homeless(&m->region, at, scatter, m);
 }
 
-static void load_live(maker *m, const eddy__native_live *live)
+static void load_live(maker *m, const eddy__native_live *live, uint32_t at)
 {
-    for (uint64_t left = live->homes; left != 0;)
-        eddy__x86_load(m, live->numbers[eddy__native_take_home(&left)]);
+    for (uint64_t left = live->homes; left != 0;) {
+        const uint32_t number = live->numbers[eddy__native_take_home(&left)];
+
+        if (eddy__native_as_pack(&m->region, number))
+            gather(m, number);
+        else
+            eddy__x86_load(m, number);
+    }
+    eddy__native_each_homeless(&m->region, at, gather, m);
 }
 
 /* After instruction `at`, which has made a call. */
@@ -155,7 +171,7 @@ static void load_written(void *user, uint32_t number, bool is_written)
  */
 static void perform(maker *m, uint32_t at, const eddy__native_live *live)
 {
-    store_live(m, live);
+    store_live(m, live, at);
     eddy__x86_store_tape(m);
     change_own_index(m, EDDY__X86_SUB);
     ask(m, STATE(m, perform), at);
@@ -175,6 +191,9 @@ static void store_read(void *user, uint32_t number, bool is_written)
 
     if (!is_written && r->home != EDDY__NO_HOME && r->is_written)
         eddy__x86_store(m, number);
+    else if (!is_written &&
+             eddy__native_pack_of(&m->region.homes.packs, number))
+        eddy__x86_put_member(m, number);
 }
 
 static void address(maker *m, uint32_t reg, uint32_t offset)
@@ -371,7 +390,7 @@ static eddy__native_way way_of(uint32_t op)
 
 static void emit_done(maker *m)
 {
-    store_live(m, &m->region.live);
+    store_live(m, &m->region.live, m->region.at);
     store_fuel(m);
     eddy__x86_emit_mov_number(&m->x, EDDY__RAX, EDDY__NATIVE_ENDED);
     note_exit(m, eddy__x86_emit_jump(&m->x));
@@ -459,6 +478,7 @@ static void emit_prologue(maker *m)
     /* Sixteen bytes are asked for where a function is called. */
     eddy__x86_emit_push(x, EDDY__RAX);
     eddy__x86_emit(x, EDDY__X86_MOV, true, EDDY__RBP, eddy__x86_reg(EDDY__RDI));
+    eddy__x86_open_slots(m);
     load_fuel(m);
     eddy__x86_emit_jump_reg(x, EDDY__RSI);
 }
@@ -469,6 +489,7 @@ static void emit_epilogue(maker *m)
 
     for (size_t i = 0; i < m->region.n_exits; i++)
         eddy__x86_aim(x, m->region.exits[i], x->n);
+    eddy__x86_close_slots(m);
     eddy__x86_emit_pop(x, EDDY__RCX);
     for (size_t i = N_KEPT; i-- > 0;)
         eddy__x86_emit_pop(x, kept[i]);
@@ -492,7 +513,7 @@ static void emit_stub(maker *m, const eddy__native_stub *s)
     if (s->kind != EDDY__STUB_FAULT)
         eddy__x86_emit_number(x, EDDY__X86_ADD, true, eddy__x86_reg(EDDY__R14),
                               1);
-    store_live(m, &s->live);
+    store_live(m, &s->live, s->at);
     eddy__x86_store_tape(m);
     change_own_index(m, EDDY__X86_SUB);
     if (s->kind != EDDY__STUB_FUEL) {
@@ -505,13 +526,25 @@ static void emit_stub(maker *m, const eddy__native_stub *s)
     load_fuel(m);
     change_own_index(m, EDDY__X86_ADD);
     eddy__x86_load_tape(m);
-    load_live(m, &s->live);
+    load_live(m, &s->live, s->at);
     eddy__x86_aim(x, eddy__x86_emit_jump(x), m->region.starts[s->at]);
 }
 
 static bool has_failed(const maker *m)
 {
-    return m->x.failed || m->region.failed;
+    return m->x.failed || m->region.failed || m->lanes.is_short;
+}
+
+/* The first instruction of a group is all of it. */
+static void emit_one(maker *m, uint32_t i)
+{
+    const eddy__native_group *group =
+        eddy__native_group_of(&m->region.homes.packs, i);
+
+    if (!group)
+        emit_code(m, &linear_of(m)->code[i]);
+    else if (group->first == i)
+        eddy__x86_emit_group(m, group);
 }
 
 static void emit_all(maker *m)
@@ -527,7 +560,7 @@ static void emit_all(maker *m)
             eddy__x86_emit_nothing(x,
                                    (ALIGNMENT - x->n % ALIGNMENT) % ALIGNMENT);
         r->starts[i] = (uint32_t)x->n;
-        emit_code(m, &linear->code[i]);
+        emit_one(m, i);
     }
     r->starts[linear->n_code] = (uint32_t)x->n;
     for (size_t i = 0; i < r->n_stubs && !has_failed(m); i++)
@@ -535,6 +568,7 @@ static void emit_all(maker *m)
     if (has_failed(m))
         return;
     emit_epilogue(m);
+    eddy__x86_put_pack_constants(m);
     for (size_t i = 0; i < r->n_jumps; i++)
         eddy__x86_aim(x, r->jumps[i].from, r->starts[r->jumps[i].to]);
 }
@@ -551,24 +585,94 @@ static bool make_room(maker *m)
                       1);
 }
 
-static eddy_status compile(const eddy__native_request *request,
-                           eddy__native_code **out_code)
+/* ---- registers, by what vectors there are ---- */
+
+#define FILES(floats, packs)                                                   \
+    {                                                                          \
+        {.n_ints = 10, .n_floats = 13, .n_kept = 4},                           \
+            {.n_ints = 9, .n_floats = 13, .n_kept = 3},                        \
+            {.n_ints = 10,                                                     \
+             .n_floats = (floats),                                             \
+             .n_kept = 4,                                                      \
+             .n_packs = (packs)},                                              \
+        {                                                                      \
+            .n_ints = 9, .n_floats = (floats), .n_kept = 3, .n_packs = (packs) \
+        }                                                                      \
+    }
+
+/* How homes and spare registers are shared out; the first that will do. */
+typedef struct share {
+    eddy__native_processor processor;
+    uint32_t first_pack, spare_packs;
+} share;
+
+static const share shares_512[] = {
+    {{FILES(13, 12), way_of, eddy__x86_lanes_of_512}, 16, 0xf0000000},
+    {{FILES(13, 8), way_of, eddy__x86_lanes_of_512}, 16, 0xff000000},
+};
+
+static const share shares_2[] = {
+    {{FILES(5, 6), way_of, eddy__x86_lanes_of}, 8, 0xc007},
+    {{FILES(4, 4), way_of, eddy__x86_lanes_of}, 7, 0xf807},
+};
+
+#define N_SHARES 2
+
+static const share without = {{FILES(13, 0), way_of, NULL}, 0, 0};
+
+static void release(maker *m)
 {
-    maker m = {.x = {.allocator = request->allocator}};
+    const eddy_allocator *a = m->x.allocator;
+
+    eddy__free(a, m->x.code, m->x.room, 1);
+    eddy__free(a, m->orders, m->orders_room, sizeof *m->orders);
+    eddy__free(a, m->lanes.uses, m->lanes.uses_room, sizeof *m->lanes.uses);
+    eddy__native_region_end(&m->region);
+}
+
+/* `*out_is_short`: registers were too few. */
+static eddy_status compile_with(const eddy__native_request *request,
+                                const share *s, bool *out_is_short,
+                                eddy__native_code **out_code)
+{
+    const bool is_512 = request->vectors >= EDDY__VECTORS_AVX512;
+    maker m = {.x = {.allocator = request->allocator},
+               .lanes = {.x = {.allocator = request->allocator},
+                         .is_512 = is_512,
+                         .widest = is_512 ? 512 : 128,
+                         .is_waited_for = true},
+               .first_pack = s->first_pack,
+               .spare_packs = s->spare_packs};
     eddy_status status = EDDY_RESOURCE_EXHAUSTED;
 
-    *out_code = NULL;
-    if (request->linear->n_code > EDDY__NATIVE_MOST_CODE)
-        return EDDY_UNIMPLEMENTED;
-    if (eddy__native_region_begin(&m.region, request, files, way_of) &&
+    if (eddy__native_region_begin(&m.region, request, &s->processor) &&
         make_room(&m)) {
         emit_all(&m);
         if (!has_failed(&m))
             status = eddy__native_region_finish(&m.region, m.x.code, m.x.n,
                                                 out_code);
     }
-    eddy__free(request->allocator, m.x.code, m.x.room, 1);
-    eddy__native_region_end(&m.region);
+    *out_is_short = m.lanes.is_short;
+    release(&m);
+    return status;
+}
+
+static eddy_status compile(const eddy__native_request *request,
+                           eddy__native_code **out_code)
+{
+    const share *all = request->vectors >= EDDY__VECTORS_AVX512 ? shares_512
+                       : request->vectors >= EDDY__VECTORS_AVX2 ? shares_2
+                                                                : NULL;
+    eddy_status status = EDDY_UNIMPLEMENTED;
+    bool is_short = true;
+
+    *out_code = NULL;
+    if (request->linear->n_code > EDDY__NATIVE_MOST_CODE)
+        return status;
+    for (uint32_t i = 0; all && i < N_SHARES && is_short; i++)
+        status = compile_with(request, &all[i], &is_short, out_code);
+    if (is_short)
+        status = compile_with(request, &without, &is_short, out_code);
     return status;
 }
 

@@ -16,13 +16,26 @@
 #define EDDY_NATIVE_X86_64_H
 
 #include "runtime/native/region.h"
-#include "runtime/native/x86_64_encode.h"
+#include "runtime/native/x86_64_lanes.h"
 
 extern const eddy__native_provider eddy__native_x86_64;
+
+/* Indexes of lanes, which stand behind the code, and who loads them. */
+typedef struct eddy__x86_order {
+    size_t at;
+    uint8_t n;
+    uint8_t bytes[64];
+} eddy__x86_order;
 
 typedef struct eddy__x86_maker {
     eddy__x86 x;
     eddy__native_region region;
+    /* Packs (x86_64_packs.h) need these; `lanes.x` is `x` within a group. */
+    eddy__lanes lanes;
+    uint32_t first_pack;  /* the vector register of their first home */
+    uint32_t spare_packs; /* for use within a group: a bit each */
+    eddy__x86_order *orders;
+    size_t n_orders, orders_room;
 } eddy__x86_maker;
 
 /* When the flags that a comparison has set say yes. */
@@ -36,7 +49,23 @@ typedef struct eddy__x86_answer {
 uint32_t eddy__x86_home(const eddy__x86_maker *m,
                         const eddy__native_range *range);
 
-/* Between a home and the file. */
+/* ---- where registers are (x86_64_places.c) ---- */
+
+/* A home, or memory. */
+eddy__x86_place eddy__x86_place_of(const eddy__x86_maker *m, uint32_t number);
+
+/* A lane of a pack's slot. */
+eddy__x86_place eddy__x86_lane_place(const eddy__native_pack *pack,
+                                     uint32_t lane);
+
+/* A vector between a register and a pack's slot: LOAD or STORE. */
+void eddy__x86_move_slot(eddy__x86_maker *m, eddy__x86_vector_op op,
+                         const eddy__native_pack *pack, uint32_t reg);
+
+/* The form of vectors of so many bytes. */
+eddy__x86_form eddy__x86_form_of(const eddy__x86_maker *m, uint32_t bytes);
+
+/* Between a home and the file; of a pack, and its slot. */
 void eddy__x86_load(eddy__x86_maker *m, uint32_t number);
 void eddy__x86_store(eddy__x86_maker *m, uint32_t number);
 

@@ -642,7 +642,9 @@ static eddy__vector_code *make(const eddy__vector_program *program,
                                const eddy_allocator *allocator, bool is_512)
 {
     eddy__vector_code *made = NULL;
-    maker m = {.l = {.x = {.allocator = allocator}, .is_512 = is_512},
+    maker m = {.l = {.x = {.allocator = allocator},
+                     .is_512 = is_512,
+                     .widest = is_512 ? 512 : 256},
                .p = program};
 
     if (describe_values(&m)) {

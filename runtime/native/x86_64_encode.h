@@ -63,8 +63,8 @@ typedef struct eddy__x86 {
 } eddy__x86;
 
 /*
- * A register, or memory at a distance from one, which is not rsp, and
- * maybe from another one times 2^scale_log, which is not rsp.
+ * A register, or memory at a distance from one, and maybe from another one
+ * times 2^scale_log; with that neither is rsp.
  */
 typedef struct eddy__x86_place {
     bool is_memory, has_index;

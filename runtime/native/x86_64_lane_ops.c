@@ -321,6 +321,30 @@ static void emit_pair(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
 }
 
 /*
+ * `to` is x where that is NaN: one instruction more, or a result that is there
+ * sooner, since the mask is made beside what is in `to`.
+ */
+static void give_nan_on(eddy__lanes *l, eddy__lane lane, uint32_t to,
+                        uint32_t x)
+{
+    uint32_t with;
+
+    if (l->is_waited_for) {
+        with = take_mask(l);
+        eddy__x86_emit_vector(&l->x, op_of(EDDY__VECTOR_TEST_F32, lane),
+                              numbered(l, lane, IS_UNORDERED), with, x,
+                              eddy__x86_reg(x));
+        choose(l, lane, to, with, x, to);
+        give_own_mask(l, with);
+        return;
+    }
+    with = eddy__lanes_constant(l, EDDY__LANE_FIX);
+    eddy__x86_emit_vector(&l->x, op_of(EDDY__VECTOR_FIX_F32, lane),
+                          numbered(l, lane, 0), to, x, eddy__x86_reg(with));
+    eddy__lanes_give(l, with);
+}
+
+/*
  * x > y || isnan(x) ? x : y.  The processor's maximum is its second operand if
  * either is NaN, or both are zeros.
  */
@@ -333,12 +357,7 @@ static void emit_extreme(eddy__lanes *l, const eddy__lane_op *o, uint32_t which)
     if (!eddy__lane_is_float(o->lane))
         return;
     if (l->is_512) {
-        const uint32_t fix = eddy__lanes_constant(l, EDDY__LANE_FIX);
-
-        eddy__x86_emit_vector(&l->x, op_of(EDDY__VECTOR_FIX_F32, o->lane),
-                              numbered(l, o->lane, 0), o->to, x,
-                              eddy__x86_reg(fix));
-        eddy__lanes_give(l, fix);
+        give_nan_on(l, o->lane, o->to, x);
         return;
     }
     mask = eddy__lanes_take(l);

@@ -97,11 +97,9 @@ static const bits constants[] = {
     [EDDY__LANE_ONE_I64] = {1, 8},
 };
 
-/* As long as the longest vectors of the loop. */
 static eddy__x86_form widest(const eddy__lanes *l)
 {
-    return (eddy__x86_form){.is_evex = l->is_512,
-                            .bits = l->is_512 ? 512 : 256};
+    return (eddy__x86_form){.is_evex = l->is_512, .bits = l->widest};
 }
 
 static void note_use(eddy__lanes *l, size_t at, eddy__lane_constant constant)
@@ -114,6 +112,14 @@ static void note_use(eddy__lanes *l, size_t at, eddy__lane_constant constant)
     l->uses[l->n_uses++] = (struct eddy__lane_use){at, constant};
 }
 
+/* Of 16 bytes there is one for two lanes. */
+static eddy__x86_vector_op spread_of(const eddy__lanes *l, uint8_t size)
+{
+    return size == 4          ? EDDY__VECTOR_SPREAD_F32
+           : l->widest == 128 ? EDDY__VECTOR_SPREAD_TWO
+                              : EDDY__VECTOR_SPREAD_F64;
+}
+
 static void load_constant(eddy__lanes *l, eddy__lane_constant constant,
                           uint32_t reg)
 {
@@ -121,13 +127,11 @@ static void load_constant(eddy__lanes *l, eddy__lane_constant constant,
         eddy__x86_emit_vector(&l->x, EDDY__VECTOR_XOR, widest(l), reg, reg,
                               eddy__x86_reg(reg));
     else
-        note_use(l,
-                 eddy__x86_emit_vector_near(&l->x,
-                                            constants[constant].size == 4
-                                                ? EDDY__VECTOR_SPREAD_F32
-                                                : EDDY__VECTOR_SPREAD_F64,
-                                            widest(l), reg),
-                 constant);
+        note_use(
+            l,
+            eddy__x86_emit_vector_near(
+                &l->x, spread_of(l, constants[constant].size), widest(l), reg),
+            constant);
 }
 
 uint32_t eddy__lanes_constant(eddy__lanes *l, eddy__lane_constant constant)

@@ -77,8 +77,10 @@ typedef enum eddy__lane_extent {
 
 typedef struct eddy__lanes {
     eddy__x86 x;
-    bool is_512; /* AVX-512, else AVX2 */
-    uint32_t n;  /* lanes */
+    bool is_512;        /* AVX-512, else AVX2 */
+    bool is_waited_for; /* results soon, rather than many of them */
+    uint16_t widest;    /* bits of the longest vectors */
+    uint32_t n;         /* lanes */
     eddy__lane_extent extent;
     uint32_t free, pinned; /* vector registers, a bit each */
     uint32_t free_masks;   /* mask registers */

@@ -13,7 +13,7 @@
 #include "runtime/native/ops_table.h"
 
 /* Registers for use within an instruction. */
-enum { XMM0, XMM1, XMM2, FIRST_XMM };
+enum { XMM0, XMM1, XMM2 };
 
 typedef struct type {
     uint8_t size;
@@ -70,20 +70,6 @@ static bool is_wide(const type *t)
 
 /* ---- where registers are ---- */
 
-/* Those that survive calls come first, as allocate.h has it. */
-static const uint8_t int_homes[] = {EDDY__RBX, 12, 13, EDDY__R15, EDDY__RSI,
-                                    EDDY__RDI, 8,  9,  10,        11};
-static const uint8_t int_homes_with_tapes[] = {
-    EDDY__RBX, 12, 13, EDDY__RSI, EDDY__RDI, 8, 9, 10, 11};
-
-uint32_t eddy__x86_home(const eddy__x86_maker *m,
-                        const eddy__native_range *range)
-{
-    return range->class == EDDY__CLASS_FLOAT ? FIRST_XMM + range->home
-           : m->region.has_tapes             ? int_homes_with_tapes[range->home]
-                                             : int_homes[range->home];
-}
-
 /* The payload in the file. */
 static eddy__x86_place memory_of(uint32_t number)
 {
@@ -93,11 +79,7 @@ static eddy__x86_place memory_of(uint32_t number)
 
 static eddy__x86_place place_of(const maker *m, uint32_t offset)
 {
-    const eddy__native_range *r =
-        eddy__native_range_of(&m->region, eddy__native_number_of(offset));
-
-    return r->home == EDDY__NO_HOME ? memory_of(eddy__native_number_of(offset))
-                                    : eddy__x86_reg(eddy__x86_home(m, r));
+    return eddy__x86_place_of(m, eddy__native_number_of(offset));
 }
 
 static bool is_at(eddy__x86_place place, uint32_t reg)
@@ -214,7 +196,11 @@ void eddy__x86_load(eddy__x86_maker *m, uint32_t number)
     const eddy__native_range *r = eddy__native_range_of(&m->region, number);
     const type *t = type_of(r->dtype);
 
-    if (t->is_float)
+    if (r->class == EDDY__CLASS_PACK)
+        eddy__x86_move_slot(m, EDDY__VECTOR_LOAD,
+                            eddy__native_as_pack(&m->region, number),
+                            eddy__x86_home(m, r));
+    else if (t->is_float)
         get_float(m, t, eddy__x86_home(m, r), memory_of(number));
     else
         get_int(m, t, eddy__x86_home(m, r), memory_of(number));
@@ -225,7 +211,11 @@ void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
     const eddy__native_range *r = eddy__native_range_of(&m->region, number);
     const type *t = type_of(r->dtype);
 
-    if (t->is_float)
+    if (r->class == EDDY__CLASS_PACK)
+        eddy__x86_move_slot(m, EDDY__VECTOR_STORE,
+                            eddy__native_as_pack(&m->region, number),
+                            eddy__x86_home(m, r));
+    else if (t->is_float)
         put_float(m, t, memory_of(number), eddy__x86_home(m, r));
     else
         store_int(m, t, memory_of(number), eddy__x86_home(m, r));

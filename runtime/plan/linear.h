@@ -170,6 +170,7 @@ typedef struct eddy__linear_tier {
     atomic_uint_fast64_t compile_ns, n_bytes; /* of the code */
     uint64_t threshold;                       /* iterations before it is made */
     int64_t chunk; /* iterations of it between two looks at clock and cancel */
+    uint32_t vectors; /* that code may use: eddy__vectors */
 } eddy__linear_tier;
 
 typedef struct eddy__linear {

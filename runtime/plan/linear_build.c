@@ -13,6 +13,7 @@
  */
 #include "runtime/plan/linear_write.h"
 
+#include "core/base/cpu.h"
 #include "core/base/status.h"
 #include "core/context.h"
 #include "core/value/dtype.h"
@@ -939,6 +940,7 @@ static eddy_status add_tier(eddy__linear_writer *r)
     atomic_init(&tier->is_refused, false);
     atomic_init(&tier->compile_ns, 0);
     atomic_init(&tier->n_bytes, 0);
+    tier->vectors = (uint32_t)eddy__cpu_vectors();
     tier->threshold = options->executor == EDDY_EXECUTOR_NATIVE ? 0 : WARM;
     tier->chunk = chunk_of(r->out);
     r->out->tier = tier;

@@ -30,7 +30,7 @@ static const char *const names64[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 
 /* What has been written, and what it should be, a line each. */
 static eddy__x86 x;
-static char wanted[1 << 16][128];
+static char wanted[1 << 17][128];
 static size_t n_wanted;
 
 #define WANT(...)                                                              \
@@ -73,7 +73,7 @@ static const char *place_name(int bits, bool is_float, eddy__x86_place place)
 }
 
 /* Every register, rbp near and far, another one to point, and with an index. */
-#define N_PLACES 26
+#define N_PLACES 27
 
 static eddy__x86_place place_number(uint32_t i)
 {
@@ -86,7 +86,8 @@ static eddy__x86_place place_number(uint32_t i)
            : i == 22 ? eddy__x86_item(EDDY__RBP, 13, 0)
            : i == 23 ? eddy__x86_memory_by(12, 8)
            : i == 24 ? eddy__x86_memory_by(12, 0x1238)
-                     : eddy__x86_item(9, EDDY__RAX, 1);
+           : i == 25 ? eddy__x86_item(9, EDDY__RAX, 1)
+                     : eddy__x86_memory_by(EDDY__RSP, 0x1238);
 }
 
 /* Widths of the second operand, where it is not that of the first. */
@@ -574,11 +575,14 @@ static bool fits_place(eddy__x86_vector_op op, eddy__x86_place place)
 static void try_vector(eddy__x86_vector_op op, eddy__x86_form form)
 {
     const uint32_t n = form.is_evex ? 32 : 16;
-    const eddy__x86_place places[] = {
-        eddy__x86_reg(1),           eddy__x86_reg(n - 1),
-        eddy__x86_reg(n - 7),       eddy__x86_item(EDDY__RSI, EDDY__RAX, 2),
-        eddy__x86_item(13, 9, 3),   eddy__x86_item(EDDY__RDX, 12, 0),
-        eddy__x86_memory_by(10, 64)};
+    const eddy__x86_place places[] = {eddy__x86_reg(1),
+                                      eddy__x86_reg(n - 1),
+                                      eddy__x86_reg(n - 7),
+                                      eddy__x86_item(EDDY__RSI, EDDY__RAX, 2),
+                                      eddy__x86_item(13, 9, 3),
+                                      eddy__x86_item(EDDY__RDX, 12, 0),
+                                      eddy__x86_memory_by(10, 64),
+                                      eddy__x86_memory_by(EDDY__RSP, 64)};
     const shape is = shape_of(op);
     const bool is_mask = is_mask_first(op);
 
@@ -624,7 +628,9 @@ static bool is_odd(eddy__x86_vector_op op, int bits)
     const bool is_one = op >= EDDY__VECTOR_LOAD_ONE_F32;
 
     return (is_one && bits != 128) ||
-           (op == EDDY__VECTOR_SPREAD_F64 && bits == 128) ||
+           ((op == EDDY__VECTOR_SPREAD_F64 || op == EDDY__VECTOR_ORDER_F32 ||
+             op == EDDY__VECTOR_ORDER_F64) &&
+            bits == 128) ||
            (op == EDDY__VECTOR_STORE_HIGH && bits != 256);
 }
 
@@ -633,10 +639,11 @@ static void try_masks(void)
     for (int op = 0; op < EDDY__X86_N_MASK_OPS; op++)
         for (uint32_t to = 0; to < 8; to++)
             for (uint32_t b = 0; b < 8; b++) {
-                const char *name = eddy__x86_mask_mnemonic(op);
+                const eddy__x86_mask_op mask_op = (eddy__x86_mask_op)op;
+                const char *name = eddy__x86_mask_mnemonic(mask_op);
                 const uint32_t a = (to + b + 3) % 8;
 
-                eddy__x86_emit_mask(&x, op, to, a, b);
+                eddy__x86_emit_mask(&x, mask_op, to, a, b);
                 if (op == EDDY__MASK_OF_BITS)
                     WANT("%s k%u,%s", name, to, names32[b]);
                 else if (op == EDDY__MASK_NOT)
@@ -651,8 +658,9 @@ static void try_masks(void)
 START_TEST(vectors_are_what_a_disassembler_says)
 {
     begin_all();
-    for (int op = 0; op < EDDY__X86_N_VECTOR_OPS; op++)
+    for (int number = 0; number < EDDY__X86_N_VECTOR_OPS; number++)
         for (uint32_t bits = 128; bits <= 512; bits *= 2) {
+            const eddy__x86_vector_op op = (eddy__x86_vector_op)number;
             const eddy__x86_form vex = {.bits = (uint16_t)bits};
             const eddy__x86_form evex = {.is_evex = true,
                                          .bits = (uint16_t)bits};

@@ -4,6 +4,8 @@
  * as machine code they have the bits, counts and errors of the dynamic executor
  * at each level, in which they are tensors.
  */
+#include "core/base/cpu.h"
+#include "runtime/plan/linear.h"
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
@@ -13,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_PROGRAMS 4
+/* The last two are code for narrower vectors than there may be. */
+#define N_PROGRAMS 6
 
 /* The first one is what counts. */
 static program programs[N_PROGRAMS];
@@ -22,7 +25,7 @@ static void setup(void)
 {
     static const eddy_plan_executor executors[N_PROGRAMS] = {
         EDDY_EXECUTOR_DYNAMIC, EDDY_EXECUTOR_LINEAR, EDDY_EXECUTOR_NATIVE,
-        EDDY_EXECUTOR_NATIVE};
+        EDDY_EXECUTOR_NATIVE,  EDDY_EXECUTOR_NATIVE, EDDY_EXECUTOR_NATIVE};
 
     for (int i = 0; i < N_PROGRAMS; i++) {
         program_init(&programs[i], 0);
@@ -78,12 +81,26 @@ static void want_same_counts(const program *p, const char *text)
                       "nodes of\n%s", text);
 }
 
+/* Vectors that code for a program may use, at most. */
+static const uint32_t most_vectors[N_PROGRAMS] = {
+    EDDY__VECTORS_COUNT, EDDY__VECTORS_COUNT, EDDY__VECTORS_COUNT,
+    EDDY__VECTORS_COUNT, EDDY__VECTORS_AVX2,  EDDY__VECTORS_BASELINE};
+
+static void lower_vectors(const eddy_plan *plan, uint32_t most)
+{
+    for (uint32_t f = 1; f < plan->n_frames; f++)
+        if (plan->frames[f].linear && plan->frames[f].linear->tier &&
+            plan->frames[f].linear->tier->vectors > most)
+            plan->frames[f].linear->tier->vectors = most;
+}
+
 static void plan_all(const char *text, const char *fetches)
 {
     for (int i = 0; i < N_PROGRAMS; i++) {
         program_clear(&programs[i]);
         program_build(&programs[i], text);
         program_plan(&programs[i], NULL, fetches);
+        lower_vectors(programs[i].plan, most_vectors[i]);
     }
 }
 
@@ -673,19 +690,121 @@ static void begin_body(body *b, uint64_t seed)
     }
 }
 
+#define PARTS 4
+
+/* EDDY_PROGRAMS=first:n, for `make fuzz-programs`. */
 START_TEST(random_bodies_are_the_same)
 {
+    const char *asked = getenv("EDDY_PROGRAMS");
+    unsigned long long first, n = program_scale(60, 12);
     writer *w = calloc(1, sizeof *w);
     body *b = calloc(1, sizeof *b);
 
     ck_assert(w && b);
-    for (uint32_t i = 0; i < program_scale(60, 12); i++) {
-        begin_body(b, (uint64_t)_i * 100000 + i);
-        put_body(b, 2 + i % 24);
+    first = 100000ULL * (unsigned long long)_i;
+    if (asked) {
+        ck_assert_int_eq(sscanf(asked, "%llu:%llu", &first, &n), 2);
+        n /= PARTS;
+        first += n * (unsigned long long)_i;
+    }
+    for (uint64_t i = first; i < first + n; i++) {
+        begin_body(b, i);
+        put_body(b, 2 + (uint32_t)(i % 24));
         plan_all(loop_text(w, b->before, b->w.text), "v/x");
         run_all(w->text, 1);
     }
     free(b);
+    free(w);
+}
+END_TEST
+
+/* ---- in vectors ---- */
+
+/* Instructions that one before them has done, too. */
+static bool count_done(void *user, const char *line, const void *bytes,
+                       size_t n_bytes)
+{
+    size_t *n = user;
+
+    *n += bytes != NULL && n_bytes == 0 && strstr(line, "_") != NULL;
+    return true;
+}
+
+static size_t n_done(const program *p)
+{
+    size_t n = 0;
+
+    ck_assert(eddy_plan_each_native(p->plan, count_done, &n));
+    return n;
+}
+
+/* Loops in which elements stand side by side, of each dtype and many sizes. */
+static const row in_vectors[] = {
+    {"x float32[16]=1,-2.5,3.25\n" C("float32=0.3"),
+     "a Mul v/s:1 k1\nb AddV2 a k1\ng Mul b v/s:1\nv/b Maximum g k1\n", 0},
+    {"x float64[8]=1,-2.5,3.25\n" C("float64=0.3"),
+     "a Mul v/s:1 k1\nb AddV2 a k1\ng Mul b v/s:1\nv/b Minimum g k1\n", 0},
+    {"x int32[11]=7,-8,9\n" C("int32[11]=2,3,-4"),
+     "a Mul v/s:1 k1\nb Sub a v/s:1\nv/b BitwiseXor b k1\n", 0},
+    {"x uint64[5]=7,8,9\n" C("uint64[5]=2,3,4"),
+     "a AddV2 v/s:1 k1\nb Sub a v/s:1\ng BitwiseOr b k1\nv/b AddV2 g b\n", 0},
+    /* Lanes in another order, and one in all. */
+    {"x float32[8]=1,-2.5,3.25\n" C("int32[1]=0") D("int32[8]=3,3,0,7,6,1,1,2")
+         E("int32=0"),
+     "a ReverseV2 v/s:1 k1\nb Mul a v/s:1\ng GatherV2 b k2 k3\n"
+     "h AddV2 g a\nv/b Sub h v/s:1\n",
+     0},
+    {"x int64[4]=1,-2,3\n" C("int32[1]=0"),
+     "a ReverseV2 v/s:1 k1\nb Sub a v/s:1\ng AddV2 b a\nv/b BitwiseAnd g b\n",
+     0},
+    /* Elements that are read one by one, and a scalar for all. */
+    {"x float32[12]=1,-2.5,3.25\n" C("int32=0"),
+     "a Mul v/s:1 v/s:1\nb Sum a k1\ng Sqrt b\nh RealDiv v/s:1 g\n"
+     "k AddV2 h a\nv/b Sub k v/s:1\n",
+     0},
+    {"x int32[12]=1,-2,3\n" C("int32=0"),
+     "a Mul v/s:1 v/s:1\nb Max a k1\nh AddV2 v/s:1 b\n"
+     "k AddV2 h a\nv/b Sub k v/s:1\n",
+     0},
+};
+
+#define N_IN_VECTORS (sizeof in_vectors / sizeof in_vectors[0])
+
+/* One instruction is for many elements, but with narrow vectors. */
+START_TEST(elements_stand_side_by_side)
+{
+    const row *r = &in_vectors[_i];
+    writer *w = calloc(1, sizeof *w);
+
+    ck_assert_ptr_nonnull(w);
+    plan_all(loop_text(w, r->before, r->body), "v/x");
+    run_all(w->text, 1);
+    if (programs[2].plan->frames[1].linear &&
+        programs[2].plan->frames[1].linear->tier &&
+        programs[2].plan->frames[1].linear->tier->vectors >=
+            EDDY__VECTORS_AVX512)
+        ck_assert_uint_ge(n_done(&programs[2]), 9);
+    free(w);
+}
+END_TEST
+
+/* A division in between fails, or a kernel is called: all is in its place. */
+START_TEST(vectors_are_put_back)
+{
+    static const char *const bodies[] = {
+        "a Mul v/s:1 k1\nb Sub a v/s:1\ng FloorDiv b k2\nv/b AddV2 g a\n",
+        "a Mul v/s:1 k1\nb Sub a v/s:1\ng Sub b a\nh AddV2 g v/s:1\n"
+        "k Cast h DstT=float64\nl Tanh k\nm Cast l DstT=int32\n"
+        "o AddV2 m a\nq Sub o g\nv/b AddV2 q h\n",
+    };
+    writer *w = calloc(1, sizeof *w);
+
+    ck_assert_ptr_nonnull(w);
+    plan_all(loop_text(
+                 w, "x int32[9]=7,2,9\n" C("int32[9]=2,3") D("int32[9]=3,5,-2"),
+                 bodies[_i]),
+             "v/x");
+    run_all(w->text, 1);
     free(w);
 }
 END_TEST
@@ -746,17 +865,55 @@ START_TEST(memory_may_end_anywhere)
 }
 END_TEST
 
+/* Where memory ends while code is made, the loop is interpreted. */
+START_TEST(code_may_lack_memory)
+{
+    program *p = &programs[2];
+    writer *w = calloc(1, sizeof *w);
+    long long n;
+
+    ck_assert_ptr_nonnull(w);
+    loop_text(w, in_vectors[4].before, in_vectors[4].body);
+    plan_all(w->text, "v/x");
+    n = atomic_load(&p->counting.calls);
+    run_all(w->text, 1);
+    n = atomic_load(&p->counting.calls) - n;
+    for (long long at = 0; at < n; at++) {
+        eddy_status status;
+
+        program_clear(p);
+        program_build(p, w->text);
+        program_plan(p, NULL, "v/x");
+        program_make_run(p);
+        counting_allocator_fail(&p->counting, at);
+        status = eddy_run_execute(p->run, &p->err);
+        counting_allocator_fail(&p->counting, -1);
+        if (status == EDDY_OK)
+            want_same(eddy_run_fetch(p->run, 0),
+                      eddy_run_fetch(programs[0].run, 0), w->text, 2);
+        else
+            ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
+    }
+    free(w);
+}
+END_TEST
+
 TCase *small_tensors_tests(void)
 {
     TCase *tc = tcase_create("small_tensors");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    if (getenv("EDDY_PROGRAMS"))
+        tcase_set_timeout(tc, 86400);
     tcase_add_loop_test(tc, each_op_is_done_in_registers, 0, (int)N_ROWS);
     tcase_add_loop_test(tc, reductions_go_in_the_order_of_the_kernel, 0,
                         (int)N_REDUCERS);
     tcase_add_loop_test(tc, loops_and_branches_are_gone_through, 0, 4);
-    tcase_add_loop_test(tc, random_bodies_are_the_same, 0, 4);
+    tcase_add_loop_test(tc, random_bodies_are_the_same, 0, PARTS);
     tcase_add_test(tc, stacks_hold_tensors);
+    tcase_add_loop_test(tc, elements_stand_side_by_side, 0, (int)N_IN_VECTORS);
+    tcase_add_loop_test(tc, vectors_are_put_back, 0, 2);
+    tcase_add_test(tc, code_may_lack_memory);
     tcase_add_test(tc, errors_are_those_of_the_kernel);
     tcase_add_test(tc, memory_may_end_anywhere);
     return tc;

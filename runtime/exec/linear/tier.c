@@ -71,7 +71,8 @@ static eddy__native_code *make_code(const eddy_plan *plan,
         provider->compile(
             &(eddy__native_request){.linear = region,
                                     .layout = eddy__linear_layout(region),
-                                    .allocator = &plan->ctx->allocator},
+                                    .allocator = &plan->ctx->allocator,
+                                    .vectors = (eddy__vectors)tier->vectors},
             &code) != EDDY_OK) {
         atomic_store_explicit(&tier->is_refused, true, memory_order_relaxed);
         return NULL;
