@@ -108,7 +108,7 @@ static bool is_candidate(const folding *f, eddy_node v)
     }
     shape = eddy__shape_at(&f->readers.build->shapes, (eddy_output){v, 0});
     return eddy__shape_is_known(shape) && eddy__shape_count(shape, 1, &count) &&
-           n + count <= MOST_ELEMENTS;
+           count <= MOST_ELEMENTS - n;
 }
 
 /* ---- one node ---- */

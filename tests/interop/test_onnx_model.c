@@ -96,6 +96,16 @@ static void node(const char *op, const char *inputs, const char *outputs)
     wire_end(&w);
 }
 
+/* An attribute that is a number, of the node that is open. */
+static void number_attr(const char *name, int64_t number)
+{
+    wire_begin(&w, 5);
+    wire_text(&w, 1, name);
+    wire_number(&w, 3, (uint64_t)number);
+    wire_number(&w, 20, 2);
+    wire_end(&w);
+}
+
 static void begin_body(const char *name)
 {
     wire_begin(&w, 5);
@@ -285,16 +295,35 @@ START_TEST(attributes_that_nobody_knows_are_refused)
 {
     begin_model(8, 13);
     begin_node("Identity", "x", "y");
-    wire_begin(&w, 5);
-    wire_text(&w, 1, "foo");
-    wire_number(&w, 3, 1);
-    wire_number(&w, 20, 2);
-    wire_end(&w);
+    number_attr("foo", 1);
     wire_end(&w);
     port(11, "x", FLOAT);
     port(12, "y", FLOAT);
     wire_end(&w);
     refuse(EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE, "'foo'");
+}
+END_TEST
+
+/* Each of a scalar, whose rank is known. */
+START_TEST(an_axis_that_is_far_outside_is_refused_at_once)
+{
+    static const char *const ops[] = {"LayerNormalization", "RMSNormalization",
+                                      "Softmax", "LpNormalization"};
+    static const int64_t axes[] = {INT64_MIN, INT64_MAX, -1, 1};
+
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        for (size_t j = 0; j < sizeof axes / sizeof *axes; j++) {
+            w.length = 0;
+            begin_model(11, 23);
+            begin_node(ops[i], i < 2 ? "x,x" : "x", "y");
+            number_attr("axis", axes[j]);
+            wire_end(&w);
+            port(11, "x", FLOAT);
+            port(12, "y", FLOAT);
+            wire_end(&w);
+            refuse(EDDY_INVALID_ARGUMENT, EDDY_E_INDEX, "axis ");
+            ck_assert_int_eq(err.node[0], 'y');
+        }
 }
 END_TEST
 
@@ -878,6 +907,7 @@ TCase *onnx_model_tests(void)
         tcase, every_carrier_of_a_tensor_needs_leave_to_read_a_file, 0, 2);
     tcase_add_test(tcase, a_value_must_come_before_it_is_read);
     tcase_add_test(tcase, two_values_of_one_name_are_refused);
+    tcase_add_test(tcase, an_axis_that_is_far_outside_is_refused_at_once);
     tcase_add_test(tcase, attributes_that_nobody_knows_are_refused);
     tcase_add_test(tcase, a_body_may_not_shadow_a_value_around_it);
     tcase_add_test(tcase, a_trip_count_is_an_int64);

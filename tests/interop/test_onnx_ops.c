@@ -24,6 +24,13 @@
             __VA_ARGS__                                                        \
         }                                                                      \
     }
+#define ROW(dtype, n, ...)                                                     \
+    {                                                                          \
+        dtype, 4, {1, 1, 1, n},                                                \
+        {                                                                      \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
 #define NUMBER(dtype, value)                                                   \
     {                                                                          \
         dtype, 0, {0},                                                         \
@@ -387,6 +394,58 @@ START_TEST(what_does_not_fit_is_refused_with_a_reason)
 }
 END_TEST
 
+START_TEST(numbers_of_any_size_are_refused_without_overflow)
+{
+    static const onnx_node wrong[] = {
+        {"DepthToSpace",
+         13,
+         "blocksize=9223372036854775807",
+         1,
+         {ROW(F32, 2, 1, 2)},
+         .want = {.dtype = F32}},
+        {"SpaceToDepth",
+         13,
+         "blocksize=1099511627776",
+         1,
+         {ROW(F32, 2, 1, 2)},
+         .want = {.dtype = F32}},
+        {"LRN",
+         13,
+         "size=-9223372036854775808",
+         1,
+         {ROW(F32, 2, 1, 2)},
+         .want = {.dtype = F32}},
+    };
+    static const onnx_node pool = {"MaxPool",
+                                   12,
+                                   "kernel_shape=[1,9223372036854775807]",
+                                   1,
+                                   {ROW(F32, 2, 1, 2)},
+                                   .want = {.dtype = F32}};
+    /* A seed and a window may be any number. */
+    static const onnx_node right[] = {
+        {"Dropout",
+         13,
+         "seed=9223372036854775807",
+         1,
+         {VECTOR(F32, 2, 1, 2)},
+         .want = VECTOR(F32, 2, 1, 2)},
+        {"Attention",
+         24,
+         "right_window_size=-9223372036854775808",
+         3,
+         {ROW(F32, 1, 1), ROW(F32, 1, 1), ROW(F32, 1, 1)},
+         .want = ROW(F32, 1, 1)},
+    };
+
+    for (size_t i = 0; i < N_OF(wrong); i++)
+        onnx_node_check_fails(&wrong[i], EDDY_INVALID_ARGUMENT,
+                              EDDY_E_ATTR_VALUE);
+    onnx_node_check_fails(&pool, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE);
+    check_all(right, N_OF(right));
+}
+END_TEST
+
 START_TEST(composed_operators_have_gradients)
 {
     static const onnx_node nodes[] = {
@@ -491,14 +550,6 @@ START_TEST(attributes_of_floats_go_with_integers)
 }
 END_TEST
 
-#define ROW(dtype, n, ...)                                                     \
-    {                                                                          \
-        dtype, 4, {1, 1, 1, n},                                                \
-        {                                                                      \
-            __VA_ARGS__                                                        \
-        }                                                                      \
-    }
-
 START_TEST(images_are_resized_as_of_old)
 {
     static const onnx_node nodes[] = {
@@ -580,6 +631,7 @@ TCase *onnx_ops_tests(void)
     tcase_add_test(tcase, a_pool_rounds_up_and_counts_what_it_covers);
     tcase_add_loop_test(tcase, a_hardmax_of_nothing_is_nothing, 0, 2);
     tcase_add_test(tcase, what_does_not_fit_is_refused_with_a_reason);
+    tcase_add_test(tcase, numbers_of_any_size_are_refused_without_overflow);
     tcase_add_test(tcase, composed_operators_have_gradients);
     tcase_add_test(tcase, attributes_of_floats_go_with_integers);
     tcase_add_test(tcase, images_are_resized_as_of_old);

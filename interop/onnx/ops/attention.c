@@ -102,7 +102,7 @@ static eddy_output allowed_by_place(eddy__onnx_op *op, const attention *a,
         int64_t bound;
     } bounds[] = {{is_causal, "GreaterEqual", 0},
                   {left >= 0, "LessEqual", left},
-                  {right >= 0, "GreaterEqual", -right}};
+                  {right >= 0, "GreaterEqual", right >= 0 ? -right : 0}};
 
     *out_any = false;
     query = OP("AddV2", OP("ExpandDims", query, INT32(1)), a->offset);

@@ -135,7 +135,9 @@ static bool never_trains(eddy__onnx_op *op)
 static void emit_dropout(eddy__onnx_op *op)
 {
     const eddy_output x = IN(0);
-    const int64_t seed = eddy__onnx_int(op, "seed", -1) + 1;
+    /* Without one it is 0, which draws another each time. */
+    const int64_t seed =
+        (int64_t)((uint64_t)eddy__onnx_int(op, "seed", -1) + 1);
     eddy_output ratio, kept, u, scale;
 
     if (never_trains(op)) {

@@ -273,9 +273,8 @@ eddy_output eddy__onnx_axes_from(eddy__onnx_op *op, eddy_output x, int64_t axis)
     size_t n = 0;
 
     if (rank >= 0) {
-        for (int64_t i = axis < 0 ? axis + rank : axis; i < rank; i++)
-            if (i >= 0)
-                axes[n++] = i;
+        for (int64_t i = axis; i < rank; i++)
+            axes[n++] = i;
         return eddy__onnx_int64s(op, axes, n);
     }
     begin = INT64(axis);

@@ -145,7 +145,10 @@ eddy_output eddy__onnx_transpose(eddy__onnx_op *op, eddy_output x,
 eddy_output eddy__onnx_reduce(eddy__onnx_op *op, const char *type,
                               eddy_output x, eddy_output axes, bool keeps);
 
-/* The axes from `axis` on, as a vector; a negative one counts from behind. */
+/*
+ * The axes from `axis` on, as a vector.  It counts from the front; from behind,
+ * below 0, only where the rank is not known.
+ */
 eddy_output eddy__onnx_axes_from(eddy__onnx_op *op, eddy_output x,
                                  int64_t axis);
 

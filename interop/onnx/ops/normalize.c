@@ -152,8 +152,8 @@ static void emit_group_normalization(eddy__onnx_op *op)
 static void emit_layer_normalization(eddy__onnx_op *op)
 {
     const float epsilon = eddy__onnx_float(op, "epsilon", 1e-5f);
-    const int64_t axis = eddy__onnx_int(op, "axis", -1);
     const eddy_output x = IN(0);
+    const int64_t axis = eddy__onnx_axis(op, x, eddy__onnx_int(op, "axis", -1));
     const eddy_dtype by = stash_dtype(op, x);
     /* Without a stash_type it is float32 that the moments are given in. */
     const eddy_dtype given =
@@ -175,8 +175,8 @@ static void emit_layer_normalization(eddy__onnx_op *op)
 static void emit_rms_normalization(eddy__onnx_op *op)
 {
     const float epsilon = eddy__onnx_float(op, "epsilon", 1e-5f);
-    const int64_t axis = eddy__onnx_int(op, "axis", -1);
     const eddy_output x = IN(0);
+    const int64_t axis = eddy__onnx_axis(op, x, eddy__onnx_int(op, "axis", -1));
     const eddy_dtype by = stash_dtype(op, x);
     const eddy_output wide = CAST(x, by);
     const eddy_output square =
@@ -247,7 +247,8 @@ static void emit_lrn(eddy__onnx_op *op)
                                   .stride = {1},
                                   .dilation = {1},
                                   .out = {DIM(x, 1)}};
-    const int64_t pads[6] = {0, 0, (size - 1) / 2, size / 2, 0, 0};
+    const int64_t before = size > 0 ? (size - 1) / 2 : 0;
+    const int64_t pads[6] = {0, 0, before, size / 2, 0, 0};
     eddy_output sum;
 
     if (size < 1) {

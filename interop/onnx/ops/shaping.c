@@ -329,7 +329,7 @@ static void emit_depth_to_space(eddy__onnx_op *op)
     eddy__onnx_size depth;
     eddy_output y;
 
-    if (!mode || b.value < 1) {
+    if (!mode || b.value < 1 || b.value > INT32_MAX) {
         eddy__onnx_fail(op, EDDY_E_ATTR_VALUE, "blocksize is %lld",
                         (long long)b.value);
         return;
@@ -355,7 +355,7 @@ static void emit_space_to_depth(eddy__onnx_op *op)
     eddy__onnx_size h, w;
     eddy_output y;
 
-    if (!mode || b.value < 1) {
+    if (!mode || b.value < 1 || b.value > INT32_MAX) {
         eddy__onnx_fail(op, EDDY_E_ATTR_VALUE, "blocksize is %lld",
                         (long long)b.value);
         return;
