@@ -13,6 +13,8 @@
 
 typedef struct figures {
     uint64_t first_ns; /* to warm up */
+    /* Of processors, from before the context was made until that was done. */
+    uint64_t first_cpu_ns;
     uint64_t min_ns, median_ns, max_ns;
     uint64_t cpu_ns;  /* the least, of all threads */
     eddy_stats stats; /* of the last execution */
@@ -50,6 +52,7 @@ static eddy_status measure(eddy_run *run, uint64_t *times, size_t n, figures *f,
 
     f->cpu_ns = UINT64_MAX;
     status = execute(run, &f->first_ns, &f->cpu_ns, err);
+    f->first_cpu_ns = eddy__clock_cpu_ns() - f->first_cpu_ns;
     f->cpu_ns = UINT64_MAX;
     eddy__progress_begin(&progress);
     for (size_t i = 0; i < n && status == EDDY_OK; i++) {
@@ -79,6 +82,7 @@ static void summarise(const eddy__program *program, uint64_t *times, size_t n,
     X(load_ns, program->load_ns)                                               \
     X(plan_ns, program->plan_ns)                                               \
     X(first_ns, f->first_ns)                                                   \
+    X(first_cpu_ns, f->first_cpu_ns)                                           \
     X(min_ns, f->min_ns)                                                       \
     X(median_ns, f->median_ns)                                                 \
     X(max_ns, f->max_ns)                                                       \
@@ -150,6 +154,7 @@ static void print_table(const eddy__program *program, const figures *f)
     print_time("load", program->load_ns);
     print_time("plan", program->plan_ns);
     print_time("first", f->first_ns);
+    print_time("  all until then", f->first_cpu_ns);
     print_time("least", f->min_ns);
     print_time("median", f->median_ns);
     print_time("greatest", f->max_ns);
@@ -171,13 +176,14 @@ static void print_table(const eddy__program *program, const figures *f)
     printf("%-18s%s\n", "products", products_of(products, sizeof products));
 }
 
+/* `begun_ns`: of processors, when the command began. */
 static eddy__exit bench(const eddy__program *program,
-                        const eddy__options *options)
+                        const eddy__options *options, uint64_t begun_ns)
 {
     eddy_error err = {.code = EDDY_OK};
     const size_t n = (size_t)options->repeat;
     uint64_t *times = calloc(n, sizeof *times);
-    figures f;
+    figures f = {.first_cpu_ns = begun_ns};
 
     if (times == NULL) {
         eddy__message_complain("out of memory");
@@ -199,13 +205,14 @@ static eddy__exit bench(const eddy__program *program,
 
 static eddy__exit run(const eddy__options *options)
 {
+    const uint64_t begun_ns = eddy__clock_cpu_ns();
     eddy__program program;
     eddy__exit result = eddy__program_load(&program, options);
 
     if (result == EDDY__EXIT_DONE)
         result = eddy__program_prepare(&program, options);
     if (result == EDDY__EXIT_DONE)
-        result = bench(&program, options);
+        result = bench(&program, options, begun_ns);
     eddy__program_deinit(&program);
     return result;
 }
@@ -217,13 +224,14 @@ const eddy__command eddy__command_bench = {
     .details =
         "Loads GRAPH, plans it, executes it once to warm up and then N times,\n"
         "with the feeds bound once.  Prints how long loading, planning, the\n"
-        "first execution and the others took (processor time is the least of\n"
-        "those, of all threads), and what the last one counted: executions of\n"
-        "nodes, live and dead, iterations and frames started, the most bytes\n"
-        "held, and calls of the allocator; and the highest tier that a loop\n"
-        "has come to (dynamic, linear, native), with what its machine code\n"
-        "took to make; and which library did large products of float32, by\n"
-        "what was measured (EDDY_PRODUCTS=openblas or onednn fixes it).\n"
+        "first execution and the others took; processor time, of all threads:\n"
+        "all until the first result, and the least of the others; and what\n"
+        "the last execution counted: executions of nodes, live and dead,\n"
+        "iterations and frames started, the most bytes held, and calls of the\n"
+        "allocator; and the highest tier that a loop has come to (dynamic,\n"
+        "linear, native), with what its machine code took to make; and which\n"
+        "library did large products of float32, by what was measured\n"
+        "(EDDY_PRODUCTS=openblas or onednn fixes it).\n"
         "\n"
         "NAME and VALUE are as for `eddy run`.\n",
     .examples =

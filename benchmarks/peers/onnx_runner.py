@@ -27,14 +27,14 @@ class OnnxRunner:
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.log_severity_level = 3
         model = program.onnx_model(program.graph)
-        begun = time.perf_counter_ns()
+        begun = time.process_time_ns()
         self._session = onnxruntime.InferenceSession(
             model,
             options,
             providers=["CPUExecutionProvider"],
         )
         self._session.run(None, {})
-        self.first_ns = time.perf_counter_ns() - begun
+        self.first_ns = time.process_time_ns() - begun
 
     def values(self) -> list[np.ndarray]:
         return [np.asarray(value) for value in self._session.run(None, {})]

@@ -49,7 +49,8 @@ class Runner(Protocol):
     """A program loaded into one system, ready to run any number of times."""
 
     first_ns: float
-    """From the graph, or the function, in memory to the first values."""
+    """Time on processors from the graph, or the function, in memory to the
+    first values."""
 
     def values(self) -> list[np.ndarray]:
         """The fetched values of one run, in the order of the fetches."""

@@ -177,9 +177,9 @@ def table(results: list[Result], about: dict[str, object]) -> str:
         "",
         *aligned(iteration_rows(results, systems), groups),
         "",
-        "Microseconds from the graph in memory to the first result, and of a "
-        "call without its",
-        "iterations.",
+        "Microseconds from the graph in memory to the first result (on "
+        "processors), and of a",
+        "call without its iterations.",
         "",
         *aligned(first_rows(results, systems), groups),
     ]

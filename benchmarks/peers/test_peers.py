@@ -45,7 +45,7 @@ ABOUT = {
 }
 
 FIGURES = (
-    '{"load_ns": 1, "plan_ns": 2, "first_ns": 600, "median_ns": 500}'
+    '{"first_cpu_ns": 603, "median_ns": 500}'
 )
 
 STAND_IN = """#!/bin/sh

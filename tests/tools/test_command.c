@@ -357,7 +357,7 @@ START_TEST(bench_prints_one_json_object)
         "load_ns",    "plan_ns",         "min_ns",          "median_ns",
         "max_ns",     "live_executions", "dead_executions", "iterations",
         "frames",     "peak_bytes",      "allocations",     "compile_ns",
-        "code_bytes", "cpu_ns",          "first_ns",
+        "code_bytes", "cpu_ns",          "first_ns",        "first_cpu_ns",
     };
     const size_t n = sizeof names / sizeof names[0];
     json_t *object = bench("--repeat", "3");
@@ -374,6 +374,7 @@ START_TEST(bench_prints_one_json_object)
     ck_assert_int_gt(count_of(object, "plan_ns"), 0);
     ck_assert_int_gt(count_of(object, "cpu_ns"), 0);
     ck_assert_int_gt(count_of(object, "first_ns"), 0);
+    ck_assert_int_gt(count_of(object, "first_cpu_ns"), 0);
     /* 100,000 trips and the one in which the predicate is false. */
     ck_assert_int_eq(count_of(object, "iterations"), 100001);
     ck_assert_int_eq(count_of(object, "frames"), 1);
