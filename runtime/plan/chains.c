@@ -60,6 +60,8 @@ typedef struct joining {
     eddy_analysis *whole; /* with branches */
     eddy__reader_lists lists;
     uint8_t *standing;  /* a node */
+    eddy_node *exits;   /* a frame: an Exit, or EDDY_NO_NODE; ... */
+    eddy_node *others;  /* ... a node that is one: another one of its frame */
     uint32_t *seen;     /* a node: the walk that came to it last */
     eddy_node *waiting; /* of a walk */
     uint32_t n_waiting, n_walks;
@@ -135,6 +137,28 @@ static bool has_shared(const joining *j)
     return i < j->n;
 }
 
+static eddy_status list_exits(joining *j, eddy__arena *scratch)
+{
+    const size_t n = j->graph->n_nodes, n_frames = j->whole->n_frames;
+
+    j->exits = eddy__arena_allocate(scratch, n_frames, sizeof *j->exits);
+    j->others = eddy__arena_allocate(scratch, n, sizeof *j->others);
+    if (!j->exits || !j->others)
+        return eddy__fail_memory(j->readers.build->err);
+    for (size_t f = 0; f < n_frames; f++)
+        j->exits[f] = EDDY_NO_NODE;
+    for (eddy_node v = 0; v < n; v++) {
+        const uint32_t frame = j->whole->node_frame[v];
+
+        if (frame >= n_frames ||
+            eddy__node_role(eddy__graph_node(j->graph, v)) != EDDY__ROLE_EXIT)
+            continue;
+        j->others[v] = j->exits[frame];
+        j->exits[frame] = v;
+    }
+    return EDDY_OK;
+}
+
 static eddy_status prepare_sharing(joining *j, eddy__arena *scratch)
 {
     const eddy__plan_build *build = j->readers.build;
@@ -148,7 +172,9 @@ static eddy_status prepare_sharing(joining *j, eddy__arena *scratch)
     j->waiting = eddy__arena_allocate(scratch, MOST_BEHIND, sizeof *j->waiting);
     if (!j->seen || !j->waiting)
         return eddy__fail_memory(build->err);
-    return eddy__analysis_build_whole(build->selection, &j->whole, build->err);
+    EDDY_TRY(
+        eddy__analysis_build_whole(build->selection, &j->whole, build->err));
+    return list_exits(j, scratch);
 }
 
 /* The chain that the node is a member of, or NONE. */
@@ -176,6 +202,27 @@ static bool put_aside(joining *j, eddy_node v, uint32_t at, uint32_t other)
             return false;
         j->seen[to] = j->n_walks;
         j->waiting[j->n_waiting++] = to;
+    }
+    return true;
+}
+
+/*
+ * What an Enter lets in, all Exits of the loop may wait for: as many iterations
+ * may be on as the frame allows, and one that waits keeps others from theirs.
+ */
+static bool put_exits_aside(joining *j, eddy_node v)
+{
+    eddy_node at = EDDY_NO_NODE;
+
+    if (eddy__node_role(eddy__graph_node(j->graph, v)) == EDDY__ROLE_ENTER)
+        at = j->exits[j->whole->output_frame[v]];
+    for (; at != EDDY_NO_NODE; at = j->others[at]) {
+        if (j->seen[at] == j->n_walks)
+            continue;
+        if (j->n_waiting == MOST_BEHIND)
+            return false;
+        j->seen[at] = j->n_walks;
+        j->waiting[j->n_waiting++] = at;
     }
     return true;
 }
@@ -232,7 +279,7 @@ static bool comes_to(joining *j, uint32_t at, uint32_t frame)
                  i = j->candidates[i].next)
                 if (reads_chain(j, j->candidates[i].node, at))
                     return true;
-        if (!put_all_aside(j, v))
+        if (!put_all_aside(j, v) || !put_exits_aside(j, v))
             return true;
     }
     return false;
@@ -682,11 +729,11 @@ eddy_status eddy__join_chains(const eddy__plan_build *build,
     EDDY_TRY(eddy__count_readers(build, scratch, &j.readers));
     EDDY_TRY(find_candidates(&j, scratch));
     count_unplaced(&j);
-    EDDY_TRY(prepare_sharing(&j, scratch));
-    any = find_chains(&j);
+    status = prepare_sharing(&j, scratch);
+    any = status == EDDY_OK && find_chains(&j);
     eddy_analysis_destroy(j.whole);
     if (!any)
-        return EDDY_OK;
+        return status;
     EDDY_TRY(eddy__graph_clone(j.graph, build->budget, out_graph, build->err));
     status = make_chains(&j, scratch, *out_graph);
     if (status != EDDY_OK) {

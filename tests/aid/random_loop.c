@@ -2,6 +2,7 @@
 #include "tests/aid/random_loop.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,6 +189,7 @@ static void choose(generator *g, name *vars)
     memcpy(vars[v], to, NAME);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as MOST_DEPTH */
 static void block(generator *g, name *vars, int depth, uint32_t n);
 
 /* Both sides change some variables, and may read the others as they are. */
@@ -323,6 +325,7 @@ static void block(generator *g, name *vars, int depth, uint32_t n)
             assign(g, vars);
     }
 }
+/* NOLINTEND(misc-no-recursion) */
 
 void random_loop_generate(random_loop *r, uint64_t seed)
 {
@@ -343,4 +346,38 @@ void random_loop_generate(random_loop *r, uint64_t seed)
     for (uint32_t v = 0; v < VARIABLES; v++)
         n += (size_t)snprintf(r->fetches + n, sizeof r->fetches - n, "%s%s",
                               v > 0 ? " " : "", vars[v]);
+}
+
+/* ---- what comes out ---- */
+
+static bool are_nan(const void *x, const void *y, eddy_dtype type)
+{
+    float f[2];
+    double d[2];
+
+    if (type == EDDY_FLOAT32) {
+        memcpy(&f[0], x, sizeof f[0]);
+        memcpy(&f[1], y, sizeof f[1]);
+        return isnan(f[0]) && isnan(f[1]);
+    }
+    if (type != EDDY_FLOAT64)
+        return false;
+    memcpy(&d[0], x, sizeof d[0]);
+    memcpy(&d[1], y, sizeof d[1]);
+    return isnan(d[0]) && isnan(d[1]);
+}
+
+bool random_loop_is_same(const eddy_tensor *x, const eddy_tensor *y)
+{
+    const eddy_dtype type = eddy_tensor_dtype(x);
+    const size_t size = eddy_dtype_size(type), n = eddy_tensor_bytes(x);
+    const char *a = eddy_tensor_data(x), *b = eddy_tensor_data(y);
+
+    if (type != eddy_tensor_dtype(y) || n != eddy_tensor_bytes(y))
+        return false;
+    for (size_t at = 0; at < n; at += size)
+        if (memcmp(a + at, b + at, size) != 0 &&
+            !are_nan(a + at, b + at, type))
+            return false;
+    return true;
 }

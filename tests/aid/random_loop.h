@@ -8,6 +8,8 @@
 #ifndef EDDY_TESTS_RANDOM_LOOP_H
 #define EDDY_TESTS_RANDOM_LOOP_H
 
+#include "eddy/tensor.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,5 +23,8 @@ typedef struct random_loop {
 } random_loop;
 
 void random_loop_generate(random_loop *r, uint64_t seed);
+
+/* Of one dtype and the same bits; but a NaN's payload is nobody's promise. */
+bool random_loop_is_same(const eddy_tensor *x, const eddy_tensor *y);
 
 #endif

@@ -63,9 +63,7 @@ static void compare_results(uint64_t seed, uint64_t after)
         const eddy_tensor *x = eddy_run_fetch(programs[0].run, i);
         const eddy_tensor *y = eddy_run_fetch(programs[1].run, i);
 
-        ck_assert_msg(eddy_tensor_bytes(x) == eddy_tensor_bytes(y) &&
-                          memcmp(eddy_tensor_data(x), eddy_tensor_data(y),
-                                 eddy_tensor_bytes(x)) == 0,
+        ck_assert_msg(random_loop_is_same(x, y),
                       "seed %llu after %llu: fetch %zu",
                       (unsigned long long)seed, (unsigned long long)after, i);
     }

@@ -341,6 +341,35 @@ START_TEST(what_is_stored_is_read_in_branches_and_later)
 }
 END_TEST
 
+/*
+ * An Exit may wait for all that comes into its loop, as no more than one
+ * iteration is on: `e` reads such an Exit, and can't stand with `d`, which the
+ * loop reads.
+ */
+START_TEST(a_loop_between_two_nodes_keeps_them_apart)
+{
+    program p;
+
+    program_init(&p, 0);
+    p.plan_options.executor = EDDY_EXECUTOR_DYNAMIC;
+    program_build(&p, "zero int32=0\nthree int32=3\none int32=1\n"
+                      "x float32[3]=1,2,3\nd Mul x x\n"
+                      "i/enter Enter@w#1 zero\nx/enter Enter@w#1 x\n"
+                      "y/enter Enter@w#1 x\nd/w Enter@w!#1 d\n"
+                      "n Enter@w!#1 three\none/w Enter@w!#1 one\n"
+                      "i Merge i/enter i/next\nv Merge x/enter v/next\n"
+                      "u Merge y/enter u/next\n"
+                      "less Less i n\ngo LoopCond less\n"
+                      "i/s Switch i go\nv/s Switch v go\nu/s Switch u go\n"
+                      "i/add AddV2 i/s:1 one/w\ni/next NextIteration i/add\n"
+                      "a Neg v/s:1\nv/next NextIteration a\n"
+                      "b Maximum u/s:1 d/w\nu/next NextIteration b\n"
+                      "out Exit v/s\nout2 Exit u/s\ne AddV2 out d");
+    want_same_bits(&p, "e out2", 2);
+    program_deinit(&p);
+}
+END_TEST
+
 START_TEST(a_dead_input_makes_it_dead)
 {
     program p;
@@ -494,6 +523,7 @@ TCase *plan_chains_tests(void)
     tcase_add_loop_test(tc, random_ones_give_the_same_bits, 0, 8);
     tcase_add_test(tc, chains_stand_in_branches_of_loops);
     tcase_add_test(tc, what_is_stored_is_read_in_branches_and_later);
+    tcase_add_test(tc, a_loop_between_two_nodes_keeps_them_apart);
     tcase_add_test(tc, a_dead_input_makes_it_dead);
     tcase_add_test(tc, a_shape_beyond_any_tensor_is_planned);
     tcase_add_loop_test(tc, wrong_attributes_are_refused, 0,
