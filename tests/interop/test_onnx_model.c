@@ -393,6 +393,36 @@ START_TEST(a_body_gives_the_dtype_that_it_declares)
 }
 END_TEST
 
+START_TEST(a_modifier_of_scores_keeps_their_dtype)
+{
+    begin_model(11, 26);
+    begin_node("FlexAttention", "x,x,x", "y");
+    wire_text(&w, 7, "ai.onnx.preview");
+    begin_body("score_mod");
+    node("IsNaN", "s", "t");
+    port(11, "s", FLOAT);
+    port(12, "t", BOOL);
+    end_body();
+    wire_end(&w);
+    wire_begin(&w, 11);
+    wire_text(&w, 1, "x");
+    wire_begin(&w, 2);
+    wire_begin(&w, 1);
+    wire_number(&w, 1, FLOAT);
+    wire_end(&w);
+    wire_end(&w);
+    wire_end(&w);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    wire_begin(&w, 8);
+    wire_text(&w, 1, "ai.onnx.preview");
+    wire_number(&w, 2, 1);
+    wire_end(&w);
+    refuse(EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE, "'score_mod'");
+    ck_assert_str_eq(err.op, "FlexAttention");
+}
+END_TEST
+
 START_TEST(a_branch_with_another_dtype_is_refused)
 {
     begin_model(8, 13);
@@ -913,6 +943,7 @@ TCase *onnx_model_tests(void)
     tcase_add_test(tcase, a_trip_count_is_an_int64);
     tcase_add_test(tcase, a_body_with_too_many_inputs_is_refused);
     tcase_add_test(tcase, a_body_gives_the_dtype_that_it_declares);
+    tcase_add_test(tcase, a_modifier_of_scores_keeps_their_dtype);
     tcase_add_test(tcase, a_branch_with_another_dtype_is_refused);
     tcase_add_test(tcase, every_prefix_of_a_model_fails_or_is_a_model);
     tcase_add_test(tcase, a_call_becomes_the_nodes_of_its_function);
