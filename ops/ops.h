@@ -96,9 +96,12 @@
     X(sparse_union)                                                            \
     X(stack)                                                                   \
     X(stitch)                                                                  \
+    X(string_codes)                                                            \
     X(string_format)                                                           \
+    X(string_hash)                                                             \
     X(string_order)                                                            \
     X(string_parts)                                                            \
+    X(string_unicode)                                                          \
     X(strings)                                                                 \
     X(temporary)                                                               \
     X(tensor_diag)                                                             \

@@ -58,7 +58,6 @@ static void add_float(eddy__text *out, double x, bool is_single)
     eddy__text_add(out, text, strlen(text));
 }
 
-/* Of a complex number TensorFlow writes a question mark. */
 static void add_element(eddy__text *out, const eddy_view *x, int64_t i)
 {
     switch (x->dtype) {
@@ -86,10 +85,6 @@ static void add_element(eddy__text *out, const eddy_view *x, int64_t i)
         break;
     case EDDY_UINT64:
         eddy__text_print(out, "%" PRIu64, ((const uint64_t *)x->data)[i]);
-        break;
-    case EDDY_COMPLEX64:
-    case EDDY_COMPLEX128:
-        eddy__text_add(out, "?", 1);
         break;
     default:
         eddy__text_print(out, "%" PRId64, eddy__index_at(x, i));
@@ -144,6 +139,22 @@ static int64_t offset_of(const eddy_view *x, const int64_t *at)
     return offset;
 }
 
+/* Of complex numbers TensorFlow writes question marks in a row. */
+static void add_complex(eddy__text *out, const eddy_view *x, int64_t summarize)
+{
+    const int64_t n =
+        summarize < 0 || summarize > x->count ? x->count : summarize;
+
+    if (x->rank > 0)
+        eddy__text_add(out, "[", 1);
+    for (int64_t i = 0; i < n && !out->failed; i++)
+        eddy__text_add(out, i == 0 ? "?" : " ?", i == 0 ? 1 : 2);
+    if (n < x->count)
+        eddy__text_add(out, "...", 3);
+    if (x->rank > 0)
+        eddy__text_add(out, "]", 1);
+}
+
 static void add_tensor(eddy__text *out, const eddy_view *x, int64_t summarize)
 {
     const int64_t ends =
@@ -170,6 +181,7 @@ static void add_tensor(eddy__text *out, const eddy_view *x, int64_t summarize)
 
 /* ---- the op ---- */
 
+/* Of bools of which none is shown TensorFlow writes nothing at all. */
 static void add_input(eddy__text *out, const eddy__value *v, int64_t summarize)
 {
     const eddy_view x = eddy__value_has_elements(v)
@@ -178,7 +190,9 @@ static void add_input(eddy__text *out, const eddy__value *v, int64_t summarize)
 
     if (eddy__dtype_in((eddy_dtype)v->dtype, EDDY__HELD))
         eddy__text_print(out, "<%s>", eddy_dtype_name((eddy_dtype)v->dtype));
-    else
+    else if (x.dtype == EDDY_COMPLEX64 || x.dtype == EDDY_COMPLEX128)
+        add_complex(out, &x, summarize);
+    else if (x.dtype != EDDY_BOOL || (x.count > 0 && summarize != 0))
         add_tensor(out, &x, summarize);
 }
 

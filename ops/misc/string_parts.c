@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops that take texts apart: Substr, StringSplitV2, and StringToNumber, which
- * reads them.
+ * Ops that take texts apart: Substr, StringSplitV2 and StringSplit, and
+ * StringToNumber, which reads them.
  */
 #include "ops/array/broadcast.h"
 #include "ops/misc/text.h"
@@ -67,12 +67,14 @@ static bool find_start(const eddy__string *s, int64_t pos, bool is_utf8,
     return found == n;
 }
 
-/* As TensorFlow, a negative length is one without end. */
+/* As TensorFlow, a negative length is one without end, of characters none. */
 static size_t find_end(const eddy__string *s, size_t at, int64_t length,
                        bool is_utf8)
 {
     uint64_t n = (uint64_t)length;
 
+    if (is_utf8 && length < 0)
+        return at;
     if (is_utf8)
         return go_on(s, at, n, &n);
     return n < s->length - at ? at + (size_t)n : s->length;
@@ -85,14 +87,20 @@ static eddy_status put_part(eddy_kernel *k, eddy_tensor *out, int64_t i,
     const eddy__string *s = &eddy__in_strings(k, INPUT)[b->offsets[INPUT]];
     const eddy_view pos = eddy__in_view(k, POS), len = eddy__in_view(k, LEN);
     const int64_t at = eddy__view_index(&pos, b->offsets[POS]);
+    const int64_t length = eddy__view_index(&len, b->offsets[LEN]);
     size_t from = 0, to;
 
+    if (*is_utf8 && at < 0 && length < 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
+                           "position %" PRId64 " and length %" PRId64
+                           " of element %" PRId64 " are both negative",
+                           at, length, i);
     if (!find_start(s, at, *is_utf8, &from))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
                            "position %" PRId64 " is not in element %" PRId64
                            ", of %zu bytes",
                            at, i, s->length);
-    to = find_end(s, from, eddy__view_index(&len, b->offsets[LEN]), *is_utf8);
+    to = find_end(s, from, length, *is_utf8);
     return to == from ? EDDY_OK
                       : eddy__set_text(k, out, i, s->data + from, to - from);
 }
@@ -247,9 +255,16 @@ static eddy_status run_number(eddy_kernel *k)
 
 /* ---- StringSplitV2 ---- */
 
+/* Of the node. */
+typedef struct manner {
+    int64_t most;     /* splits; negative: any number */
+    bool by_bytes;    /* each byte of the separator is one, as in StringSplit */
+    bool skips_empty; /* parts, likewise */
+} manner;
+
 typedef struct splitting {
+    const manner *manner;
     const eddy__string *text, *separator; /* none: white space */
-    int64_t most;                         /* splits; negative: any number */
     int64_t n;                            /* parts so far */
     size_t at;
     bool is_over;
@@ -259,24 +274,36 @@ static size_t find_separator(const splitting *s)
 {
     const size_t length = s->separator->length;
 
+    if (s->manner->by_bytes) {
+        for (size_t at = s->at; at < s->text->length; at++)
+            if (memchr(s->separator->data, s->text->data[at],
+                       s->separator->length))
+                return at;
+        return s->text->length;
+    }
     for (size_t at = s->at; at + length <= s->text->length; at++)
         if (memcmp(s->text->data + at, s->separator->data, length) == 0)
             return at;
     return s->text->length;
 }
 
-/* Python's split() without a separator. */
+/*
+ * Python's split() without a separator, but that what is left after the last
+ * split is a part even if it is empty.
+ */
 static bool next_word(splitting *s, size_t *from, size_t *to)
 {
+    const int64_t most = s->manner->most;
     const eddy__string *t = s->text;
 
     /* A text that is not to be split stays as it is. */
-    while (s->most != 0 && s->at < t->length && is_space(t->data[s->at]))
+    while (most != 0 && s->at < t->length && is_space(t->data[s->at]))
         s->at++;
-    if (s->at == t->length)
+    if (s->is_over || (s->at == t->length && (most <= 0 || s->n < most)))
         return false;
     *from = s->at;
-    if (s->most >= 0 && s->n == s->most)
+    s->is_over = most >= 0 && s->n == most;
+    if (s->is_over)
         s->at = t->length;
     while (s->at < t->length && !is_space(t->data[s->at]))
         s->at++;
@@ -285,15 +312,46 @@ static bool next_word(splitting *s, size_t *from, size_t *to)
     return true;
 }
 
+/* A byte is a part if nothing separates. */
+static bool next_byte(splitting *s, size_t *from, size_t *to)
+{
+    *from = s->at;
+    *to = ++s->at;
+    s->n += *to <= s->text->length;
+    return *to <= s->text->length;
+}
+
+/* StringSplit's next part; an empty text has none. */
+static bool next_between(splitting *s, size_t *from, size_t *to)
+{
+    if (s->separator->length == 0)
+        return next_byte(s, from, to);
+    s->is_over = s->is_over || s->text->length == 0;
+    while (!s->is_over) {
+        *from = s->at;
+        *to = find_separator(s);
+        s->is_over = *to == s->text->length;
+        s->at = *to + 1;
+        if (*to == *from && s->manner->skips_empty)
+            continue;
+        s->n++;
+        return true;
+    }
+    return false;
+}
+
 /* The next part of the text; false behind the last. */
 static bool next_part(splitting *s, size_t *from, size_t *to)
 {
+    if (s->manner->by_bytes)
+        return next_between(s, from, to);
     if (s->separator->length == 0)
         return next_word(s, from, to);
     if (s->is_over)
         return false;
     *from = s->at;
-    *to = s->most >= 0 && s->n == s->most ? s->text->length : find_separator(s);
+    *to = s->manner->most >= 0 && s->n == s->manner->most ? s->text->length
+                                                          : find_separator(s);
     s->is_over = *to == s->text->length;
     s->at = *to + s->separator->length;
     s->n++;
@@ -302,11 +360,9 @@ static bool next_part(splitting *s, size_t *from, size_t *to)
 
 static splitting split(const eddy_kernel *k, int64_t i)
 {
-    const int64_t *most = eddy__state(k);
-
-    return (splitting){.text = &eddy__in_strings(k, 0)[i],
-                       .separator = eddy__in_strings(k, 1),
-                       .most = *most};
+    return (splitting){.manner = eddy__state(k),
+                       .text = &eddy__in_strings(k, 0)[i],
+                       .separator = eddy__in_strings(k, 1)};
 }
 
 static eddy_status put_parts(eddy_kernel *k, int64_t rows, int64_t *indices,
@@ -365,11 +421,23 @@ static eddy_status run_split(eddy_kernel *k)
 
 static eddy_status prepare_split(eddy_infer *infer)
 {
-    int64_t *most = eddy__prepare_state(infer, sizeof *most);
+    manner *m = eddy__prepare_state(infer, sizeof *m);
 
-    if (!most)
+    if (!m)
         return EDDY_RESOURCE_EXHAUSTED;
-    *most = eddy__infer_int(infer, "maxsplit");
+    m->most = eddy__infer_int(infer, "maxsplit");
+    return EDDY_OK;
+}
+
+static eddy_status prepare_old_split(eddy_infer *infer)
+{
+    manner *m = eddy__prepare_state(infer, sizeof *m);
+
+    if (!m)
+        return EDDY_RESOURCE_EXHAUSTED;
+    *m = (manner){.most = -1,
+                  .by_bytes = true,
+                  .skips_empty = eddy__infer_bool(infer, "skip_empty")};
     return EDDY_OK;
 }
 
@@ -420,6 +488,13 @@ static const eddy_op_spec specs[] = {
         .kernel = run_split, .prepare = prepare_split,
         .flags = EDDY_OP_NOT_DIFFERENTIABLE,
         .doc = "The parts of texts between separators, as a sparse matrix."),
+    EDDY__OP_ROW("StringSplit", .inputs = "input: string, delimiter: string",
+                 .outputs = "indices: int64, values: string, shape: int64",
+                 .attrs = "skip_empty: bool = true", .infer = infer_split,
+                 .kernel = run_split, .prepare = prepare_old_split,
+                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The same, where each byte of the delimiter separates; "
+                        "without one each byte is a part."),
 };
 
 const eddy__op_table eddy__string_parts_ops = {specs, NULL,

@@ -64,6 +64,12 @@ START_TEST(tensors_are_summarized)
     want_summary(layout_range(&h, EDDY_FLOAT32, 0, 2, empty), 3, "[]");
     want_summary(layout_range(&h, EDDY_COMPLEX64, 0, HARNESS_DIMS(2)), 3,
                  "[? ?]");
+    want_summary(layout_range(&h, EDDY_COMPLEX128, 0, HARNESS_DIMS(1, 2)), 1,
+                 "[?...]");
+    want_summary(layout_range(&h, EDDY_COMPLEX64, 0, 2, none), 1, "[]");
+    want_summary(layout_range(&h, EDDY_COMPLEX64, 0, 0, NULL), 0, "...");
+    want_summary(layout_range(&h, EDDY_BOOL, 0, 2, none), 3, "");
+    want_summary(layout_range(&h, EDDY_BOOL, 0, HARNESS_DIMS(1)), 0, "");
 }
 END_TEST
 

@@ -69,6 +69,16 @@ START_TEST(characters_may_be_counted)
                LAYOUT_INPUTS(x, layout_int(&h, 1), layout_int(&h, 1)), &attr,
                1);
     want_text(0, 0, "\xc3\xa9");
+    layout_run(&h, "Substr",
+               LAYOUT_INPUTS(x, layout_int(&h, 1), layout_int(&h, -1)), &attr,
+               1);
+    want_text(0, 0, "");
+    harness_want_error(&h,
+                       harness_run_attrs(&h, "Substr",
+                                         LAYOUT_INPUTS(x, layout_int(&h, -1),
+                                                       layout_int(&h, -1)),
+                                         &attr, 1),
+                       EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
     harness_want_error(&h,
                        harness_run_attrs(&h, "Substr",
                                          LAYOUT_INPUTS(x, layout_int(&h, 4),
@@ -138,6 +148,47 @@ START_TEST(texts_are_split)
 }
 END_TEST
 
+START_TEST(what_is_left_after_the_last_split_is_a_part)
+{
+    const int64_t one = 1, two = 2;
+    const eddy_attr attr = eddy_attr_int("maxsplit", &one);
+
+    layout_run(&h, "StringSplitV2",
+               LAYOUT_INPUTS(harness_strings(&h, HARNESS_DIMS(3),
+                                             TEXTS("a b c", " d ", "")),
+                             harness_strings(&h, 0, NULL, TEXTS(""))),
+               &attr, 1);
+    layout_want(&h, 2, EDDY_INT64, 1, &two, LAYOUT_NUMBERS(3, 2));
+    want_text(1, 1, "b c");
+    want_text(1, 2, "d");
+    want_text(1, 3, "");
+}
+END_TEST
+
+/* StringSplit: each byte of the delimiter separates, and empty texts are none.
+ */
+START_TEST(texts_are_split_at_each_of_some_bytes)
+{
+    const bool no = false;
+    const eddy_attr keep = eddy_attr_bool("skip_empty", &no);
+    const int64_t two = 2;
+    eddy_tensor *x = harness_strings(&h, HARNESS_DIMS(2), TEXTS("a;b;,c", ""));
+    eddy_tensor *both = harness_strings(&h, 0, NULL, TEXTS(",;"));
+    eddy_tensor *none = harness_strings(&h, 0, NULL, TEXTS(""));
+
+    layout_run(&h, "StringSplit", LAYOUT_INPUTS(x, both), NULL, 0);
+    layout_want(&h, 2, EDDY_INT64, 1, &two, LAYOUT_NUMBERS(2, 3));
+    want_text(1, 2, "c");
+    layout_run(&h, "StringSplit", LAYOUT_INPUTS(x, both), &keep, 1);
+    layout_want(&h, 2, EDDY_INT64, 1, &two, LAYOUT_NUMBERS(2, 4));
+    want_text(1, 2, "");
+    want_text(1, 3, "c");
+    layout_run(&h, "StringSplit", LAYOUT_INPUTS(x, none), NULL, 0);
+    layout_want(&h, 2, EDDY_INT64, 1, &two, LAYOUT_NUMBERS(2, 6));
+    want_text(1, 1, ";");
+}
+END_TEST
+
 TCase *ops_string_parts_tests(void)
 {
     TCase *tests = tcase_create("ops_string_parts");
@@ -147,5 +198,7 @@ TCase *ops_string_parts_tests(void)
     tcase_add_test(tests, characters_may_be_counted);
     tcase_add_test(tests, what_is_no_number_is_refused);
     tcase_add_test(tests, texts_are_split);
+    tcase_add_test(tests, what_is_left_after_the_last_split_is_a_part);
+    tcase_add_test(tests, texts_are_split_at_each_of_some_bytes);
     return tests;
 }

@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Calls single ops with random arguments in TensorFlow and in eddy.
+
+    scripts/tf_single_ops.py [--eddy build/eddy] [--only REGEX] [--each N]
+                             [--seed S] [--keep DIR] [-- OPTIONS]
+
+Takes every op that both have and that has no state, and calls it N times with
+random dtypes, attributes, shapes and values, among them special ones and some
+that don't fit.  Each call is written as a recorded case (tests/conformance)
+with what TensorFlow gave, or the class of its error, and `eddy verify` runs
+them.  What TensorFlow itself can't build is left out.  The exit code is 1 if
+something differs that is not in KNOWN.  OPTIONS are for `eddy verify`.
+
+It needs the package tensorflow or tensorflow-cpu; without it nothing is done.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+try:
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow.python.framework import op_def_registry
+except ImportError:
+    print("tf_single_ops: TensorFlow is not there, nothing was run")
+    sys.exit(0)
+
+tf1 = tf.compat.v1
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Ops whose differences docs/reliability.md states, or that are random.
+LEFT_OUT = re.compile(
+    "^_|Random|Multinomial|Collective|Device|Assert|Abort|Print|Svd|Qr|Eig|"
+    "Lu$|TensorList|TensorMap|Optional|ShardedFile|MergeV2|SaveV2|RestoreV2|"
+    "Fingerprint|NextIteration|Empty$|CheckNumerics|HorovodRank|FakeParam")
+
+# op -> what is known to differ, in the words of docs/reliability.md
+SLIP = "a slip of TensorFlow's own"
+
+KNOWN = {
+    "Round": SLIP,
+    "TruncateDiv": SLIP,
+    "TruncateMod": SLIP,
+}
+
+# ---- random values ---------------------------------------------------------
+
+FLOATS = (tf.float32, tf.float64, tf.float16, tf.bfloat16)
+COMPLEX = (tf.complex64, tf.complex128)
+PLAIN = FLOATS + COMPLEX + (
+    tf.bool, tf.string, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8,
+    tf.uint16, tf.uint32, tf.uint64)
+TEXTS = ["", "a", "ab c", " x ", "1.5", "-7", "caf\u00e9", "a,b,,c", "YWJj",
+         "The quick brown fox jumps over the lazy dog, twice and once more"]
+
+
+def dims(r, rank=None):
+    rank = r.choice([0, 1, 1, 2, 2, 3]) if rank is None else rank
+    return [r.choice([1, 2, 3, 3, 4, 0] if r.random() < 0.2 else [1, 2, 3, 4])
+            for _ in range(rank)]
+
+
+def numbers(r, shape, dtype, special):
+    n = int(np.prod(shape, dtype=np.int64))
+    rng = np.random.default_rng(r.randrange(1 << 30))
+    if dtype == tf.string:
+        return np.array([r.choice(TEXTS) for _ in range(n)],
+                        dtype=object).reshape(shape)
+    if dtype == tf.bool:
+        return rng.integers(0, 2, n).astype(bool).reshape(shape)
+    if dtype in FLOATS or dtype in COMPLEX:
+        v = rng.standard_normal(n) * r.choice([0.4, 1, 4])
+        if dtype in COMPLEX:
+            v = v + 1j * rng.standard_normal(n)
+        elif special:
+            for i in range(n):
+                if r.random() < 0.3:
+                    v[i] = r.choice([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0,
+                                     -1.0, 1e30, 1e-30])
+        return v.astype(dtype.as_numpy_dtype).reshape(shape)
+    low = 0 if dtype.is_unsigned else -4
+    v = rng.integers(low, 6, n)
+    if special:
+        for i in range(n):
+            if r.random() < 0.2:
+                v[i] = r.choice([0, dtype.max, dtype.min
+                                 if dtype.min > -(1 << 62) else 0]) \
+                    if dtype.max < (1 << 62) else 0
+    return v.astype(dtype.as_numpy_dtype).reshape(shape)
+
+
+def strings(r, n):
+    return np.array([r.choice(TEXTS) for _ in range(n)], dtype=object)
+
+
+def random_bytes(r, n):
+    """UTF-8, some of it damaged, without a NUL."""
+    out = []
+    for _ in range(n):
+        b = bytearray("".join(r.choice("ab\u00e9\u20ac\U0001f600\x7f\x01")
+                              for _ in range(r.randrange(6))).encode())
+        for _ in range(r.randrange(3)):
+            if b:
+                b[r.randrange(len(b))] = r.randrange(1, 256)
+        out.append(bytes(b))
+    return np.array(out, dtype=object)
+
+
+# ---- arguments of ops of which the plain ones would not do ------------------
+
+HINTS = {}
+
+
+def hint(*ops):
+    def add(f):
+        for op in ops:
+            HINTS[op] = f
+        return f
+    return add
+
+
+def number_text(r):
+    return r.choice(["1", "-2", "1.5", " 3 ", "1e3", "x", "", "0x1", "inf",
+                     "99999999999", "nan", "+4", "- 1"])
+
+
+@hint("StringToNumber")
+def _(r, op):
+    return [np.array([number_text(r) for _ in range(r.randrange(3))],
+                     dtype=object)], {}
+
+
+@hint("DecodeRaw", "DecodePaddedRaw")
+def _(r, op):
+    length = r.choice([0, 4, 8, 16, 3])
+    n = r.randrange(1, 4)
+    texts = [bytes(r.randrange(1, 256) for _ in range(
+        length if r.random() < 0.9 else 4)) for _ in range(n)]
+    texts = [t.replace(b"\x7f", b"\x01").replace(b"\xff", b"\x02")
+             for t in texts]
+    more = {} if op == "DecodeRaw" else {
+        "fixed_length": np.int32(r.choice([0, 4, 8, 16, 5]))}
+    return [np.array(texts, dtype=object)], dict(
+        out_type=r.choice([tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8,
+                           tf.uint16, tf.bool, tf.complex64, tf.float64]),
+        little_endian=r.random() < 0.5, **more)
+
+
+@hint("DecodeBase64")
+def _(r, op):
+    return [np.array(["".join(r.choice("ABCyz019-_" + ("=+ " if bad else ""))
+                              for _ in range(r.randrange(7))) +
+                      r.choice(["", "", "=", "=="])
+                      for bad in [r.random() < 0.3]], dtype=object)], {}
+
+
+@hint("StringSplit", "StringSplitV2")
+def _(r, op):
+    texts = np.array(["".join(r.choice("ab ,; ") for _ in range(r.randrange(8)))
+                      for _ in range(r.randrange(4))], dtype=object)
+    sep = np.array(r.choice(["", " ", ",", ",;", ", "]), dtype=object)
+    return [texts, sep], {"skip_empty": r.random() < 0.5} \
+        if op == "StringSplit" else {"maxsplit": r.choice([-1, 0, 1, 2])}
+
+
+@hint("UnicodeDecode", "UnicodeDecodeWithOffsets")
+def _(r, op):
+    return [random_bytes(r, r.randrange(4))], dict(
+        input_encoding="UTF-8",
+        errors=r.choice(["replace", "replace", "ignore", "strict"]),
+        replacement_char=r.choice([65533, 63]),
+        replace_control_characters=r.random() < 0.5,
+        Tsplits=r.choice([tf.int32, tf.int64]))
+
+
+@hint("UnicodeEncode")
+def _(r, op):
+    n = r.randrange(6)
+    values = [r.choice([97, 233, 0x20ac, 0x1f600, 0xd800, 0xffff, 0x10000, -1,
+                        0x10ffff, 0x110000]) for _ in range(n)]
+    middle = sorted(r.randrange(n + 1) for _ in range(r.randrange(3)))
+    splits = [r.choice([0] * 9 + [1])] + middle + [n]
+    return [np.array(values, np.int32), np.array(splits, np.int64)], dict(
+        errors=r.choice(["replace", "ignore", "strict"]),
+        output_encoding="UTF-8")
+
+
+@hint("Substr")
+def _(r, op):
+    shape = r.choice([[], [2]])
+    t = r.choice([np.int32, np.int64])
+    return [strings(r, 2),
+            np.array(np.random.default_rng(r.randrange(99)).integers(
+                -3, 4, shape), t), np.full(shape, r.randrange(-1, 4), t)], \
+        {"unit": r.choice(["BYTE", "UTF8_CHAR"])}
+
+
+@hint("StringFormat")
+def _(r, op):
+    t = r.choice([tf.float32, tf.int32, tf.complex64, tf.complex128, tf.bool,
+                  tf.float64])
+    return [[numbers(r, dims(r), t, False)]], \
+        {"template": "%s and", "placeholder": "%s",
+         "summarize": r.choice([3, -1, 1])}
+
+
+# ---- any op ----------------------------------------------------------------
+
+INDICES = re.compile("axis|dim|indices|shape|size|begin|end|strides|perm|shift|"
+                     "depth|^n$|^k$|num|multiples|paddings|segment|pos|len|"
+                     "lower|upper|diag_index|offset|repeats|steps")
+
+
+def dtypes_of(op_def, r):
+    """A dtype for each type attribute."""
+    found = {}
+    for a in op_def.attr:
+        if a.type != "type":
+            continue
+        allowed = [tf.dtypes.as_dtype(t) for t in a.allowed_values.list.type] \
+            or [tf.float32, tf.float64, tf.int32, tf.int64, tf.bool, tf.string,
+                tf.complex64, tf.uint8, tf.float16]
+        allowed = [t for t in allowed if t in PLAIN]
+        found[a.name] = r.choice(allowed)
+    return found
+
+
+def other_attrs(op_def, r):
+    found = {}
+    for a in op_def.attr:
+        if a.type == "bool" and r.random() < 0.5:
+            found[a.name] = r.random() < 0.5
+        elif a.type == "string" and a.allowed_values.list.s:
+            found[a.name] = r.choice(list(a.allowed_values.list.s)).decode()
+        elif a.type == "int" and not any(
+                i.number_attr == a.name for i in op_def.input_arg):
+            if not a.HasField("default_value") or r.random() < 0.3:
+                found[a.name] = r.choice([0, 1, 1, 2, 3, -1])
+        elif a.type == "list(int)" and not a.HasField("default_value"):
+            found[a.name] = [r.choice([1, 1, 2])
+                             for _ in range(r.choice([3, 4, 4, 5]))]
+        elif a.type == "float" and not a.HasField("default_value"):
+            found[a.name] = r.choice([0.5, 0.0, 2.0])
+    return found
+
+
+def any_arguments(r, op_def):
+    dtypes, attrs = dtypes_of(op_def, r), other_attrs(op_def, r)
+    base = dims(r)
+    special = r.random() < 0.3
+    n = r.choice([1, 2, 2, 3])
+    inputs = []
+
+    def one(arg, dtype):
+        if INDICES.search(arg.name) and dtype.is_integer:
+            shape = r.choice([[], [], [1], [2], [len(base)], [3]])
+            if arg.name in ("paddings", "crops"):
+                shape = [len(base), 2]
+            return numbers(r, shape, dtype, False)
+        kind = r.random()
+        if kind < 0.75:
+            shape = base
+        elif kind < 0.85:
+            shape = [1 if r.random() < 0.5 else d for d in base]
+        else:
+            shape = dims(r)
+        return numbers(r, shape, dtype, special)
+
+    for arg in op_def.input_arg:
+        if arg.type_list_attr:
+            inputs.append([numbers(r, dims(r), r.choice(
+                [tf.float32, tf.int32, tf.bool]), False) for _ in range(n)])
+            continue
+        dtype = dtypes[arg.type_attr] if arg.type_attr else \
+            tf.dtypes.as_dtype(arg.type)
+        if arg.number_attr:
+            inputs.append([one(arg, dtype) for _ in range(n)])
+        else:
+            inputs.append(one(arg, dtype))
+    given = {a.type_attr for a in op_def.input_arg if a.type_attr}
+    attrs.update({k: v for k, v in dtypes.items() if k not in given})
+    return inputs, attrs
+
+
+# ---- running them ----------------------------------------------------------
+
+
+def build(op, inputs, attrs, r):
+    """The graph of one op, its feeds and its outputs."""
+    graph, feeds = tf.Graph(), {}
+
+    def source(value):
+        if value.dtype == object:
+            return tf.constant(value.tolist(), tf.string, value.shape)
+        known = r.random() < 0.5
+        if known and r.random() < 0.5:
+            return tf.constant(value)
+        p = tf1.placeholder(value.dtype, value.shape if known else None,
+                            name="p%d" % len(feeds))
+        feeds[p.name] = value
+        return p
+
+    with graph.as_default():
+        op_def = op_def_registry.get(op)
+        arguments = dict(attrs)
+        for arg, value in zip(op_def.input_arg, inputs):
+            arguments[arg.name] = [source(v) for v in value] \
+                if isinstance(value, list) else source(np.asarray(value))
+        for name, value in list(arguments.items()):
+            if isinstance(value, np.generic):
+                arguments[name] = tf.constant(value)
+        y = getattr(tf.raw_ops, op)(**arguments)
+    if isinstance(y, (tf.Tensor, tf.Operation)):
+        outputs = [y] if isinstance(y, tf.Tensor) else []
+    else:
+        outputs = [t for t in tf.nest.flatten(list(y))]
+    return graph, feeds, outputs
+
+
+def configuration():
+    c = tf1.ConfigProto(intra_op_parallelism_threads=1,
+                        inter_op_parallelism_threads=1)
+    c.graph_options.optimizer_options.opt_level = tf1.OptimizerOptions.L0
+    c.graph_options.rewrite_options.disable_meta_optimizer = True
+    return c
+
+
+TOLERANCE = {np.dtype(np.float32): 2e-4, np.dtype(np.complex64): 2e-4,
+             np.dtype(np.float64): 1e-8, np.dtype(np.complex128): 1e-8}
+
+
+def tolerance(values):
+    return max([TOLERANCE.get(v.dtype, 2e-2 if v.dtype.kind in "fV" else 0)
+                for v in values] or [0])
+
+
+def savable(value):
+    value = np.asarray(value)
+    if value.dtype == object:
+        flat = [v if isinstance(v, bytes) else str(v).encode()
+                for v in value.ravel()]
+        if any(v.endswith(b"\0") for v in flat):
+            return None
+        return np.array(flat, dtype="S").reshape(value.shape)
+    if value.dtype.name == "bfloat16":
+        return None
+    return value
+
+
+def record(op, number, r, root):
+    """Writes the case, unless TensorFlow could not build it."""
+    op_def = op_def_registry.get(op)
+    inputs, attrs = HINTS[op](r, op) if op in HINTS else any_arguments(
+        r, op_def)
+    try:
+        graph, feeds, outputs = build(op, inputs, attrs, r)
+    except Exception:  # whatever TensorFlow raises: not its runtime
+        return
+    if not outputs or any(t.dtype in (tf.variant, tf.resource)
+                          for t in outputs):
+        return
+    run = dict(fetches=[t.name for t in outputs], targets=[])
+    try:
+        with tf1.Session(graph=graph, config=configuration()) as session:
+            values = [savable(v) for v in session.run(outputs, feeds)]
+        if any(v is None for v in values):
+            return
+    except tf.errors.OpError as e:
+        # One of the two has no kernel for the dtypes: nothing is said of it.
+        if "No OpKernel" in e.message:
+            return
+        run["error"] = {"class": type(e).__name__, "text": e.message[-300:],
+                        "stage": "run"}
+        values = []
+    except Exception:
+        return
+    if any(v.dtype.name == "bfloat16" for v in feeds.values()):
+        return
+    folder = os.path.join(root, "%s_%d" % (op, number))
+    os.makedirs(folder)
+
+    def save(file, value):
+        np.save(os.path.join(folder, file), value)
+        return file
+
+    with open(os.path.join(folder, "graph.pb"), "wb") as f:
+        f.write(graph.as_graph_def().SerializeToString())
+    fed = {}
+    for i, (name, value) in enumerate(feeds.items()):
+        fed[name] = save("feed%d.npy" % i, value)
+    run["feeds"] = fed
+    if values:
+        run["expect"] = [save("want%d.npy" % i, v)
+                         for i, v in enumerate(values)]
+        run["rtol"] = run["atol"] = tolerance(values)
+    case = dict(name=os.path.basename(folder), group="tf",
+                about="Made by scripts/tf_single_ops.py.",
+                ops=sorted({n.op for n in graph.as_graph_def().node}),
+                runs=[run])
+    with open(os.path.join(folder, "case.json"), "w") as f:
+        json.dump(case, f, indent=1)
+
+
+def record_all(op, each, seed, root):
+    """
+    The cases of an op; how many, and how often TensorFlow ended its process,
+    which is one of its own for that.
+    """
+    ends, first = 0, 0
+    while first < each:
+        done, told = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(2)
+            for i in range(first, each):
+                r = random.Random("%s %d %d" % (op, seed, i))
+                record(op, i, r, root)
+                os.write(told, b".")
+            os._exit(0)
+        os.close(told)
+        with os.fdopen(done, "rb") as f:
+            first += len(f.read()) + 1
+        ends += os.waitpid(child, 0)[1] != 0
+    return len([f for f in os.listdir(root) if f.rsplit("_", 1)[0] == op]), ends
+
+
+def ops_of_both():
+    with open(os.path.join(HERE, "..", "docs", "ops.md")) as f:
+        here = re.findall(r"^\| (\w+) \|", f.read(), re.M)
+    found = []
+    for op in sorted(set(here)):
+        op_def = op_def_registry.get(op)
+        if op_def is None or op_def.is_stateful or LEFT_OUT.search(op) or \
+                not hasattr(tf.raw_ops, op):
+            continue
+        if any(a.is_ref or a.type in (20, 21) for a in op_def.input_arg) or \
+                any(a.type == "func" for a in op_def.attr):
+            continue
+        found.append(op)
+    return found
+
+
+def report(lines):
+    """Prints what differs; how many of it are unknown."""
+    unknown, last, of = 0, "", collections.Counter()
+    name = None
+    for line in lines:
+        if line.startswith("FAILED"):
+            name = os.path.basename(line.split()[1]).rsplit("_", 1)[0]
+            unknown += name not in KNOWN
+            of[name] += 1
+            print(line)
+        elif line.startswith(" ") and name:
+            print(line)
+        else:
+            last = line
+    for op, n in of.most_common():
+        print("%5d %s%s" % (n, op, ": " + KNOWN[op] if op in KNOWN else ""))
+    print(last)
+    return unknown
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--eddy", default="build/eddy")
+    options.add_argument("--only", default="", help="ops whose name matches")
+    options.add_argument("--each", type=int, default=10)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--keep", help="the folder for the cases")
+    options.add_argument("options", nargs="*", help="of eddy verify")
+    args = options.parse_args()
+    n, ends = 0, 0
+    with tempfile.TemporaryDirectory() as temporary:
+        root = args.keep or temporary
+        os.makedirs(root, exist_ok=True)
+        ops = [op for op in ops_of_both() if re.search(args.only, op)]
+        for op in ops:
+            made, ended = record_all(op, args.each, args.seed, root)
+            n, ends = n + made, ends + ended
+        done = subprocess.run([args.eddy, "verify", *args.options, root],
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True,
+                              errors="replace", check=False)
+    unknown = report(done.stdout.splitlines())
+    print("%d ops, %d calls, %d of others ended TensorFlow, %d differ and are "
+          "not known" % (len(ops), n, ends, unknown))
+    return 1 if unknown or done.returncode not in (0, 1) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
