@@ -806,3 +806,8 @@ const eddy__lane_row *eddy__lane_row_of(const char *op, eddy__lane lane,
     }
     return NULL;
 }
+
+bool eddy__lane_row_is_alone(const eddy__lane_row *row)
+{
+    return row->emit == emit_pair || row->emit == emit_relu;
+}

@@ -145,6 +145,9 @@ typedef struct eddy__lane_row {
 const eddy__lane_row *eddy__lane_row_of(const char *op, eddy__lane lane,
                                         eddy__lane result, bool is_512);
 
+/* May the result stand where an operand did? */
+bool eddy__lane_row_is_alone(const eddy__lane_row *row);
+
 /* Registers that the code of an op may need besides those of its operands. */
 #define EDDY__LANE_MOST_TAKEN 5
 

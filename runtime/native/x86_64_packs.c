@@ -314,6 +314,9 @@ static void emit_row(maker *m, const eddy__native_group *group, uint32_t to,
     eddy__lanes *l = &m->lanes;
 
     l->n = eddy__native_pack_bytes(pack) / size_of(pack);
+    /* Where there is no need of 64 bytes, they cost a port. */
+    if (l->is_512)
+        l->widest = eddy__native_pack_bytes(pack) > 32 ? 512 : 256;
     l->x = m->x;
     row->emit(l, &op, row->which);
     m->x = l->x;
@@ -333,6 +336,7 @@ void eddy__x86_emit_group(eddy__x86_maker *m, const eddy__native_group *group)
 {
     const uint32_t number = number_of_pack(m, group->to);
     const eddy__native_pack *pack = pack_of(m, number);
+    const uint32_t op = m->region.linear->code[group->first].op;
     const bool is_home = has_home(m, number);
     uint32_t in[2] = {0, 0}, to;
 
@@ -340,12 +344,12 @@ void eddy__x86_emit_group(eddy__x86_maker *m, const eddy__native_group *group)
     m->lanes.free_masks = 0xfe;
     for (uint32_t k = 0; k < group->n_in; k++)
         in[k] = hold_operand(m, group, k);
-    if (m->region.linear->code[group->first].op == EDDY__LINEAR_MOVE) {
+    if (op == EDDY__LINEAR_MOVE) {
         to = in[0];
     } else {
-        /* A row's result is none of its operands. */
         to = is_home ? home_of(m, number) : eddy__lanes_take(&m->lanes);
-        if (to == in[0] || (group->n_in > 1 && to == in[1]))
+        if (!eddy__lane_row_is_alone(row_of(op, m->lanes.is_512)) &&
+            (to == in[0] || (group->n_in > 1 && to == in[1])))
             to = eddy__lanes_take(&m->lanes);
         emit_row(m, group, to, in);
     }

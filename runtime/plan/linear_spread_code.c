@@ -6,6 +6,7 @@
  * its bits: a reduction of a long row goes in sixteen lanes that are folded at
  * the end (ops/reduce/reduce.c), a product sums along k (ops/linalg/product.c).
  */
+#include "core/base/cpu.h"
 #include "core/base/status.h"
 #include "core/graph/attr.h"
 #include "core/value/dtype.h"
@@ -336,47 +337,85 @@ typedef struct factors {
     uint8_t dtype;
 } factors;
 
-/* One element: the sum begins with 0, as the kernel's does. */
-static eddy_status emit_inner(eddy__linear_writer *r, uint32_t id,
-                              const eddy__spread *s, const factors *f,
-                              uint32_t j)
-{
-    const uint32_t row = j / f->n, column = j % f->n;
-    uint32_t product = 0, sum = 0, in[3] = {0};
+/* Elements whose sums go on side by side, as vectors may have them. */
+#define MOST_SUMS 16
 
-    EDDY_TRY(eddy__linear_constant(r, f->dtype, 0, &sum));
+/* What element `j` has at place `i` of its sum, in a new register. */
+static eddy_status emit_term(eddy__linear_writer *r, uint32_t id,
+                             const factors *f, const uint32_t at[2],
+                             uint32_t *out_product)
+{
+    const uint32_t i = at[0], row = at[1] / f->n, column = at[1] % f->n;
+    uint32_t in[3] = {0};
+
+    EDDY_TRY(input_part(r, id, 0, f->turns_a ? i * f->m + row : row * f->k + i,
+                        &in[0]));
+    EDDY_TRY(input_part(
+        r, id, 1, f->turns_b ? column * f->k + i : i * f->n + column, &in[1]));
+    EDDY_TRY(eddy__linear_new_register(r, true, f->dtype, out_product));
+    return emit_op(r, r->w->spreads[id]->times, *out_product, in);
+}
+
+/* `n` elements from `first` on: sums begin with 0, as the kernel's do. */
+static eddy_status emit_inner(eddy__linear_writer *r, uint32_t id,
+                              const factors *f, uint32_t first, uint32_t n)
+{
+    uint32_t sums[MOST_SUMS], products[MOST_SUMS] = {0};
+
+    for (uint32_t j = 0; j < n; j++)
+        EDDY_TRY(eddy__linear_constant(r, f->dtype, 0, &sums[j]));
     for (uint32_t i = 0; i < f->k; i++) {
-        EDDY_TRY(input_part(
-            r, id, 0, f->turns_a ? i * f->m + row : row * f->k + i, &in[0]));
-        EDDY_TRY(input_part(r, id, 1,
-                            f->turns_b ? column * f->k + i : i * f->n + column,
-                            &in[1]));
-        EDDY_TRY(eddy__linear_new_register(r, true, f->dtype, &product));
-        EDDY_TRY(emit_op(r, s->times, product, in));
-        in[0] = sum;
-        in[1] = product;
-        EDDY_TRY(i + 1 == f->k
-                     ? output_part(r, id, j, &sum)
-                     : eddy__linear_new_register(r, true, f->dtype, &sum));
-        EDDY_TRY(emit_op(r, s->op, sum, in));
+        for (uint32_t j = 0; j < n; j++)
+            EDDY_TRY(emit_term(r, id, f, (const uint32_t[]){i, first + j},
+                               &products[j]));
+        for (uint32_t j = 0; j < n; j++) {
+            const uint32_t in[3] = {sums[j], products[j], 0};
+
+            EDDY_TRY(i + 1 == f->k ? output_part(r, id, first + j, &sums[j])
+                                   : eddy__linear_new_register(
+                                         r, true, f->dtype, &sums[j]));
+            EDDY_TRY(emit_op(r, r->w->spreads[id]->op, sums[j], in));
+        }
     }
     return EDDY_OK;
 }
 
-static eddy_status emit_product(eddy__linear_writer *r, uint32_t id,
-                                const eddy__spread *s)
+/*
+ * How many: where code will have no vectors for them, sums one after the other
+ * need fewer registers.
+ */
+static uint32_t sums_at_once(const factors *f)
+{
+    const uint32_t in_row = f->n > 1 ? f->n : f->m;
+
+    switch (eddy__cpu_vectors()) {
+    case EDDY__VECTORS_AVX512:
+        return MOST_SUMS;
+    case EDDY__VECTORS_AVX2:
+        return in_row % 4 == 0 ? MOST_SUMS : 1;
+    default:
+        return 1;
+    }
+}
+
+static eddy_status emit_product(eddy__linear_writer *r, uint32_t id)
 {
     const eddy__node *node = eddy__layout_node(r->w->l, id);
     const eddy_shape *a = input_shape(r, id, 0), *b = input_shape(r, id, 1);
     factors f = {.turns_a = eddy__node_bool(node, "transpose_a"),
                  .turns_b = eddy__node_bool(node, "transpose_b"),
                  .dtype = r->w->plan->steps[id].node->in_dtypes[0]};
+    uint32_t most;
 
     f.m = (uint32_t)a->dims[f.turns_a ? 1 : 0];
     f.k = (uint32_t)a->dims[f.turns_a ? 0 : 1];
     f.n = (uint32_t)b->dims[f.turns_b ? 0 : 1];
-    for (uint32_t j = 0; j < f.m * f.n; j++)
-        EDDY_TRY(emit_inner(r, id, s, &f, j));
+    most = sums_at_once(&f);
+    for (uint32_t j = 0; j < f.m * f.n; j += most) {
+        const uint32_t left = f.m * f.n - j;
+
+        EDDY_TRY(emit_inner(r, id, &f, j, left < most ? left : most));
+    }
     return EDDY_OK;
 }
 
@@ -422,7 +461,7 @@ eddy_status eddy__linear_emit_spread(eddy__linear_writer *r, uint32_t id)
     case EDDY__SPREAD_REDUCE:
         return emit_reduction(r, id, s);
     case EDDY__SPREAD_PRODUCT:
-        return emit_product(r, id, s);
+        return emit_product(r, id);
     case EDDY__SPREAD_MOVE:
         return emit_move(r, id, s);
     }
