@@ -164,27 +164,42 @@ static eddy_output scatter_products(eddy__onnx_op *op, eddy_output x,
               OP("Reshape", OP("UnsortedSegmentProd", parts, flat, n), dims));
 }
 
+/* The op of a reduction; truths, as numbers, have or and and. */
+static const char *scatter_op(const char *reduction, bool is_bool)
+{
+    static const struct {
+        const char *onnx, *eddy, *of_truths;
+    } ways[] = {
+        {"none", "TensorScatterUpdate", "TensorScatterUpdate"},
+        {"add", "TensorScatterAdd", "TensorScatterMax"},
+        {"max", "TensorScatterMax", "TensorScatterMax"},
+        {"min", "TensorScatterMin", "TensorScatterMin"},
+        {"mul", NULL, "TensorScatterMin"},
+    };
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(ways[i].onnx, reduction) == 0)
+            return is_bool ? ways[i].of_truths : ways[i].eddy;
+    return NULL;
+}
+
 static eddy_output scatter(eddy__onnx_op *op, const char *reduction,
                            eddy_output x, eddy_output rows, eddy_output updates)
 {
-    static const struct {
-        const char *onnx, *eddy;
-    } ways[] = {
-        {"none", "TensorScatterUpdate"},
-        {"add", "TensorScatterAdd"},
-        {"max", "TensorScatterMax"},
-        {"min", "TensorScatterMin"},
-    };
+    const bool is_bool = DTYPE(x) == EDDY_BOOL;
+    const char *type = reduction ? scatter_op(reduction, is_bool) : NULL;
 
-    if (!reduction)
-        return EDDY__NO_OUTPUT;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (strcmp(ways[i].onnx, reduction) == 0)
-            return OP(ways[i].eddy, x, rows, updates);
-    if (strcmp(reduction, "mul") == 0)
+    if (type && is_bool && strcmp(reduction, "none") != 0)
+        return CAST(
+            OP(type, CAST(x, EDDY_UINT8), rows, CAST(updates, EDDY_UINT8)),
+            EDDY_BOOL);
+    if (type)
+        return OP(type, x, rows, updates);
+    if (reduction && strcmp(reduction, "mul") == 0)
         return scatter_products(op, x, rows, updates);
-    eddy__onnx_fail(op, EDDY_E_ATTR_VALUE, "there is no reduction '%s'",
-                    reduction);
+    if (reduction)
+        eddy__onnx_fail(op, EDDY_E_ATTR_VALUE, "there is no reduction '%s'",
+                        reduction);
     return EDDY__NO_OUTPUT;
 }
 
@@ -265,9 +280,14 @@ static eddy_output find_in_scalar(eddy__onnx_op *op, eddy_output x)
 
 static void emit_non_zero(eddy__onnx_op *op)
 {
-    const eddy_output x = IN(0);
+    eddy_output x = IN(0);
+    const bool is_scalar =
+        eddy__onnx_ok(op) && eddy__writer_shape_of(op->w, x).rank == 0;
 
-    if (eddy__onnx_ok(op) && eddy__writer_shape_of(op->w, x).rank == 0)
+    /* A text counts unless it is empty. */
+    if (DTYPE(x) == EDDY_STRING)
+        x = OP("NotEqual", x, OP("ZerosLike", x));
+    if (is_scalar)
         GIVE(0, find_in_scalar(op, x));
     else
         GIVE(0, OP("Transpose", OP("Where", x), INT64S(1, 0)));

@@ -1,0 +1,1 @@
+	BScatterElements_addJ

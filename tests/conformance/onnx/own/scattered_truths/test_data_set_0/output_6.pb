@@ -1,0 +1,1 @@
+	BScatterND_addJ
