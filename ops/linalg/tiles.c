@@ -162,6 +162,8 @@ static way choose_way(eddy__vectors vectors)
         return (way){.sum = sum_tile_avx512, .rows = 8, .columns = 32};
     if (vectors >= EDDY__VECTORS_AVX2)
         return (way){.sum = sum_tile_avx2, .rows = 6, .columns = 16};
+#else
+    (void)vectors;
 #endif
     return (way){
         .sum = sum_tile_base, .rows = ROWS, .columns = INT64_C(2) * LANES};
