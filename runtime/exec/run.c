@@ -716,7 +716,8 @@ static void prepare(eddy_run *run)
     run->engine->begin(run);
 }
 
-eddy_status eddy_run_start(eddy_run *run, eddy_error *err)
+/* From IDLE to DRIVEN, by this thread. */
+static eddy_status begin(eddy_run *run, eddy_error *err)
 {
     bool idle;
 
@@ -734,6 +735,12 @@ eddy_status eddy_run_start(eddy_run *run, eddy_error *err)
         return EDDY_INVALID_ARGUMENT;
     }
     prepare(run);
+    return EDDY_OK;
+}
+
+eddy_status eddy_run_start(eddy_run *run, eddy_error *err)
+{
+    EDDY_TRY(begin(run, err));
     yield(run);
     find_driver(run);
     return EDDY_OK;
@@ -842,9 +849,23 @@ eddy_status eddy_run_wait(eddy_run *run, eddy_error *err)
     return run->status;
 }
 
+/*
+ * The caller, who would only wait, does the first slice: so a short execution
+ * is over without a worker that has to be woken.  Workers help all the same.
+ */
 eddy_status eddy_run_execute(eddy_run *run, eddy_error *err)
 {
-    EDDY_TRY(eddy_run_start(run, err));
+    const eddy__pool *pool = run->ctx->pool;
+
+    if (!pool || pool->executor.schedule) {
+        EDDY_TRY(eddy_run_start(run, err));
+        return eddy_run_wait(run, err);
+    }
+    EDDY_TRY(begin(run, err));
+    if (!drive(run, SLICE)) {
+        yield(run);
+        find_driver(run);
+    }
     return eddy_run_wait(run, err);
 }
 

@@ -193,7 +193,7 @@ END_TEST
 /* Nodes that complete later, in any order. */
 START_TEST(random_programs_with_suspended_nodes_do_too)
 {
-    later_start(0, 50 * 1000);
+    later_start(0, (uint64_t)50 * 1000);
     try_programs(10001 + 1000 * (uint64_t)_i, program_scale(40, 4), 2, true);
     later_stop();
 }
@@ -380,7 +380,8 @@ START_TEST(a_deadline_reaches_runs_whose_kernels_are_on_other_workers)
     program *p = &programs[_i];
 
     build_wide(p);
-    for (uint64_t timeout = 1; timeout < 20 * 1000 * 1000; timeout *= 4) {
+    for (uint64_t timeout = 1; timeout < (uint64_t)20 * 1000 * 1000;
+         timeout *= 4) {
         eddy_status status;
 
         p->run_options.timeout_ns = timeout;
@@ -467,8 +468,8 @@ START_TEST(many_runs_share_few_workers)
     count = loops_counter(p, program_output(p, "n"));
     program_plan(p, "n", eddy_graph_node_name(p->graph, count.node));
     for (int i = 0; i < 32; i++) {
-        eddy_tensor *n =
-            program_tensor(p, EDDY_INT64, &scalar, &(int64_t){i * 1000});
+        eddy_tensor *n = program_tensor(p, EDDY_INT64, &scalar,
+                                        &(int64_t){(int64_t)i * 1000});
 
         ck_assert_int_eq(eddy_run_create(p->plan, NULL, &runs[i], &p->err),
                          EDDY_OK);
@@ -480,8 +481,68 @@ START_TEST(many_runs_share_few_workers)
         ck_assert_int_eq(eddy_run_wait(runs[i], &p->err), EDDY_OK);
         ck_assert_int_eq(
             *(const int64_t *)eddy_tensor_data(eddy_run_fetch(runs[i], 0)),
-            i * 1000);
+            (int64_t)i * 1000);
         eddy_run_destroy(runs[i]);
+    }
+}
+END_TEST
+
+/* ---- who drives ---- */
+
+static eddy_status note_thread(eddy_kernel *kernel)
+{
+    eddy_tensor *x = eddy_kernel_input_tensor(kernel, 0);
+    pthread_t *at = eddy_kernel_user(kernel);
+    const eddy_status status = eddy_kernel_output_tensor(kernel, 0, x);
+
+    *at = pthread_self();
+    eddy_tensor_release(x);
+    return status;
+}
+
+/* _i is the row of `programs`. */
+START_TEST(an_execution_begins_in_the_callers_thread)
+{
+    program *p = &programs[_i];
+    pthread_t at = pthread_self();
+    const eddy_op_spec spec = {.size = sizeof spec,
+                               .name = "NoteThread",
+                               .inputs = "x: T",
+                               .outputs = "y: T",
+                               .attrs = "T: type",
+                               .kernel = note_thread,
+                               .user = &at};
+
+    program_want_ok(p, eddy_op_register(p->ctx, &spec, &p->err));
+    program_build(p, "x int32=7\ny NoteThread x");
+    program_plan(p, NULL, "y");
+    program_make_run(p);
+    program_want_ok(p, eddy_run_execute(p->run, &p->err));
+    ck_assert(pthread_equal(at, pthread_self()));
+    program_want_ok(p, eddy_run_start(p->run, &p->err));
+    program_want_ok(p, eddy_run_wait(p->run, &p->err));
+    ck_assert((pthread_equal(at, pthread_self()) != 0) ==
+              (worker_counts[_i] == 0));
+}
+END_TEST
+
+/* More nodes than a caller does before a worker goes on. */
+START_TEST(a_long_execution_goes_on_with_a_worker)
+{
+    program *p = &programs[_i];
+
+    p->plan_options.executor = EDDY_EXECUTOR_DYNAMIC;
+    program_build(p, "i0 int32=0\nn int32=20000\none int32=1\n"
+                     "i/e Enter@w i0\ni/m Merge i/e i/n\ni/l Enter@w! n\n"
+                     "less Less i/m i/l\nc LoopCond less\ni/s Switch i/m c\n"
+                     "i/o Enter@w! one\ni/a AddV2 i/s:1 i/o\n"
+                     "i/n NextIteration i/a\ni/x Exit i/s\n");
+    program_plan(p, NULL, "i/x");
+    program_make_run(p);
+    for (int k = 0; k < 3; k++) {
+        program_want_ok(p, eddy_run_execute(p->run, &p->err));
+        ck_assert_int_eq(program_fetch_int(p, 0), 20000);
+        ck_assert_uint_eq(program_stats(p).iterations, 20001);
     }
 }
 END_TEST
@@ -505,6 +566,10 @@ TCase *workers_tests(void)
     tcase_add_loop_test(
         tc, a_deadline_reaches_runs_whose_kernels_are_on_other_workers, 0, 4);
     tcase_add_loop_test(tc, one_plan_runs_on_several_threads_at_once, 0, 4);
+    tcase_add_loop_test(tc, an_execution_begins_in_the_callers_thread, 0,
+                        N_WORKER_COUNTS);
+    tcase_add_loop_test(tc, a_long_execution_goes_on_with_a_worker, 0,
+                        N_WORKER_COUNTS);
     tcase_add_loop_test(tc, many_runs_share_few_workers, 0, 4);
     return tc;
 }
