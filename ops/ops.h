@@ -74,6 +74,7 @@
     X(permute)                                                                 \
     X(pool3d)                                                                  \
     X(queue)                                                                   \
+    X(ragged)                                                                  \
     X(random)                                                                  \
     X(random_choice)                                                           \
     X(reduce)                                                                  \

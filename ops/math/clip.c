@@ -46,10 +46,32 @@ EDDY__EACH_FLOAT(CLIP, )
 EDDY__EACH_SIGNED(CLIP, )
 EDDY__EACH_UNSIGNED(CLIP, )
 
+/* Of complex numbers, each part by itself; a bound has two as well. */
+#define CLIP_PARTS(D, part, FLUSHED)                                           \
+    static void clip_##D(void *to, const void *const *in, int64_t n,           \
+                         int64_t low_step, int64_t high_step)                  \
+    {                                                                          \
+        part *out = to;                                                        \
+        const part *x = in[VALUE], *low = in[LOW], *high = in[HIGH];           \
+                                                                               \
+        for (int64_t i = 0; i < 2 * n; i++) {                                  \
+            const part a = low[low_step ? i : i & 1];                          \
+            const part b = high[high_step ? i : i & 1];                        \
+            const part below = x[i] > b ? b : x[i];                            \
+                                                                               \
+            out[i] = FLUSHED(below < a ? a : below);                           \
+        }                                                                      \
+    }
+
+CLIP_PARTS(complex64, float, eddy__flushed_float)
+CLIP_PARTS(complex128, double, eddy__flushed_double)
+
 #define LOOP(D, ...) [EDDY__DTYPE_##D] = clip_##D,
 
-static const clip_loop loops[EDDY_DTYPE_COUNT] = {EDDY__EACH_FLOAT(
-    LOOP, ) EDDY__EACH_SIGNED(LOOP, ) EDDY__EACH_UNSIGNED(LOOP, )};
+static const clip_loop loops[EDDY_DTYPE_COUNT] = {
+    EDDY__EACH_FLOAT(LOOP, ) EDDY__EACH_SIGNED(LOOP, )
+        EDDY__EACH_UNSIGNED(LOOP, )[EDDY_COMPLEX64] = clip_complex64,
+    [EDDY_COMPLEX128] = clip_complex128};
 
 static bool bound_fits(const eddy_shape *bound, const eddy_shape *value)
 {

@@ -240,6 +240,31 @@ START_TEST(bounds_of_other_shapes_are_refused)
 }
 END_TEST
 
+/* Each part by itself, in a tensor of bounds and between two scalars. */
+START_TEST(complex_numbers_are_clipped_part_by_part)
+{
+    harness h;
+    const float x[] = {2.0F, -1.5F, -0.5F, 4.0F}, low[] = {-1.0F, -1.0F};
+    const float high[] = {1.0F, 3.0F}, wide[] = {3.0F, 3.0F, 3.0F, 3.0F};
+    const float wanted[] = {1.0F, -1.0F, -0.5F, 3.0F};
+    const int64_t two = 2;
+    eddy_tensor *of, *from, *to;
+
+    harness_init(&h, &eddy__clip_ops);
+    of = harness_tensor(&h, EDDY_COMPLEX64, 1, &two, x);
+    from = harness_tensor(&h, EDDY_COMPLEX64, 0, NULL, low);
+    to = harness_tensor(&h, EDDY_COMPLEX64, 0, NULL, high);
+
+    ck_assert_int_eq(harness_run(&h, "ClipByValue", of, from, to), EDDY_OK);
+    harness_want(&h, 0, EDDY_COMPLEX64, 1, &two);
+    ck_assert_mem_eq(eddy_tensor_data(h.outputs[0]), wanted, sizeof wanted);
+    to = harness_tensor(&h, EDDY_COMPLEX64, 1, &two, wide);
+    ck_assert_int_eq(harness_run(&h, "ClipByValue", of, from, to), EDDY_OK);
+    ck_assert(((const float *)eddy_tensor_data(h.outputs[0]))[0] == 2.0F);
+    harness_deinit(&h);
+}
+END_TEST
+
 TCase *ops_select_tests(void)
 {
     TCase *tc = tcase_create("ops_select");
@@ -254,5 +279,6 @@ TCase *ops_select_tests(void)
     tcase_add_test(tc, shapes_that_do_not_fit_are_refused);
     tcase_add_test(tc, values_are_clipped);
     tcase_add_test(tc, bounds_of_other_shapes_are_refused);
+    tcase_add_test(tc, complex_numbers_are_clipped_part_by_part);
     return tc;
 }
