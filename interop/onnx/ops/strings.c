@@ -12,6 +12,32 @@ static void emit_concat(eddy__onnx_op *op)
 
 /* ---- StringSplit ---- */
 
+/* The parts of all strings: [parts, 2], whose they are and which; the texts. */
+typedef struct split_parts {
+    eddy_output at, texts;
+} split_parts;
+
+/* Without a delimiter an empty part, which may be the last one, is none. */
+static split_parts without_empty(eddy__onnx_op *op, split_parts parts)
+{
+    const eddy_output is_kept =
+        OP("NotEqual", parts.texts, eddy__onnx_word(op, ""));
+    const eddy_output kept = OP("Reshape", OP("Where", is_kept), INT64S(-1));
+
+    return (split_parts){OP("GatherV2", parts.at, kept, INT32(0)),
+                         OP("GatherV2", parts.texts, kept, INT32(0))};
+}
+
+/* How many parts each of `n`, a vector of one, strings has. */
+static eddy_output count_parts(eddy__onnx_op *op, eddy_output at, eddy_output n)
+{
+    const eddy_output whose =
+        OP("Reshape", OP("Slice", at, INT64S(0, 0), INT64S(-1, 1)), INT64S(-1));
+
+    return OP("UnsortedSegmentSum", OP("OnesLike", whose), whose,
+              eddy__onnx_as_scalar(op, n));
+}
+
 /* The parts of each string in a row, which is filled up with empty ones. */
 static void emit_split(eddy__onnx_op *op)
 {
@@ -19,25 +45,25 @@ static void emit_split(eddy__onnx_op *op)
     const bool has_most = eddy__onnx_has(op, "maxsplit");
     const int64_t most = has_most ? eddy__onnx_int(op, "maxsplit", -1) : -1;
     const eddy_attr attrs[] = {eddy_attr_int("maxsplit", &most)};
-    const eddy_output x = IN(0);
-    eddy_output parts, at, shape, rows, n, width;
+    const eddy_output x = IN(0), dims = eddy__onnx_dims(op, x);
+    eddy_output all, n, counts, width, rows;
+    split_parts parts;
 
     if (!delimiter)
         return;
-    parts = OP_WITH("StringSplitV2", attrs, OP("Reshape", x, INT64S(-1)),
-                    eddy__onnx_word(op, delimiter));
-    at = eddy__onnx_nth(parts, 0);
-    shape = eddy__onnx_nth(parts, 2);
-    rows = OP("TensorScatterUpdate", OP("Fill", shape, eddy__onnx_word(op, "")),
-              at, eddy__onnx_nth(parts, 1));
-    width = eddy__onnx_tail(op, shape, INT64(1));
-    GIVE(0, OP("Reshape", rows,
-               eddy__onnx_concat(op, eddy__onnx_dims(op, x), width)));
-    at =
-        OP("Reshape", OP("Slice", at, INT64S(0, 0), INT64S(-1, 1)), INT64S(-1));
-    n = eddy__onnx_as_scalar(op, eddy__onnx_head(op, shape, INT64(1)));
-    GIVE(1, OP("Reshape", OP("UnsortedSegmentSum", OP("OnesLike", at), at, n),
-               eddy__onnx_dims(op, x)));
+    all = OP_WITH("StringSplitV2", attrs, OP("Reshape", x, INT64S(-1)),
+                  eddy__onnx_word(op, delimiter));
+    parts = (split_parts){eddy__onnx_nth(all, 0), eddy__onnx_nth(all, 1)};
+    if (!*delimiter)
+        parts = without_empty(op, parts);
+    n = eddy__onnx_head(op, eddy__onnx_nth(all, 2), INT64(1));
+    counts = count_parts(op, parts.at, n);
+    width = eddy__onnx_reduce(
+        op, "Max", eddy__onnx_concat(op, counts, INT64S(0)), INT64S(0), true);
+    rows = OP("Fill", eddy__onnx_concat(op, n, width), eddy__onnx_word(op, ""));
+    rows = OP("TensorScatterUpdate", rows, parts.at, parts.texts);
+    GIVE(0, OP("Reshape", rows, eddy__onnx_concat(op, dims, width)));
+    GIVE(1, OP("Reshape", counts, dims));
 }
 
 /* ---- StringNormalizer ---- */
