@@ -106,7 +106,7 @@ static eddy_status run_size(eddy_kernel *k)
 static eddy_status run_has_key(eddy_kernel *k)
 {
     const eddy__list *map;
-    int64_t at;
+    int64_t at = -1;
 
     EDDY_TRY(in_key(k, &map, &at));
     eddy__out_scalar(eddy__out(k, 0), EDDY_BOOL, at >= 0);

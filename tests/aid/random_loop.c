@@ -376,8 +376,7 @@ bool random_loop_is_same(const eddy_tensor *x, const eddy_tensor *y)
     if (type != eddy_tensor_dtype(y) || n != eddy_tensor_bytes(y))
         return false;
     for (size_t at = 0; at < n; at += size)
-        if (memcmp(a + at, b + at, size) != 0 &&
-            !are_nan(a + at, b + at, type))
+        if (memcmp(a + at, b + at, size) != 0 && !are_nan(a + at, b + at, type))
             return false;
     return true;
 }
