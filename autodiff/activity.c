@@ -108,12 +108,24 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
     }
 }
 
+/* What is pushed comes out where the stack is popped, wherever that is. */
 static void reach_pop(marking *m, eddy_node node)
 {
-    const eddy__tape_stack *tape = eddy__tape_of(&m->a->study->tapes, node);
+    const eddy__tapes *tapes = &m->a->study->tapes;
+    const uint32_t id = tapes->of_push[node];
 
-    if (tape && tape->push == node && tape->pop != EDDY_NO_NODE)
-        reach(m, tape->pop);
+    if (id == 0)
+        return;
+    if (tapes->tapes[id - 1].is_tape) {
+        reach(m, tapes->tapes[id - 1].pop);
+        return;
+    }
+    if (tapes->tapes[id - 1].pop == EDDY_NO_NODE ||
+        m->a->state[tapes->tapes[id - 1].pop] & EDDY__REACHED)
+        return; /* there are none, or they are all reached */
+    for (eddy_node v = 0; v < m->a->study->n_nodes; v++)
+        if (tapes->of_pop[v] == id)
+            reach(m, v);
 }
 
 static void mark_reached(marking *m)
@@ -162,15 +174,19 @@ static void mark_needed(marking *m, const eddy_output *ys, size_t n_ys)
         need_sources(m, m->list[i]);
 }
 
-/* A stack with further uses would hide what they do. */
+/* A stack with further uses would hide what they do: what is popped is only
+ * active if something that was pushed is. */
 static eddy_status check_stacks(eddy__activity *a)
 {
-    for (size_t i = 0; i < a->study->tapes.n; i++) {
-        const eddy__tape_stack *tape = &a->study->tapes.tapes[i];
+    const eddy__tapes *tapes = &a->study->tapes;
 
-        if (!tape->is_tape && tape->push != EDDY_NO_NODE &&
-            tape->pop != EDDY_NO_NODE && eddy__activity_has(a, tape->push) &&
-            eddy__activity_has(a, tape->pop))
+    for (eddy_node v = 0; v < a->study->n_nodes; v++) {
+        const eddy__tape_stack *tape;
+
+        if (tapes->of_pop[v] == 0)
+            continue;
+        tape = &tapes->tapes[tapes->of_pop[v] - 1];
+        if (!tape->is_tape && eddy__activity_has(a, v))
             return eddy__emit_fail(
                 a->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, tape->stack,
                 "a gradient goes through this stack, which is not used by "

@@ -270,6 +270,22 @@ eddy_output eddy__emit_int_after(eddy__gradient_emitter *e, eddy_node control,
     return eddy__emit_elements_after(e, control, EDDY_INT32, &scalar, &value);
 }
 
+eddy_output eddy__emit_cast(eddy__gradient_emitter *e, eddy_output x,
+                            eddy_dtype dtype)
+{
+    const eddy_dtype from = eddy_graph_output_dtype(e->core.graph, x);
+    const eddy_attr attrs[] = {eddy_attr_type("SrcT", &from),
+                               eddy_attr_type("DstT", &dtype)};
+
+    if (from == dtype)
+        return x;
+    return eddy__emit_spec(e, &(eddy_node_spec){.op = "Cast",
+                                                .inputs = &x,
+                                                .n_inputs = 1,
+                                                .attrs = attrs,
+                                                .n_attrs = 2});
+}
+
 bool eddy__emit_has_shape(const eddy_shape *shape)
 {
     if (!eddy__shape_is_known(shape))

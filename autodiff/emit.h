@@ -75,6 +75,10 @@ static inline eddy_output eddy__emit(eddy__gradient_emitter *e, const char *op,
                sizeof((const eddy_output[]){__VA_ARGS__}) /                    \
                    sizeof(eddy_output))
 
+/* `x` in that dtype, itself if it has it. */
+eddy_output eddy__emit_cast(eddy__gradient_emitter *e, eddy_output x,
+                            eddy_dtype dtype);
+
 void eddy__emit_control(eddy__gradient_emitter *e, eddy_node node,
                         eddy_node from);
 void eddy__emit_back_edge(eddy__gradient_emitter *e, eddy_output merge,

@@ -5,13 +5,13 @@
  */
 #include "autodiff/policy.h"
 
-#include "autodiff/tape_size.h"
 #include "core/base/status.h"
 #include "core/graph/edit.h"
 
 #include <string.h>
 
 #define ATTR "_eddy_tape"
+#define BOUND_ATTR "_eddy_tape_bound"
 
 /* What TensorFlow's loops are built with; the builder notes it. */
 #define SWAP_ATTR "_swap_memory"
@@ -73,6 +73,23 @@ eddy_tape_policy eddy__policy_of(const eddy_graph *graph, eddy_node loop_cond)
     return EDDY_TAPE_KEEP;
 }
 
+eddy__tape_bound eddy__policy_bound(const eddy_graph *graph,
+                                    eddy_node loop_cond)
+{
+    const eddy_attr *attr =
+        eddy__node_attr(eddy__graph_node(graph, loop_cond), BOUND_ATTR);
+    const int64_t *ints;
+
+    if (!attr || attr->kind != EDDY_ATTR_INT || attr->n != 2)
+        return (eddy__tape_bound){0};
+    ints = attr->as.ints;
+    if (ints[0] < 2 || ints[0] > EDDY__MOST_STATES || ints[1] < 1 ||
+        ints[1] > INT32_MAX)
+        return (eddy__tape_bound){0};
+    return (eddy__tape_bound){.states = (int32_t)ints[0],
+                              .trips = (int32_t)ints[1]};
+}
+
 bool eddy__policy_spills(const eddy_graph *graph, eddy_node loop_cond)
 {
     const eddy_tape_policy policy = eddy__policy_of(graph, loop_cond);
@@ -127,6 +144,59 @@ static eddy_status choose_all(const eddy__study *study,
     return e->core.status;
 }
 
+static void note_bound(eddy__gradient_emitter *e, eddy_node loop_cond,
+                       eddy__tape_bound bound)
+{
+    eddy_graph *graph = e->core.graph;
+    const int64_t ints[] = {bound.states, bound.trips};
+    int64_t *kept;
+    eddy_attr attr;
+
+    if (e->core.status != EDDY_OK ||
+        (bound.states == 0 &&
+         !eddy__node_attr(eddy__graph_node(graph, loop_cond), BOUND_ATTR)))
+        return;
+    kept = eddy__arena_copy(&graph->arena, ints, 2, sizeof *ints);
+    attr = eddy_attr_int(BOUND_ATTR, kept);
+    attr.is_list = true;
+    attr.n = 2;
+    if (!kept || !eddy__edit_adopt_attr(graph, loop_cond, &attr))
+        e->core.status = eddy__fail_memory(e->core.err);
+}
+
+static bool makes_again(const eddy__study *study, const eddy_frame *frame)
+{
+    return eddy__policy_of(study->graph, frame->loop_cond) ==
+           EDDY_TAPE_RECOMPUTE;
+}
+
+/*
+ * What the loops that make trips again may hold, where options say what they
+ * do; without bytes, as much as they need.  Where bytes decide whether they do
+ * (EDDY_TAPE_AUTO) there is no bound, so that their gradients have gradients.
+ */
+static eddy_status bound_all(const eddy__study *study,
+                             eddy__gradient_emitter *e, uint32_t base,
+                             const eddy_gradient_options *options)
+{
+    const eddy_analysis *analysis = study->analysis;
+    const size_t n = analysis->n_frames;
+    uint8_t *again = eddy__emit_zeroed_room(e, n, 1);
+    const eddy__tape_bound *bounds;
+
+    if (!again)
+        return e->core.status;
+    for (size_t f = 1; f < n; f++)
+        again[f] = makes_again(study, &analysis->frames[f]);
+    bounds = eddy__tape_size_bounds(study, e, base, again, options->tape_bytes);
+    if (!bounds)
+        return e->core.status;
+    for (size_t f = 1; f < n; f++)
+        if (again[f])
+            note_bound(e, analysis->frames[f].loop_cond, bounds[f]);
+    return e->core.status;
+}
+
 eddy_status eddy__policy_choose(const eddy__study *study,
                                 eddy__gradient_emitter *e, uint32_t base,
                                 const eddy_gradient_options *options,
@@ -152,5 +222,7 @@ eddy_status eddy__policy_choose(const eddy__study *study,
                 "of that name",
                 i, tape->frame ? tape->frame : "");
     }
-    return e->core.status;
+    if (options->tape == EDDY_TAPE_DEFAULT && options->n_loop_tapes == 0)
+        return e->core.status;
+    return bound_all(study, e, base, options);
 }

@@ -7,7 +7,7 @@
 #ifndef EDDY_AUTODIFF_POLICY_H
 #define EDDY_AUTODIFF_POLICY_H
 
-#include "autodiff/study.h"
+#include "autodiff/tape_size.h"
 #include "eddy/gradients.h"
 
 /*
@@ -29,6 +29,10 @@ void eddy__policy_note(eddy__gradient_emitter *e, eddy_node loop_cond,
  * with swap_memory.  EDDY_TAPE_AUTO is to make trips again, or else to spill.
  */
 eddy_tape_policy eddy__policy_of(const eddy_graph *graph, eddy_node loop_cond);
+
+/* What is noted, as `_eddy_tape_bound`. */
+eddy__tape_bound eddy__policy_bound(const eddy_graph *graph,
+                                    eddy_node loop_cond);
 
 /* Does what the loop keeps go on stacks that may spill? */
 bool eddy__policy_spills(const eddy_graph *graph, eddy_node loop_cond);

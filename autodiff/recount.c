@@ -22,21 +22,6 @@ static eddy_output constant(eddy__places *p, eddy_dtype dtype, int64_t value,
         p, eddy__emit_elements(p->e, dtype, &scalar, element), scope);
 }
 
-static eddy_output cast(eddy__places *p, eddy_output x, eddy_dtype dtype)
-{
-    const eddy_dtype from = eddy_graph_output_dtype(p->e->core.graph, x);
-    const eddy_attr attrs[] = {eddy_attr_type("SrcT", &from),
-                               eddy_attr_type("DstT", &dtype)};
-
-    if (from == dtype)
-        return x;
-    return eddy__emit_spec(p->e, &(eddy_node_spec){.op = "Cast",
-                                                   .inputs = &x,
-                                                   .n_inputs = 1,
-                                                   .attrs = attrs,
-                                                   .n_attrs = 2});
-}
-
 /* The input of a Cast, or the value itself. */
 static eddy_output before_cast(const eddy__places *p, eddy_output v)
 {
@@ -66,12 +51,13 @@ eddy_output eddy__recount_value(eddy__places *p, eddy_output v)
                                 counted, &found))
         return EDDY__NO_OUTPUT;
     dtype = eddy_graph_output_dtype(p->e->core.graph, counted);
-    out = cast(p, scope->pivot, dtype);
+    out = eddy__emit_cast(p->e, scope->pivot, dtype);
     if (found.step != 1)
         out = eddy__emit_op(p->e, "Mul", out,
                             constant(p, dtype, found.step, scope));
     if (found.first != 0)
         out = eddy__emit_op(p->e, "AddV2", out,
                             constant(p, dtype, found.first, scope));
-    return cast(p, out, eddy_graph_output_dtype(p->e->core.graph, v));
+    return eddy__emit_cast(p->e, out,
+                           eddy_graph_output_dtype(p->e->core.graph, v));
 }

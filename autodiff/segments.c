@@ -18,6 +18,9 @@
  * the segment before, which is later in the forward loop, has left it; so sums
  * have the order that they have in a gradient that keeps its tape, and the
  * same bits.
+ *
+ * Where bytes are given a segment may be too long to be differentiated at once;
+ * binomial.c says what becomes of it.
  */
 #include "autodiff/segments.h"
 
@@ -40,6 +43,7 @@ typedef struct questions {
     carried *list;
     size_t n;
     eddy_output *ys, *starts, *xs, *sums, *stop, *out;
+    eddy_output *states; /* a variable: with what the segment begins */
     size_t n_ys;
 } questions;
 
@@ -137,6 +141,24 @@ static bool has_plain_values(const eddy__segments *s)
     return true;
 }
 
+/*
+ * Values that a state made grow with the trips whatever is done, and come last
+ * first: a loop that has such goes by no bound.
+ */
+static void find_bound(eddy__segments *s, const uint8_t *wanted)
+{
+    eddy__reverse *r = s->r;
+
+    s->bound = eddy__policy_bound(r->e.core.graph, s->replica.loop->loop_cond);
+    for (size_t i = 0; i < s->replica.n; i++)
+        if (s->replica.is_entered[s->replica.list[i]])
+            s->bound.states = 0;
+    if (s->bound.states == 0)
+        return;
+    eddy__replica_begin(&s->ahead, &r->e, &r->study, s->loop->scope->frame);
+    eddy__replica_find(&s->ahead, wanted);
+}
+
 /* Finds the replica; can it be made? */
 static bool begin(eddy__segments *s)
 {
@@ -150,17 +172,35 @@ static bool begin(eddy__segments *s)
         if (loop->variables[i].merge != EDDY_NO_NODE)
             wanted[loop->variables[i].merge] =
                 is_active(s, loop->variables[i].merge);
-    s->replica.owner = s;
     eddy__replica_begin(&s->replica, &r->e, &r->study, s->loop->scope->frame);
     eddy__replica_find(&s->replica, wanted);
-    return r->e.core.status == EDDY_OK && s->replica.n > 0 &&
-           !s->replica.why_not && has_plain_values(s);
+    if (r->e.core.status != EDDY_OK || s->replica.n == 0 ||
+        s->replica.why_not || !has_plain_values(s))
+        return false;
+    find_bound(s, wanted);
+    return true;
 }
 
 /* ---- the gradient loop ---- */
 
-/* The trips of the segment; the first one that is made is the last, and may be
- * short of some. */
+/* The lengths of segments are 1, 2, 3, ..., or on a stack of their own. */
+static eddy_output planned_length(eddy__segments *s, eddy_output counter)
+{
+    eddy__reverse *r = s->r;
+    eddy__scope *scope = s->loop->scope;
+    eddy_output pop;
+
+    if (s->bound.states == 0)
+        return counter;
+    pop = eddy__stack_pop(&r->e, scope->pivot.node,
+                          eddy__place_import(&r->places, s->lengths, scope),
+                          EDDY_INT32);
+    eddy__order_backward(&r->places, scope, pop.node, 0);
+    return pop;
+}
+
+/* The trips of the segment that are differentiated; the first one that is made
+ * is the last, and may be short of some. */
 static eddy_output count_segments(eddy__segments *s)
 {
     eddy__reverse *r = s->r;
@@ -175,14 +215,16 @@ static eddy_output count_segments(eddy__segments *s)
     const eddy__reverse_variable v = eddy__loop_start(r, loop, missing);
     eddy_output zero =
         eddy__place_import(&r->places, eddy__emit_int(&r->e, 0), loop->scope);
-    eddy_output next;
+    eddy_output next, length;
 
     zero =
         eddy__emit_after(&r->e, loop->scope->pivot.node, "Identity", &zero, 1);
     next = eddy__emit_op(&r->e, "NextIteration", zero);
     eddy__emit_back_edge(&r->e, v.merge, next);
-    return eddy__emit_op(&r->e, "Sub", eddy__output_port(counter, 1),
-                         eddy__output_port(v.switch_, 1));
+    next = eddy__output_port(counter, 1);
+    length = eddy__emit_op(&r->e, "Sub", planned_length(s, next),
+                           eddy__output_port(v.switch_, 1));
+    return s->bound.states > 0 ? eddy__binomial_cut(s, next, length) : length;
 }
 
 /* A state off its stack, of the shape that it is known to have; a list is what
@@ -249,7 +291,10 @@ static void enter_variables(eddy__segments *s, questions *q)
 
         if (!is_state(s, i))
             continue;
-        eddy__replica_enter(&s->replica, v->merge, take_state(s, i), gate);
+        q->states[i] = take_state(s, i);
+        eddy__replica_enter(&s->replica, v->merge, q->states[i], gate);
+        if (s->bound.states > 0)
+            eddy__replica_enter(&s->ahead, v->merge, q->states[i], gate);
         if (!is_active(s, v->merge))
             continue;
         carry(s, q, v->enter, false, eddy__loop_exit_gradient(r, s->loop, v));
@@ -266,12 +311,15 @@ static void enter_invariants(eddy__segments *s, questions *q)
     for (size_t i = 0; i < loop->n_invariants && r->e.core.status == EDDY_OK;
          i++) {
         const eddy_output v = {loop->invariants[i], 0};
+        eddy_output value;
 
         if (!s->replica.is_found[v.node])
             continue;
         r->e.at = v.node;
-        eddy__replica_enter(&s->replica, v.node,
-                            eddy__primal_value(&r->primals, v), gate);
+        value = eddy__primal_value(&r->primals, v);
+        eddy__replica_enter(&s->replica, v.node, value, gate);
+        if (s->bound.states > 0)
+            eddy__replica_enter(&s->ahead, v.node, value, gate);
         if (!is_active(s, v.node))
             continue;
         carry(s, q, v.node, true, eddy__loop_invariant_zeros(r, v.node));
@@ -293,6 +341,7 @@ static bool allocate(eddy__segments *s, questions *q)
     q->xs = eddy__emit_room(e, n, sizeof *q->xs);
     q->sums = eddy__emit_room(e, n, sizeof *q->sums);
     q->out = eddy__emit_room(e, n, sizeof *q->out);
+    q->states = eddy__emit_room(e, n, sizeof *q->states);
     q->stop = eddy__emit_room(e, s->r->asked.n_stop, sizeof *q->stop);
     return e->core.status == EDDY_OK;
 }
@@ -314,6 +363,18 @@ static void end_variables(eddy__segments *s, questions *q)
         q->ys[q->n_ys] = end;
         q->starts[q->n_ys++] = eddy__output_port(q->list[k++].made.switch_, 1);
     }
+}
+
+/* Trips up to where the segment is cut, and what is put aside then. */
+static void go_ahead(eddy__segments *s, const questions *q)
+{
+    if (s->bound.states == 0)
+        return;
+    eddy__replica_copy(&s->ahead);
+    for (size_t i = 0; i < s->replica.loop->n_variables; i++)
+        if (is_state(s, i))
+            eddy__binomial_put(s, i, q->states[i]);
+    eddy__binomial_end(s);
 }
 
 static void ask(eddy__segments *s, questions *q)
@@ -356,6 +417,9 @@ static void close_gradients(eddy__segments *s, questions *q)
             next = eddy__emit_op(&r->e, "ZerosLike", c->x);
         if (r->e.core.status == EDDY_OK)
             eddy__edit_input(r->e.core.graph, c->next, 0, next);
+        /* One segment's tape at a time. */
+        if (s->bound.states > 0)
+            eddy__emit_control(&r->e, s->loop->scope->back_next, next.node);
         eddy__loop_add_to_enter(r, c->enter, c->exit);
     }
 }
@@ -383,7 +447,9 @@ bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
     eddy__segments s = {.r = r,
                         .loop = loop,
                         .replica.has_arrays = true,
-                        .replica.is_given = eddy__given_is};
+                        .replica.owner = &s,
+                        .replica.is_given = eddy__given_is,
+                        .ahead.has_arrays = true};
     questions q;
     eddy_output trips;
 
@@ -406,6 +472,7 @@ bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
     enter_invariants(&s, &q);
     eddy__replica_copy(&s.replica);
     end_variables(&s, &q);
+    go_ahead(&s, &q);
     ask(&s, &q);
     close_gradients(&s, &q);
     return true;

@@ -7,8 +7,17 @@
 #ifndef EDDY_AUTODIFF_SEGMENTS_H
 #define EDDY_AUTODIFF_SEGMENTS_H
 
+#include "autodiff/policy.h"
 #include "autodiff/replica.h"
 #include "autodiff/reverse.h"
+
+/* What the gradient loop does with the segment that it takes (binomial.c). */
+typedef struct eddy__split {
+    eddy_output is, not_in; /* cut in two?  What the segment itself is. */
+    eddy_output first;      /* trips of the part that is put aside again */
+    eddy_output rest;       /* ... and of that behind it, with a state anew */
+    eddy_node is_done;      /* ... they are on their stacks */
+} eddy__split;
 
 typedef struct eddy__segments {
     eddy__reverse *r;
@@ -19,6 +28,12 @@ typedef struct eddy__segments {
     /* Exits of the forward loop: how many segments there are, and how many
      * trips the last one is short of. */
     eddy_output count, missing;
+
+    /* ---- where bytes are given; else `bound` has no states ---- */
+    eddy__tape_bound bound;
+    eddy_output lengths; /* the stack of the lengths of the segments */
+    eddy__replica ahead; /* makes trips up to the second part's first */
+    eddy__split split;
 } eddy__segments;
 
 /* ---- given.c: what can't be had again ---- */
@@ -47,7 +62,33 @@ eddy_output eddy__given_shape(eddy__segments *s, eddy_output value,
 
 /* ---- checkpoint.c ---- */
 
-/* Sets `stacks`, `count` and `missing`; the replica has been found. */
+/*
+ * Sets `stacks`, `count` and `missing`, and `lengths` if there is a bound; the
+ * replica has been found.
+ */
 void eddy__checkpoint_make(eddy__segments *s);
+
+/* ---- binomial.c ---- */
+
+/*
+ * In the forward loop: how long the next segment is to be if there are `n` of
+ * them, the last of `length` trips.
+ */
+eddy_output eddy__binomial_grow(eddy__segments *s, eddy_output n,
+                                eddy_output length);
+
+/*
+ * The gradient loop has taken a segment of `length` trips, and `n` are left
+ * with it: it cuts it in two if that is too long, which sets `split` and starts
+ * `ahead`.  Gives the trips that are differentiated now.
+ */
+eddy_output eddy__binomial_cut(eddy__segments *s, eddy_output n,
+                               eddy_output length);
+
+/* The state of a variable, once it is taken and `ahead` is copied. */
+void eddy__binomial_put(eddy__segments *s, size_t i, eddy_output state);
+
+/* Once all are put. */
+void eddy__binomial_end(eddy__segments *s);
 
 #endif

@@ -33,27 +33,31 @@ static bool is_way(const eddy__flow *flow, eddy_node node)
            (role == EDDY__ROLE_ENTER && flow->is_constant[node]);
 }
 
-static void note_use(const eddy__flow *flow, eddy__tape_stack *tape,
+static void note_use(const eddy__flow *flow, eddy__tapes *tapes,
                      eddy__flow_edge edge)
 {
+    eddy__tape_stack *tape = &tapes->tapes[tapes->n];
+
     if (edge.input == 0 && has_form(flow, edge.to, "StackPushV2")) {
         tape->is_tape = tape->is_tape && tape->push == EDDY_NO_NODE;
         tape->push = edge.to;
+        tapes->of_push[edge.to] = (uint32_t)tapes->n + 1;
     } else if (edge.input == 0 && has_form(flow, edge.to, "StackPopV2")) {
         tape->is_tape = tape->is_tape && tape->pop == EDDY_NO_NODE;
         tape->pop = edge.to;
+        tapes->of_pop[edge.to] = (uint32_t)tapes->n + 1;
     } else {
         tape->is_tape = false;
     }
 }
 
 /* Follows the handle; `way` has room for every node and `seen` starts 0. */
-static void follow(const eddy__flow *flow, eddy__tape_stack *tape,
-                   eddy_node *way, uint8_t *seen)
+static void follow(const eddy__flow *flow, eddy__tapes *tapes, eddy_node *way,
+                   uint8_t *seen)
 {
     size_t n = 0;
 
-    way[n++] = tape->stack;
+    way[n++] = tapes->tapes[tapes->n].stack;
     for (size_t i = 0; i < n; i++)
         for (size_t e = flow->first_out[way[i]];
              e < flow->first_out[way[i] + 1]; e++) {
@@ -62,7 +66,7 @@ static void follow(const eddy__flow *flow, eddy__tape_stack *tape,
             if (edge.input == EDDY__CONTROL)
                 continue;
             if (!is_way(flow, edge.to)) {
-                note_use(flow, tape, edge);
+                note_use(flow, tapes, edge);
             } else if (!seen[edge.to]) {
                 seen[edge.to] = 1;
                 way[n++] = edge.to;
@@ -95,18 +99,21 @@ eddy_status eddy__tapes_find(eddy__tapes *tapes, const eddy__flow *flow,
     tapes->tapes = eddy__arena_allocate_zeroed(arena, n, sizeof *tapes->tapes);
     tapes->of_node = eddy__arena_allocate_zeroed(arena, flow->n_nodes,
                                                  sizeof *tapes->of_node);
-    if (!way || !seen || !tapes->tapes || !tapes->of_node)
+    tapes->of_push = eddy__arena_allocate_zeroed(arena, flow->n_nodes,
+                                                 sizeof *tapes->of_push);
+    tapes->of_pop = eddy__arena_allocate_zeroed(arena, flow->n_nodes,
+                                                sizeof *tapes->of_pop);
+    if (!way || !seen || !tapes->tapes || !tapes->of_node || !tapes->of_push ||
+        !tapes->of_pop)
         return eddy__fail_memory(err);
     for (eddy_node v = 0; v < flow->n_nodes; v++) {
-        eddy__tape_stack *tape = &tapes->tapes[tapes->n];
-
         if (!is_stack(flow, v))
             continue;
-        *tape = (eddy__tape_stack){.stack = v,
-                                   .push = EDDY_NO_NODE,
-                                   .pop = EDDY_NO_NODE,
-                                   .is_tape = true};
-        follow(flow, tape, way, seen);
+        tapes->tapes[tapes->n] = (eddy__tape_stack){.stack = v,
+                                                    .push = EDDY_NO_NODE,
+                                                    .pop = EDDY_NO_NODE,
+                                                    .is_tape = true};
+        follow(flow, tapes, way, seen);
         close_tape(tapes, (uint32_t)tapes->n++);
     }
     return EDDY_OK;

@@ -21,6 +21,8 @@ typedef struct eddy__tapes {
     eddy__tape_stack *tapes;
     size_t n;
     uint32_t *of_node; /* a push or a pop: its tape and 1; others 0 */
+    /* The same of every push and every pop of a stack that has several. */
+    uint32_t *of_push, *of_pop;
 } eddy__tapes;
 
 /* Arrays are in `arena`. */

@@ -270,6 +270,7 @@ typedef struct policy_row {
     build_loop build;
     int32_t trips;
     eddy_tape_policy policy;
+    uint64_t bytes; /* of the options */
 } policy_row;
 
 /* What `auto` may keep: the tapes of the shorter loops. */
@@ -280,7 +281,7 @@ static void measure_policy(bench_state *bench, const policy_row *of)
 {
     const char *name = of->name;
     const eddy_gradient_options how = {
-        .size = sizeof how, .tape = of->policy, .tape_bytes = AUTO_BYTES};
+        .size = sizeof how, .tape = of->policy, .tape_bytes = of->bytes};
     eddy_output fetches[3] = {{EDDY_NO_NODE, 0}}, xs[2];
     row forward = {.trips = 0}, backward;
     program p = {.name = name,
@@ -312,26 +313,40 @@ static void measure_policy(bench_state *bench, const policy_row *of)
 static void measure_policies(bench_state *bench)
 {
     static const policy_row rows[] = {
-        {"tape_keep_1e4", build_scalar, 10000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e4", build_scalar, 10000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e4", build_scalar, 10000, EDDY_TAPE_SPILL},
-        {"tape_keep_1e5", build_scalar, 100000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e5", build_scalar, 100000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e5", build_scalar, 100000, EDDY_TAPE_SPILL},
-        {"tape_keep_1e6", build_scalar, 1000000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e6", build_scalar, 1000000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e6", build_scalar, 1000000, EDDY_TAPE_SPILL},
-        {"tape_keep_1e7", build_scalar, 10000000, EDDY_TAPE_KEEP},
-        {"tape_recompute_1e7", build_scalar, 10000000, EDDY_TAPE_RECOMPUTE},
-        {"tape_spill_1e7", build_scalar, 10000000, EDDY_TAPE_SPILL},
-        {"tape_lstm_keep_200", build_lstm, 200, EDDY_TAPE_KEEP},
-        {"tape_lstm_recompute_200", build_lstm, 200, EDDY_TAPE_RECOMPUTE},
-        {"tape_lstm_spill_200", build_lstm, 200, EDDY_TAPE_SPILL},
-        {"tape_lstm_auto_200", build_lstm, 200, EDDY_TAPE_AUTO},
-        {"tape_lstm_keep_2000", build_lstm, 2000, EDDY_TAPE_KEEP},
-        {"tape_lstm_recompute_2000", build_lstm, 2000, EDDY_TAPE_RECOMPUTE},
-        {"tape_lstm_spill_2000", build_lstm, 2000, EDDY_TAPE_SPILL},
-        {"tape_lstm_auto_2000", build_lstm, 2000, EDDY_TAPE_AUTO},
+        {"tape_keep_1e4", build_scalar, 10000, EDDY_TAPE_KEEP, 0},
+        {"tape_recompute_1e4", build_scalar, 10000, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_spill_1e4", build_scalar, 10000, EDDY_TAPE_SPILL, 0},
+        {"tape_keep_1e5", build_scalar, 100000, EDDY_TAPE_KEEP, 0},
+        {"tape_recompute_1e5", build_scalar, 100000, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_spill_1e5", build_scalar, 100000, EDDY_TAPE_SPILL, 0},
+        {"tape_keep_1e6", build_scalar, 1000000, EDDY_TAPE_KEEP, 0},
+        {"tape_recompute_1e6", build_scalar, 1000000, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_spill_1e6", build_scalar, 1000000, EDDY_TAPE_SPILL, 0},
+        {"tape_keep_1e7", build_scalar, 10000000, EDDY_TAPE_KEEP, 0},
+        {"tape_recompute_1e7", build_scalar, 10000000, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_spill_1e7", build_scalar, 10000000, EDDY_TAPE_SPILL, 0},
+        {"tape_binomial_1e4", build_scalar, 10000, EDDY_TAPE_RECOMPUTE, 512},
+        {"tape_binomial_1e6", build_scalar, 1000000, EDDY_TAPE_RECOMPUTE, 4096},
+        {"tape_keep_1e8", build_scalar, 100000000, EDDY_TAPE_KEEP, 0},
+        {"tape_recompute_1e8", build_scalar, 100000000, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_spill_1e8", build_scalar, 100000000, EDDY_TAPE_SPILL, 0},
+        {"tape_lstm_keep_200", build_lstm, 200, EDDY_TAPE_KEEP, 0},
+        {"tape_lstm_recompute_200", build_lstm, 200, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_lstm_spill_200", build_lstm, 200, EDDY_TAPE_SPILL, 0},
+        {"tape_lstm_auto_200", build_lstm, 200, EDDY_TAPE_AUTO, AUTO_BYTES},
+        {"tape_lstm_keep_2000", build_lstm, 2000, EDDY_TAPE_KEEP, 0},
+        {"tape_lstm_recompute_2000", build_lstm, 2000, EDDY_TAPE_RECOMPUTE, 0},
+        {"tape_lstm_spill_2000", build_lstm, 2000, EDDY_TAPE_SPILL, 0},
+        {"tape_lstm_binomial_2000", build_lstm, 2000, EDDY_TAPE_RECOMPUTE,
+         256 << 10},
+        {"tape_lstm_auto_2000", build_lstm, 2000, EDDY_TAPE_AUTO, AUTO_BYTES},
+        {"tape_lstm_keep_20000", build_lstm, 20000, EDDY_TAPE_KEEP, 0},
+        {"tape_lstm_recompute_20000", build_lstm, 20000, EDDY_TAPE_RECOMPUTE,
+         0},
+        {"tape_lstm_spill_20000", build_lstm, 20000, EDDY_TAPE_SPILL, 0},
+        {"tape_lstm_auto_20000", build_lstm, 20000, EDDY_TAPE_AUTO, AUTO_BYTES},
+        {"tape_lstm_binomial_20000", build_lstm, 20000, EDDY_TAPE_RECOMPUTE,
+         1 << 20},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -73,9 +73,13 @@ static eddy_status take_orders(eddy_graph *graph,
                                eddy_output *out_results, eddy_error *err)
 {
     eddy_limits limits = eddy__options_limits(asked->options);
+    const uint64_t bytes = options->tape_bytes;
     eddy_status status;
 
     options->limits = &limits;
+    /* What makes trips again by bytes has no gradient itself. */
+    if (asked->order > 1 && options->tape != EDDY_TAPE_AUTO)
+        options->tape_bytes = 0;
     status = eddy_gradients(graph, asked->ys, asked->n_ys, asked->xs,
                             asked->n_xs, options, out_results, err);
     options->grad_ys = NULL;
@@ -86,6 +90,8 @@ static eddy_status take_orders(eddy_graph *graph,
         for (size_t i = 0; i < asked->n_xs; i++)
             if (out_results[i].node != EDDY_NO_NODE)
                 ys[n++] = out_results[i];
+        if (k + 1 == asked->order)
+            options->tape_bytes = bytes;
         status = eddy_gradients(graph, ys, n, asked->xs, asked->n_xs, options,
                                 out_results, err);
     }

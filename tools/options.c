@@ -157,7 +157,7 @@ static const option options_table[] = {
      "keep, recompute, spill or auto, of all or one; repeats"},
     {"tape-bytes", "N", KIND_COUNT, EDDY__FOR_GRAD | EDDY__FOR_VERIFY,
      MEMBER(tape_bytes), 0, UINT64_MAX,
-     "what auto keeps; 0: half of --max-bytes, or 64 MiB"},
+     "of auto or recompute; 0: half of --max-bytes"},
     {"opset", "N", KIND_COUNT, EDDY__FOR_CONVERT, MEMBER(opset), 14, 28,
      "of ONNX's operators (18)"},
     {"ir-version", "N", KIND_COUNT, EDDY__FOR_CONVERT, MEMBER(ir_version), 7,

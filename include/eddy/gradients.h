@@ -28,6 +28,11 @@ typedef enum eddy_tape_policy {
      * Only states, about sqrt(2 n) of n trips; the gradient makes the trips
      * between two of them again.  A loop whose trips can't be made again, such
      * as one with effects, keeps them.
+     *
+     * With `tape_bytes` such loops hold at most so many bytes of states and
+     * tapes together, if the sizes of both are known beforehand, and make trips
+     * again as often as that takes, by the binomial schedule.  Such a gradient
+     * has no gradient itself (EDDY_E_NO_GRADIENT).
      */
     EDDY_TAPE_RECOMPUTE,
     /*
@@ -70,7 +75,8 @@ typedef struct eddy_gradient_options {
     eddy_tape_policy tape;
     const eddy_loop_tape *loop_tapes;
     size_t n_loop_tapes;
-    uint64_t tape_bytes; /* of EDDY_TAPE_AUTO; 0: 64 MiB */
+    /* EDDY_TAPE_AUTO: 0 is 64 MiB; EDDY_TAPE_RECOMPUTE: 0 is no bound. */
+    uint64_t tape_bytes;
 } eddy_gradient_options;
 
 /*

@@ -606,7 +606,7 @@ class Graph:
         tape     what loops do for the values of their trips: "keep",
                  "recompute", "spill" or "auto", or a dict from the frame names
                  of loops, and None for all others, to that
-        tape_bytes  what "auto" keeps; 0: 64 MiB
+        tape_bytes  what "auto" keeps (0: 64 MiB), or "recompute" holds
         """
         if forward:
             return self.jvp(ys, xs, directions, stop=stop, prefix=prefix)
@@ -616,7 +616,7 @@ class Graph:
         for step in range(order):
             options, kept = self._gradient_options(
                 grad_ys if step == 0 else None, stop, prefix, zeros, tape,
-                tape_bytes)
+                tape_bytes if step + 1 == order or tape == "auto" else 0)
             check(lib.eddy_gradients(
                 self._ptr, self.outputs_array(ys), len(ys), given, len(xs),
                 options, out, err), err)

@@ -800,6 +800,58 @@ START_TEST(trips_that_are_made_again_give_the_bits_of_a_tape)
 }
 END_TEST
 
+static bool has_schedule(const program *p)
+{
+    return eddy_graph_find(p->graph, "gradients/replay/schedule") !=
+           EDDY_NO_NODE;
+}
+
+/* Few bytes, so that segments are cut, of programs with nests and lists. */
+static void compare_bounded(uint64_t seed)
+{
+    program p;
+    drawing d = {.p = &p, .state = seed, .most_trips = 12};
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .zeros_if_unconnected = true,
+                                           .tape = EDDY_TAPE_RECOMPUTE,
+                                           .tape_bytes = 1 + seed % 8 * 150};
+    double x[ELEMENTS], v[ELEMENTS] = {0};
+    made m;
+    eddy_output y;
+
+    program_init(&p, seed % 4 == 0 ? 2 : 0);
+    y = draw_program(&d, &m);
+    derive_by(&p, &m, y, EDDY_TAPE_KEEP, m.fetches);
+    program_want_ok(&p, eddy_gradients(p.graph, &y, 1, m.xs, 2, &options,
+                                       m.fetches + 2, &p.err));
+    n_replayed += has_schedule(&p);
+    for (int i = 0; i < ELEMENTS; i++)
+        x[i] = between(&d, -1, 1);
+    plan(&p, &m, 4);
+    feed_all(&p, x, v);
+    program_run(&p);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_msg(memcmp(eddy_tensor_data(eddy_run_fetch(p.run, i)),
+                             eddy_tensor_data(eddy_run_fetch(p.run, i + 2)),
+                             eddy_tensor_bytes(eddy_run_fetch(p.run, i))) == 0,
+                      "seed %llu: gradient %zu: %.17g kept, %.17g by bytes",
+                      (unsigned long long)seed, i, fetched(&p, i, 0),
+                      fetched(&p, i + 2, 0));
+    program_deinit(&p);
+}
+
+START_TEST(trips_made_again_by_bytes_give_the_bits_of_a_tape)
+{
+    const size_t n = program_scale(40, 4);
+
+    n_replayed = 0;
+    for (uint64_t seed = 0; seed < n; seed++)
+        compare_bounded((uint64_t)_i * 1000 + seed);
+    if (program_is_release())
+        ck_assert_uint_gt(n_replayed, n / 4);
+}
+END_TEST
+
 static size_t n_spilled; /* programs that had a file */
 
 /* Of both orders, since nothing is computed in another way. */
@@ -855,6 +907,8 @@ TCase *gradient_programs_tests(void)
                         20);
     tcase_add_loop_test(
         tcase, trips_that_are_made_again_give_the_bits_of_a_tape, 0, 10);
+    tcase_add_loop_test(
+        tcase, trips_made_again_by_bytes_give_the_bits_of_a_tape, 0, 10);
     tcase_add_loop_test(tcase, tapes_that_spill_give_the_bits_of_a_tape, 0, 5);
     return tcase;
 }

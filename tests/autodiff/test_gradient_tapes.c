@@ -100,7 +100,215 @@ START_TEST(every_number_of_trips)
 }
 END_TEST
 
-static uint64_t peak_bytes_by(eddy_tape_policy policy, int trips)
+/* ---- by bytes ---- */
+
+static const eddy_gradient_options keep_all = {.size = sizeof keep_all,
+                                               .tape = EDDY_TAPE_KEEP};
+
+static eddy_gradient_options within(uint64_t bytes)
+{
+    return (eddy_gradient_options){.size = sizeof(eddy_gradient_options),
+                                   .tape = EDDY_TAPE_RECOMPUTE,
+                                   .tape_bytes = bytes};
+}
+
+/* How many states and trips' tapes the loop may hold; 0: it has no bound. */
+static void want_bound(int64_t states, int64_t trips)
+{
+    eddy_attr attr;
+
+    if (!eddy_graph_node_attr(p.graph, named("c").node, "_eddy_tape_bound",
+                              &attr)) {
+        ck_assert_int_eq(states, 0);
+        return;
+    }
+    ck_assert_uint_eq(attr.n, 2);
+    ck_assert_int_eq(attr.as.ints[0], states);
+    ck_assert_int_eq(attr.as.ints[1], trips);
+}
+
+/* A state is 13 bytes by the bound, a trip's tape 32. */
+static const struct {
+    uint64_t bytes;
+    int states, trips;
+} bounds[] = {{1, 2, 1},   {80, 3, 1},   {130, 5, 2},
+              {200, 7, 3}, {300, 11, 4}, {1000, 38, 15}};
+
+#define N_BOUNDS ((int)(sizeof bounds / sizeof *bounds))
+
+START_TEST(every_bound_has_the_same_bits)
+{
+    const int trips = (_i / N_BOUNDS) * (_i / N_BOUNDS) + _i / N_BOUNDS;
+    const eddy_gradient_options by_bytes = within(bounds[_i % N_BOUNDS].bytes);
+    eddy_output out[4];
+    char text[64];
+
+    program_init(&p, _i % 3 == 0 ? 2 : 0);
+    (void)snprintf(text, sizeof text, "n ?int32\n");
+    program_build(&p, text);
+    program_build(&p, LOOP);
+    differentiate("v/x", &keep_all, out);
+    differentiate("v/x", &by_bytes, out + 2);
+    want_bound(bounds[_i % N_BOUNDS].states, bounds[_i % N_BOUNDS].trips);
+    program_deinit(&p);
+    program_init(&p, _i % 3 == 0 ? 2 : 0);
+    (void)snprintf(text, sizeof text, "n int32=%d\n", trips);
+    program_build(&p, text);
+    program_build(&p, LOOP);
+    differentiate("v/x", &keep_all, out);
+    differentiate("v/x", &by_bytes, out + 2);
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+static int n_calls;
+
+static eddy_status count_call(eddy_kernel *kernel)
+{
+    const eddy_shape scalar = {.rank = 0};
+    void *data;
+    const double value = *(const double *)eddy_kernel_input(kernel, 0).data;
+    const eddy_status status =
+        eddy_kernel_output(kernel, 0, EDDY_FLOAT64, &scalar, &data);
+
+    n_calls++;
+    if (status == EDDY_OK)
+        *(double *)data = value;
+    return status;
+}
+
+static eddy_status hand_back(eddy_gradient *g)
+{
+    eddy_gradient_set(g, 0, eddy_gradient_given(g, 0));
+    return EDDY_OK;
+}
+
+enum { MOST_PARTS = 80, MOST_SPARE = 64 };
+
+/* The least parts to be made again, by trying all points of a cut: of `parts`
+ * with `spare` states to put aside, two of which are the same. */
+static int least_again(int parts, int spare)
+{
+    static int least[MOST_SPARE][MOST_PARTS];
+
+    ck_assert_int_lt(parts, MOST_PARTS);
+    ck_assert_int_lt(spare, MOST_SPARE);
+    for (int s = 1; s <= spare; s++)
+        for (int n = 2; n <= parts; n++) {
+            least[s][n] = INT32_MAX;
+            for (int m = s == 1 ? n - 1 : 1; m < n; m++) {
+                const int all = m + least[s - 1][n - m] + least[s][m];
+
+                if (all < least[s][n])
+                    least[s][n] = all;
+            }
+        }
+    return least[spare][parts];
+}
+
+/* Of the forward loop, of tapes, and before parts of segments that are cut. */
+static int expected_calls(int trips, int states, int most)
+{
+    int calls = 2 * trips, length = 0, lengths[64], n = 0;
+
+    for (int left = trips; left > 0; left -= length, n++) {
+        length = n >= states - 2   ? left
+                 : n >= states / 2 ? 2 * length
+                 : length < most   ? length + 1
+                                   : most;
+        lengths[n] = length < left ? length : left;
+    }
+    for (int k = 0; k < n; k++)
+        calls += most * least_again((lengths[k] + most - 1) / most,
+                                    states - k - 1 > 1 ? states - k - 1 : 1);
+    return calls;
+}
+
+/* The binomial schedule is the best that there is. */
+START_TEST(as_few_trips_as_can_be_are_made_again)
+{
+    static const eddy_op_spec counted = {.size = sizeof counted,
+                                         .name = "Counted",
+                                         .inputs = "x: float64",
+                                         .outputs = "y: float64",
+                                         .kernel = count_call,
+                                         .gradient = hand_back};
+    static const int trips[] = {1, 2, 7, 30, 71, 150};
+    const int i = _i % N_BOUNDS, n = trips[_i / N_BOUNDS];
+    eddy_gradient_options by_bytes = within(bounds[i].bytes);
+    eddy_output y, x, dx;
+    eddy_attr attr;
+    char text[128];
+
+    program_init(&p, 0);
+    program_want_ok(&p, eddy_op_register(p.ctx, &counted, &p.err));
+    (void)snprintf(text, sizeof text, "n int32=%d\n", n);
+    program_build(&p, text);
+    program_build(&p, LOOP "v/c Counted v/b\n");
+    ck_assert_int_eq(eddy_graph_set_input(p.graph, named("v/n").node, 0,
+                                          named("v/c"), &p.err),
+                     EDDY_OK);
+    y = named("v/x");
+    x = named("x");
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &y, 1, &x, 1, &by_bytes, &dx, &p.err));
+    if (!eddy_graph_node_attr(p.graph, named("c").node, "_eddy_tape_bound",
+                              &attr)) {
+        program_deinit(&p);
+        return;
+    }
+    program_plan_outputs(&p, &dx, 1);
+    n_calls = 0;
+    program_run(&p);
+    ck_assert_int_eq(
+        n_calls, expected_calls(n, (int)attr.as.ints[0], (int)attr.as.ints[1]));
+    program_deinit(&p);
+}
+END_TEST
+
+/* A later question without bytes takes the bound away, and one that chooses
+ * nothing goes by it. */
+START_TEST(a_bound_stays_with_the_graph)
+{
+    const eddy_gradient_options by_bytes = within(130), by_none = within(0);
+    eddy_output out[4];
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=500\n" LOOP);
+    differentiate("v/x", &by_bytes, out);
+    want_bound(5, 2);
+    differentiate("v/x", NULL, out + 2);
+    want_bound(5, 2);
+    ck_assert_uint_ne(eddy_graph_find(p.graph, "gradients/replay/schedule_1"),
+                      EDDY_NO_NODE);
+    want_same_bits(out, 2);
+    differentiate("v/x", &by_none, out);
+    want_bound(0, 0);
+    ck_assert_uint_eq(eddy_graph_find(p.graph, "gradients/replay/schedule_2"),
+                      EDDY_NO_NODE);
+    program_deinit(&p);
+}
+END_TEST
+
+/* What is cut is put back on a stack that it came from, which is no tape. */
+START_TEST(a_gradient_by_bytes_has_none_itself)
+{
+    const eddy_gradient_options by_bytes = within(130);
+    eddy_output out[2], x, d2x;
+
+    program_init(&p, 0);
+    program_build(&p, "n int32=50\n" LOOP);
+    differentiate("v/x", &by_bytes, out);
+    x = named("x");
+    program_want(&p, eddy_gradients(p.graph, out, 1, &x, 1, NULL, &d2x, &p.err),
+                 EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT);
+    ck_assert_msg(strstr(p.err.message, "stack"), "%s", p.err.message);
+    program_deinit(&p);
+}
+END_TEST
+
+static uint64_t peak_bytes_of(const eddy_gradient_options *options, int trips)
 {
     eddy_output out[2];
     eddy_stats stats;
@@ -110,13 +318,32 @@ static uint64_t peak_bytes_by(eddy_tape_policy policy, int trips)
     (void)snprintf(text, sizeof text, "n int32=%d\n", trips);
     program_build(&p, text);
     program_build(&p, LOOP);
-    differentiate_by(policy, out);
+    differentiate("v/x", options, out);
     program_plan_outputs(&p, out, 2);
     program_run(&p);
     stats = program_stats(&p);
     program_deinit(&p);
     return stats.peak_bytes;
 }
+
+static uint64_t peak_bytes_by(eddy_tape_policy policy, int trips)
+{
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = policy};
+
+    return peak_bytes_of(&options, trips);
+}
+
+/* A hundred times the trips need no more. */
+START_TEST(bytes_stay_as_they_are_given)
+{
+    const eddy_gradient_options by_bytes = within(2000);
+    const int trips = (int)program_scale(200000, 20000);
+    const uint64_t few = peak_bytes_of(&by_bytes, trips / 100);
+
+    ck_assert_uint_le(peak_bytes_of(&by_bytes, trips), few + 2000);
+}
+END_TEST
 
 START_TEST(bytes_grow_with_the_root_of_the_trips)
 {
@@ -490,6 +717,12 @@ TCase *gradient_tapes_tests(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, every_number_of_trips, 0, 24);
+    tcase_add_loop_test(tcase, every_bound_has_the_same_bits, 0, 12 * N_BOUNDS);
+    tcase_add_loop_test(tcase, as_few_trips_as_can_be_are_made_again, 0,
+                        6 * N_BOUNDS);
+    tcase_add_test(tcase, a_bound_stays_with_the_graph);
+    tcase_add_test(tcase, a_gradient_by_bytes_has_none_itself);
+    tcase_add_test(tcase, bytes_stay_as_they_are_given);
     tcase_add_test(tcase, bytes_grow_with_the_root_of_the_trips);
     tcase_add_test(tcase, the_policy_stays_with_the_graph);
     tcase_add_test(tcase, to_spill_stays_with_the_graph_too);
