@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/value/shape.h"
 #include "core/value/tensor.h"
+#include "frames/lower/collective.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,25 @@ void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient)
 bool eddy__rule_is_op(const eddy_gradient *g, const char *op)
 {
     return strcmp(eddy__rule_host_node(g)->op_name, op) == 0;
+}
+
+int64_t eddy__rule_members_before(const eddy_gradient *g)
+{
+    const eddy_graph *graph = g->e->core.graph;
+    const eddy__node *own = eddy__rule_host_node(g);
+    const char *device = own->device ? own->device : "";
+    int64_t n = 0;
+
+    for (eddy_node v = 0; v < graph->n_nodes; v++) {
+        const eddy__node *node = eddy__graph_node(graph, v);
+        int c;
+
+        if (strcmp(node->op_name, own->op_name) != 0)
+            continue;
+        c = eddy__collective_compare(node->device ? node->device : "", device);
+        n += c < 0 || (c == 0 && v < g->node);
+    }
+    return n;
 }
 
 bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j)

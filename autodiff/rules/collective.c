@@ -90,6 +90,86 @@ eddy_status eddy__grad_collective_reduce(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* Size and keys of a group, and an instance of its own. */
+typedef struct keys {
+    eddy_output size, group, instance;
+} keys;
+
+/* Where they are inputs, or the attributes of the first version. */
+static keys find_keys(eddy_gradient *g, bool are_inputs)
+{
+    keys k;
+
+    if (are_inputs) {
+        k = (keys){X(1), X(2), OP("AddV2", X(3), INT(next_instance))};
+    } else {
+        k.size = INT((double)eddy__rule_int(g, "group_size"));
+        k.group = INT((double)eddy__rule_int(g, "group_key"));
+        k.instance =
+            INT((double)eddy__rule_int(g, "instance_key") + next_instance);
+    }
+    return k;
+}
+
+static eddy_output column(eddy_gradient *g, eddy_output table, double i)
+{
+    return OP("GatherV2", table, INT(i), INT(1.0));
+}
+
+/*
+ * How many rows the members before this one have.  Each says how many it has,
+ * and which it is: by its rank, or among the nodes of one graph.
+ */
+static eddy_output rows_before(eddy_gradient *g, const keys *k,
+                               eddy_output rows)
+{
+    const eddy_output order = INT((double)eddy__rule_members_before(g));
+    const eddy_output at = rank(g);
+    const eddy_output own = OP("ExpandDims", VECTOR(rows, order, at), INT(0.0));
+    const eddy_output all =
+        OP("CollectiveGatherV2", own, k->size, k->group, k->instance);
+    const eddy_output is_before =
+        OP("LogicalOr", OP("Less", column(g, all, 1), order),
+           OP("Less", column(g, all, 2), at));
+
+    return OP("Sum",
+              OP("Mul", column(g, all, 0),
+                 eddy__rule_cast(g, is_before, EDDY_BOOL, EDDY_INT32)),
+              INT(0.0));
+}
+
+/* Of the sum of all gradients, the rows that this member has given. */
+static eddy_status gather(eddy_gradient *g, bool are_inputs)
+{
+    static const eddy_string add = {.data = "Add", .length = 3};
+    static const eddy_string id = {.data = "Id", .length = 2};
+    const eddy_attr attrs[] = {eddy_attr_string("merge_op", &add),
+                               eddy_attr_string("final_op", &id)};
+    eddy_output rows, begin, sum;
+    keys k;
+
+    if (!WANTS(0))
+        return EDDY_OK;
+    k = find_keys(g, are_inputs);
+    rows = eddy__rule_element(g, OP("Shape", X(0)), INT(0.0));
+    begin = rows_before(g, &k, rows);
+    sum = OP_WITH("CollectiveReduceV2", attrs, DY(0), k.size, k.group,
+                  k.instance);
+    DX(0, OP("GatherV2", sum,
+             OP("Range", begin, OP("AddV2", begin, rows), INT(1.0)), INT(0.0)));
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_collective_gather_v2(eddy_gradient *g)
+{
+    return gather(g, true);
+}
+
+eddy_status eddy__grad_collective_gather(eddy_gradient *g)
+{
+    return gather(g, false);
+}
+
 eddy_status eddy__grad_horovod_broadcast(eddy_gradient *g)
 {
     const int64_t root = eddy__rule_int(g, "root_rank");

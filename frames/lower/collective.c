@@ -164,6 +164,14 @@ eddy__collective_keys eddy__collective_keys_of(const eddy__flow *flow,
         .instance = key_of(flow, node->inputs[first + 2])};
 }
 
+/* A shorter name first: CPU:9 is before CPU:10. */
+int eddy__collective_compare(const char *device, const char *other)
+{
+    const size_t n = strlen(device), n_other = strlen(other);
+
+    return n != n_other ? (n > n_other) - (n < n_other) : strcmp(device, other);
+}
+
 /* A shape that a constant of one dimension says. */
 static eddy_shape read_shape(const eddy_tensor *tensor)
 {

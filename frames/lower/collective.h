@@ -36,6 +36,10 @@ typedef struct eddy__collective_keys {
 eddy__collective_keys eddy__collective_keys_of(const eddy__flow *flow,
                                                eddy_node v);
 
+/* The order of a group's members is that of their devices, and then of the
+ * nodes; "" is none.  As qsort has it. */
+int eddy__collective_compare(const char *device, const char *other);
+
 /* What a receiver says that it gets; rank -1 where that is not known. */
 eddy_shape eddy__collective_shape(const eddy__flow *flow, eddy_node v);
 

@@ -76,21 +76,13 @@ static int compare_groups(const member *a, const member *b)
     return c != 0 ? c : compare_numbers(a->keys.instance, b->keys.instance);
 }
 
-/* A shorter name first: CPU:9 is before CPU:10. */
-static int compare_devices(const char *a, const char *b)
-{
-    const int c = compare_numbers((int64_t)strlen(a), (int64_t)strlen(b));
-
-    return c != 0 ? c : strcmp(a, b);
-}
-
 static int compare_members(const void *left, const void *right)
 {
     const member *a = left, *b = right;
     int c = compare_groups(a, b);
 
     if (c == 0)
-        c = compare_devices(a->device, b->device);
+        c = eddy__collective_compare(a->device, b->device);
     return c != 0 ? c : compare_numbers(a->node, b->node);
 }
 

@@ -211,6 +211,52 @@ START_TEST(test_gradients_of_a_group_are_a_group)
 }
 END_TEST
 
+/* Rows have weights 1 to 6, in both losses; w has one row more or less. */
+static void want_rows(const char *text, size_t n_w)
+{
+    static const double weights[] = {2, 4, 6, 8, 10, 12};
+    const eddy_gradient_options options = {.size = sizeof options};
+    eddy_output loss, by[2], gradients[2];
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    loss = program_output(&p, "y");
+    by[0] = program_output(&p, "x");
+    by[1] = program_output(&p, "w");
+    ck_assert_msg(eddy_gradients(p.graph, &loss, 1, by, 2, &options, gradients,
+                                 &p.err) == EDDY_OK,
+                  "%s", p.err.message);
+    program_plan_outputs(&p, gradients, 2);
+    program_run(&p);
+    for (size_t i = 0; i < 2; i++) {
+        const eddy_tensor *given = eddy_run_fetch(p.run, i);
+        const size_t n = i == 0 ? 6 - n_w : n_w;
+
+        ck_assert_int_eq(eddy_tensor_count(given), (int64_t)n);
+        for (size_t k = 0; k < n; k++)
+            ck_assert_float_eq(((const float *)eddy_tensor_data(given))[k],
+                               (float)weights[i == 0 ? k : 6 - n_w + k]);
+    }
+    program_deinit(&p);
+}
+
+#define ROWS_LOSS "ws float32[6]=1,2,3,4,5,6\nl AddV2 a b\ny Mul l ws\n"
+
+START_TEST(test_gathered_rows_have_the_gradients_of_their_member)
+{
+    want_rows(XS KEY(2) "a CollectiveGatherV2 x n g k2\n"
+                        "b CollectiveGatherV2 w n g k2\n" ROWS_LOSS,
+              3);
+    want_rows("x float32[2]=1,2\nw float32[4]=10,20,35,50\n"
+              "a CollectiveGather x group_size=2 group_key=1 instance_key=2 "
+              "shape=[6]\n"
+              "b CollectiveGather w group_size=2 group_key=1 instance_key=2 "
+              "shape=[6]\n" ROWS_LOSS,
+              4);
+}
+END_TEST
+
 START_TEST(test_the_greatest_has_no_gradient)
 {
     const eddy_gradient_options options = {.size = sizeof options};
@@ -363,6 +409,7 @@ TCase *groups_tests(void)
     tcase_add_test(tc, test_groups_follow_each_other);
     tcase_add_test(tc, test_members_meet_in_every_iteration);
     tcase_add_test(tc, test_gradients_of_a_group_are_a_group);
+    tcase_add_test(tc, test_gathered_rows_have_the_gradients_of_their_member);
     tcase_add_test(tc, test_the_greatest_has_no_gradient);
     tcase_add_test(tc, test_members_that_do_not_fit_are_refused);
     tcase_add_test(tc, test_a_member_alone_fails);

@@ -351,6 +351,47 @@ START_TEST(test_gathered_rows_have_their_own_gradients)
                        "g HorovodAllgather x\np Mul g w\n"
                        "axis int32=0\ny Sum p axis\n",
                   2, 1, 2, 20);
+    WANT_GRADIENT(RANK "x float32[2]=1,2\nw float32[4]=1,10,100,1000\n"
+                       "two int32=2\nkey int32=7\n"
+                       "g CollectiveGatherV2 x two key key\np Mul g w\n"
+                       "axis int32=0\ny Sum p axis\n",
+                  2, 1, 2, 20);
+    /* Of the sum of squares, so the second order is that of 4 x. */
+    WANT_GRADIENT(RANK "x float32[2]=1,2\n"
+                       "g CollectiveGather x group_size=2 group_key=1 "
+                       "instance_key=4 shape=[4]\np Mul g g\n"
+                       "axis int32=0\ny Sum p axis\n",
+                  2, 1, 4, 8);
+}
+END_TEST
+
+/* Those of rank 1 are the later ones. */
+START_TEST(test_rows_of_another_rank_come_behind)
+{
+    static const char text[] =
+        RANK "one int32=1\nl float32[2]=1,2\n"
+             "w float32[6]=1,10,100,1000,10000,100000\n"
+             "m float32[3,2]=1,2,3,4,5,6\n"
+             "n int32=3\nkey int32=7\n"
+             "x Identity l\ng CollectiveGatherV2 x n key key\n"
+             "p Mul g w\naxis int32=0\ny Sum p axis\n";
+    eddy_output gradient;
+    eddy_partition *partition;
+    eddy_tensor *out;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    gradient = differentiate(&p, "y", "x", 1);
+    /* The gradients of all ranks, as rank 0 gets them. */
+    gradient = program_unary(&p, "HorovodAllgather", gradient);
+    partition = replicate_output(&p, 3, NULL, gradient);
+    ck_assert_msg(partition != NULL, "%s", p.err.message);
+    out = run(&p, partition, 1, NULL);
+    want_floats(out, (const float[]){3, 30, 300, 3000, 30000, 300000}, 6);
+    eddy_tensor_release(out);
+    eddy_partition_destroy(partition);
+    program_deinit(&p);
 }
 END_TEST
 
@@ -475,6 +516,7 @@ TCase *replicas_tests(void)
     tcase_add_test(tc, test_gradients_of_gradients_meet_again);
     tcase_add_test(tc, test_tensorflows_sums_and_means_have_gradients);
     tcase_add_test(tc, test_gathered_rows_have_their_own_gradients);
+    tcase_add_test(tc, test_rows_of_another_rank_come_behind);
     tcase_add_test(tc, test_only_the_root_has_a_gradient);
     tcase_add_test(tc, test_a_collective_that_one_rank_may_miss_is_refused);
     tcase_add_test(tc, test_a_loop_of_different_lengths_is_refused);
