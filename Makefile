@@ -13,6 +13,7 @@
 #   make coverage      lines and branches that tests reach, as a page
 #   make fault         every allocation fails once (FAULT_FLAGS="--stride 20")
 #   make stress        many threads, under TSan (STRESS_FLAGS="--seconds 600")
+#   make hostile       files that were made to cost much, against the limits
 #   make fuzz-programs random programs on all executors (N=10000, FIRST=1)
 #   make fuzz          libFuzzer on every reader (SECONDS_EACH=60, ONLY=npy)
 #   make bench         eddy's own benchmarks     (BENCH_FLAGS=--tsv)
@@ -171,7 +172,8 @@ BENCH_AID := $(filter-out $(BENCH_SRC),$(sort $(wildcard benchmarks/*.c)))
 EXAMPLE_SRC := $(sort $(wildcard examples/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/campaign/fuzz_*.c))
 # Programs of their own; the rest is what they share.
-CAMPAIGN_PROGRAM := tests/campaign/fault.c tests/campaign/stress.c
+CAMPAIGN_PROGRAM := tests/campaign/fault.c tests/campaign/hostile.c \
+	tests/campaign/stress.c
 CAMPAIGN_AID := $(filter-out $(FUZZ_SRC) $(CAMPAIGN_PROGRAM),\
 	$(sort $(wildcard tests/campaign/*.c)))
 CODE_DIRS := $(foreach layer,$(LAYERS),$(layer) $(layer)/* $(layer)/*/*) \
@@ -244,8 +246,8 @@ ENVIRONMENT = VARIANT='$(VARIANT)' RUNNER='$(RUNNER)' EDDY='$(OUT)/eddy' \
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all demo test test-mpi test-onnx model test-arm64 run-arm64 asan tsan valgrind fuzz fuzz-programs fault \
-	stress coverage \
-	run-fuzz run-fault run-stress run-coverage bench bench-peers lint docs docs-html \
+	stress hostile coverage \
+	run-fuzz run-fault run-stress run-hostile run-coverage bench bench-peers lint docs docs-html \
 	drawings format install uninstall wheel test-python test-viewer deb dist abi abi-dump reproducible deps \
 	deps-lint clean help run-demo \
 	run-tests run-valgrind run-benches FORCE
@@ -372,6 +374,8 @@ $(CAMPAIGNS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 		$(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
 
+$(OUT)/hostile: $(call objects,benchmarks/families.c benchmarks/graph_writer.c)
+
 $(OPS_TABLE) $(ONNX_TABLE) $(ONNX_GRADIENTS): %: %.o $(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@
 
@@ -450,12 +454,18 @@ stress: deps
 CAMPAIGN_GRAPHS = $(addprefix tests/conformance/tf/,$(shell \
 	cat tests/campaign/graphs.txt))
 
+hostile: deps
+	$(AGAIN) run-hostile
+
 run-coverage: $(RUNNER) $(COMMAND) $(EXAMPLES) $(OUT)/fault
 	@$(ENVIRONMENT) FAULT='$(OUT)/fault' GRAPHS='$(CAMPAIGN_GRAPHS)' \
 	    scripts/coverage.sh
 
 run-fault: $(OUT)/fault
 	@$< $(FAULT_FLAGS) $(CAMPAIGN_GRAPHS)
+
+run-hostile: $(OUT)/hostile
+	@OPENBLAS_NUM_THREADS=1 $< $(HOSTILE_FILES)
 
 run-stress: $(OUT)/stress
 	@setarch $$(uname -m) -R $< $(STRESS_FLAGS) $(CAMPAIGN_GRAPHS)

@@ -24,6 +24,7 @@ eddy_status eddy__activity_init(eddy__activity *a, eddy__gradient_emitter *e,
                           .stop = asked->stop,
                           .n_stop = asked->n_stop};
     a->state = eddy__emit_zeroed_room(e, study->n_nodes, 1);
+    a->x_at = eddy__emit_room(e, eddy__study_slots(study), sizeof *a->x_at);
     return e->core.status;
 }
 
@@ -40,14 +41,6 @@ bool eddy__activity_may_carry(const eddy__study *study, eddy_output from)
     return eddy__study_has_gradient(
                eddy_graph_output_dtype(study->graph, from)) ||
            eddy__study_variable(study, from) != EDDY_NO_NODE;
-}
-
-static bool is_one_of(eddy_output output, const eddy_output *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i].node == output.node && list[i].index == output.index)
-            return true;
-    return false;
 }
 
 /* Does an iteration of the base frame, or of one around it, start there? */
@@ -68,8 +61,6 @@ bool eddy__activity_is_edge(const eddy__activity *a, eddy_output from)
 
 typedef struct marking {
     eddy__activity *a;
-    const eddy_output *xs;
-    size_t n_xs;
     bool counts_history; /* follow back edges of the base frame, too */
     eddy_node *list;     /* nodes marked, of which `n` */
     size_t n;
@@ -102,7 +93,8 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
             ends_way(m, edge.to) ||
             !eddy__activity_may_carry(m->a->study,
                                       reader->inputs[edge.input]) ||
-            (as_x && !is_one_of(reader->inputs[edge.input], m->xs, m->n_xs)))
+            (as_x && eddy__activity_x(m->a, reader->inputs[edge.input]) ==
+                         EDDY__NOT_FOUND))
             continue;
         reach(m, edge.to);
     }
@@ -128,12 +120,12 @@ static void reach_pop(marking *m, eddy_node node)
             reach(m, v);
 }
 
-static void mark_reached(marking *m)
+static void mark_reached(marking *m, const eddy_output *xs, size_t n_xs)
 {
-    for (size_t i = 0; i < m->n_xs; i++) {
-        m->a->state[m->xs[i].node] |= EDDY__IS_X;
-        reach_readers(m, m->xs[i].node, true);
-    }
+    eddy__activity_set_xs(m->a, xs, n_xs);
+    for (size_t i = 0; i < n_xs; i++)
+        if (eddy__activity_is_new_x(m->a, xs[i].node))
+            reach_readers(m, xs[i].node, true);
     for (size_t i = 0; i < m->n; i++) {
         reach_readers(m, m->list[i], false);
         reach_pop(m, m->list[i]);
@@ -233,6 +225,25 @@ void eddy__activity_begin(eddy__activity *a)
     stop_at_loops(a);
 }
 
+void eddy__activity_set_xs(eddy__activity *a, const eddy_output *xs,
+                           size_t n_xs)
+{
+    const size_t n_slots = eddy__study_slots(a->study);
+
+    for (size_t i = 0; i < n_slots; i++)
+        a->x_at[i] = EDDY__NOT_FOUND;
+    for (size_t i = n_xs; i-- > 0;)
+        a->x_at[eddy__study_slot(a->study, xs[i])] = (uint32_t)i;
+}
+
+bool eddy__activity_is_new_x(eddy__activity *a, eddy_node node)
+{
+    const bool is_new = !(a->state[node] & EDDY__IS_X);
+
+    a->state[node] |= EDDY__IS_X;
+    return is_new;
+}
+
 eddy_status eddy__activity_find_history(eddy__activity *a,
                                         const eddy_output *ys, size_t n_ys,
                                         const eddy_output *x,
@@ -240,14 +251,14 @@ eddy_status eddy__activity_find_history(eddy__activity *a,
 {
     const eddy_frame *frames = a->study->analysis->frames;
     const uint32_t depth = frames[eddy__study_frame(a->study, *x)].depth;
-    marking m = {.a = a, .xs = x, .n_xs = 1, .counts_history = true};
+    marking m = {.a = a, .counts_history = true};
 
     *out_has_history = false;
     m.list = eddy__emit_room(a->e, a->study->n_nodes + 1, sizeof *m.list);
     if (!m.list)
         return a->e->core.status;
     eddy__activity_begin(a);
-    mark_reached(&m);
+    mark_reached(&m, x, 1);
     mark_needed(&m, ys, n_ys);
     for (eddy_node v = 0; v < a->study->n_nodes; v++)
         if (eddy__activity_has(a, v) && is_base_merge(a, v) &&
@@ -259,13 +270,13 @@ eddy_status eddy__activity_find_history(eddy__activity *a,
 eddy_status eddy__activity_find(eddy__activity *a, const eddy_output *ys,
                                 size_t n_ys, const eddy_output *xs, size_t n_xs)
 {
-    marking m = {.a = a, .xs = xs, .n_xs = n_xs};
+    marking m = {.a = a};
 
     m.list = eddy__emit_room(a->e, a->study->n_nodes + 1, sizeof *m.list);
     if (!m.list)
         return a->e->core.status;
     eddy__activity_begin(a);
-    mark_reached(&m);
+    mark_reached(&m, xs, n_xs);
     mark_needed(&m, ys, n_ys);
     return check_stacks(a);
 }

@@ -22,6 +22,7 @@ typedef struct eddy__activity {
     eddy__gradient_emitter *e;
     const eddy__study *study;
     uint8_t *state; /* a forward node: bits */
+    uint32_t *x_at; /* a slot of the study: the first x that is there */
     uint32_t base;  /* the frame of the ys; one iteration of it counts */
     const eddy_output *stop; /* taken as constants; borrowed */
     size_t n_stop;
@@ -34,6 +35,19 @@ eddy_status eddy__activity_init(eddy__activity *a, eddy__gradient_emitter *e,
 
 /* Clears the state, but for EDDY__STOPPED. */
 void eddy__activity_begin(eddy__activity *a);
+
+/* From now on these are the xs. */
+void eddy__activity_set_xs(eddy__activity *a, const eddy_output *xs,
+                           size_t n_xs);
+
+/* Marks a node of an x EDDY__IS_X; false if it was. */
+bool eddy__activity_is_new_x(eddy__activity *a, eddy_node node);
+
+/* The first of the xs that is this output, or EDDY__NOT_FOUND. */
+static inline uint32_t eddy__activity_x(const eddy__activity *a, eddy_output v)
+{
+    return a->x_at[eddy__study_slot(a->study, v)];
+}
 
 /* Finds the nodes that are reached from the xs and needed by the ys. */
 eddy_status eddy__activity_find(eddy__activity *a, const eddy_output *ys,

@@ -11,6 +11,8 @@
 #include "autodiff/waits.h"
 #include "core/base/status.h"
 
+#include <string.h>
+
 /* ---- what is asked ---- */
 
 static eddy_status check_tangents(eddy__gradient_emitter *e,
@@ -95,10 +97,62 @@ static eddy_status find_bodies(eddy__forward *f)
     return EDDY_OK;
 }
 
+/* The outputs of a list that are the first in their frame, by their places. */
+static size_t find_firsts(const eddy__forward *f, const eddy_output *list,
+                          size_t n, uint8_t *is_seen, size_t *out)
+{
+    size_t n_firsts = 0;
+
+    memset(is_seen, 0, f->study.analysis->n_frames);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t frame = eddy__study_frame(&f->study, list[i]);
+
+        if (!is_seen[frame])
+            out[n_firsts++] = i;
+        is_seen[frame] = 1;
+    }
+    return n_firsts;
+}
+
+/* Is y in the frame of x, or in one within it? */
+static eddy_status check_pair(eddy__forward *f, size_t x, size_t y)
+{
+    const eddy_frame *frames = f->study.analysis->frames;
+    const uint32_t inner = eddy__study_frame(&f->study, f->asked.xs[x]);
+    uint32_t frame = eddy__study_frame(&f->study, f->asked.ys[y]);
+
+    while (frames[frame].depth > frames[inner].depth)
+        frame = frames[frame].parent;
+    if (frame == inner || eddy__study_is_open_frame(&f->study, inner))
+        return EDDY_OK;
+    return eddy__emit_fail(&f->e, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
+                           f->asked.xs[x].node,
+                           "x %zu is inside the loop '%s', but y %zu is not", x,
+                           frames[inner].name, y);
+}
+
+/* It is the frames that matter, and what is in the root is around all. */
+static eddy_status check_frames(eddy__forward *f)
+{
+    const size_t n_frames = f->study.analysis->n_frames;
+    uint8_t *is_seen = eddy__emit_room(&f->e, n_frames, 1);
+    size_t *xs = eddy__emit_room(&f->e, n_frames, sizeof *xs);
+    size_t *ys = eddy__emit_room(&f->e, n_frames, sizeof *ys);
+    size_t n_xs, n_ys;
+
+    EDDY_TRY(f->e.core.status);
+    n_xs = find_firsts(f, f->asked.xs, f->asked.n_xs, is_seen, xs);
+    n_ys = find_firsts(f, f->asked.ys, f->asked.n_ys, is_seen, ys);
+    for (size_t i = 0; i < n_xs; i++)
+        for (size_t j = 0; j < n_ys; j++)
+            if (eddy__study_frame(&f->study, f->asked.xs[xs[i]]) != 0)
+                EDDY_TRY(check_pair(f, xs[i], ys[j]));
+    return EDDY_OK;
+}
+
 /* A value inside a loop varies for one iteration of it. */
 static eddy_status find_cuts(eddy__forward *f)
 {
-    const eddy_output *ys = f->asked.ys;
     const eddy_frame *frames = f->study.analysis->frames;
 
     f->is_cut = eddy__emit_zeroed_room(&f->e, f->study.analysis->n_frames, 1);
@@ -106,23 +160,9 @@ static eddy_status find_cuts(eddy__forward *f)
         return f->e.core.status;
     for (size_t i = 0; i < f->asked.n_xs; i++)
         for (uint32_t frame = eddy__study_frame(&f->study, f->asked.xs[i]);
-             frame != 0; frame = frames[frame].parent)
+             frame != 0 && !f->is_cut[frame]; frame = frames[frame].parent)
             f->is_cut[frame] = 1;
-    for (size_t i = 0; i < f->asked.n_xs; i++)
-        for (size_t j = 0; j < f->asked.n_ys; j++) {
-            const uint32_t inner = eddy__study_frame(&f->study, f->asked.xs[i]);
-            uint32_t frame = eddy__study_frame(&f->study, ys[j]);
-
-            while (frames[frame].depth > frames[inner].depth)
-                frame = frames[frame].parent;
-            if (frame != inner && !eddy__study_is_open_frame(&f->study, inner))
-                return eddy__emit_fail(
-                    &f->e, EDDY_INVALID_ARGUMENT, EDDY_E_FRAME_MIXED,
-                    f->asked.xs[i].node,
-                    "x %zu is inside the loop '%s', but y %zu is not", i,
-                    frames[inner].name, j);
-        }
-    return EDDY_OK;
+    return check_frames(f);
 }
 
 /* The tangents that are given, each where its x is. */
@@ -162,8 +202,6 @@ static eddy_status prepare(eddy__forward *f)
 
     EDDY_TRY(
         eddy__activity_init(&f->activity, &f->e, &f->study, base, &f->asked));
-    f->allocated_by =
-        eddy__emit_room(&f->e, f->study.n_nodes, sizeof *f->allocated_by);
     f->tangents = no_outputs(f, n_slots);
     f->zeros = no_outputs(f, n_slots);
     EDDY_TRY(f->e.core.status);
@@ -198,21 +236,48 @@ static void visit(eddy__forward *f, eddy_node node)
         eddy__transpose(f, node);
 }
 
+/* xs that are the same output, from the first to the last. */
+static eddy_status chain_xs(eddy__forward *f)
+{
+    uint32_t *next = eddy__emit_room(&f->e, f->asked.n_xs, sizeof *next);
+    uint32_t *last = eddy__emit_room(&f->e, f->asked.n_xs, sizeof *last);
+
+    if (!next || !last)
+        return f->e.core.status;
+    for (uint32_t i = 0; i < f->asked.n_xs; i++) {
+        const uint32_t first = eddy__activity_x(&f->activity, f->asked.xs[i]);
+
+        next[i] = EDDY__NOT_FOUND;
+        if (first != i)
+            next[last[first]] = i;
+        last[first] = i;
+    }
+    f->next_x = next;
+    return EDDY_OK;
+}
+
+static void plant_seed(eddy__forward *f, uint32_t i)
+{
+    const eddy_output x = f->asked.xs[i];
+    eddy_output seed = eddy__output_exists(f->seeds[i])
+                           ? f->seeds[i]
+                           : eddy__emit_op(&f->e, "OnesLike", x);
+
+    if (eddy__output_exists(eddy__tangent_of(f, x)))
+        seed = eddy__emit_op(&f->e, "AddV2", eddy__tangent_of(f, x), seed);
+    eddy__tangent_set(f, x, seed);
+}
+
 static void plant_seeds(eddy__forward *f, eddy_node node)
 {
-    for (size_t i = 0; i < f->asked.n_xs && f->e.core.status == EDDY_OK; i++) {
-        const eddy_output x = f->asked.xs[i];
-        eddy_output seed;
+    const eddy__node *n = eddy__graph_node(f->e.core.graph, node);
 
-        if (x.node != node)
-            continue;
-        seed = eddy__output_exists(f->seeds[i])
-                   ? f->seeds[i]
-                   : eddy__emit_op(&f->e, "OnesLike", x);
-        if (eddy__output_exists(eddy__tangent_of(f, x)))
-            seed = eddy__emit_op(&f->e, "AddV2", eddy__tangent_of(f, x), seed);
-        eddy__tangent_set(f, x, seed);
-    }
+    for (uint32_t o = 0; o < n->n_outputs; o++)
+        for (uint32_t i =
+                 eddy__activity_x(&f->activity, (eddy_output){node, o});
+             i != EDDY__NOT_FOUND && f->e.core.status == EDDY_OK;
+             i = f->next_x[i])
+            plant_seed(f, i);
 }
 
 static void go_forward(eddy__forward *f)
@@ -300,6 +365,7 @@ static eddy_status find_tangents(eddy__forward *f, const eddy__question *q,
         EDDY_TRY(bring_seeds(f));
         eddy__value_shapes_watch(&f->shapes);
         EDDY_TRY(eddy__forward_find_active(f));
+        EDDY_TRY(chain_xs(f));
         go_forward(f);
         take_tangents(f, q, out_tangents);
     }

@@ -34,17 +34,21 @@ typedef struct eddy__forward {
     eddy__asked asked;
     char source[EDDY__SOURCE_SIZE]; /* of TensorArrays of gradients */
     const eddy_output *seeds;       /* one an x */
-    const eddy_node *order;         /* topological, back edges left out */
+    uint32_t *next_x;       /* the next of the xs that is the same output */
+    const eddy_node *order; /* topological, back edges left out */
     size_t n_order;
     uint8_t *is_cut;  /* a frame: its next iteration does not count */
     uint8_t *in_body; /* a node: what it puts out waits for a loop's Switch */
     /* A use of a stack or an array: the op that allocates it, or NO_NODE. */
     eddy_node *allocated_by;
+    /* By what allocates it: its first use in `order`; by a use: the next. */
+    eddy_node *first_use, *next_use;
+    eddy_node *origin; /* where a handle comes from; NO_NODE: not yet known */
     eddy_output *tangents, *zeros; /* a slot of the study */
     eddy__open_merge *open_merges;
 } eddy__forward;
 
-/* ---- forward_active.c ---- */
+/* ---- forward_arrays.c ---- */
 
 /* Does the node allocate what a handle stands for: a stack, an array? */
 bool eddy__forward_allocates(const eddy__node *node);
@@ -52,7 +56,12 @@ bool eddy__forward_allocates(const eddy__node *node);
 /* Is it a handle, or what an old stack has in place of one? */
 bool eddy__forward_is_handle(const eddy__forward *f, eddy_output v);
 
-/* Finds the nodes that need a tangent, and `allocated_by`. */
+/* Finds `allocated_by` and the lists of uses. */
+eddy_status eddy__forward_find_arrays(eddy__forward *f);
+
+/* ---- forward_active.c ---- */
+
+/* Finds the nodes that need a tangent. */
 eddy_status eddy__forward_find_active(eddy__forward *f);
 
 /* ---- tangent.c ---- */

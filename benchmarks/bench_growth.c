@@ -22,8 +22,7 @@
 #include <string.h>
 
 #define FILE_BYTES (1024.0 * 1024.0)
-#define TRIAL_SIZE 512 /* from which the size of the whole file follows */
-#define N_SIZES 4      /* each twice the one before */
+#define N_SIZES 4 /* each twice the one before */
 #define REPEATS 5
 #define SHORT_NS                                                               \
     (UINT64_C(50) * 1000 * 1000) /* what takes less is repeated                \
@@ -301,21 +300,6 @@ static const column growth_columns[] = {
 
 #define N_GROWTH_COLUMNS (sizeof growth_columns / sizeof growth_columns[0])
 
-/* The n with which the file is as large as it may be. */
-static size_t find_size(const family *f)
-{
-    graph_writer w = {.n_nodes = 0};
-    double bytes, n = TRIAL_SIZE;
-
-    for (int i = 0; i < 3; i++) {
-        f->write(&w, (size_t)n);
-        bytes = (double)w.length;
-        graph_writer_deinit(&w);
-        n *= FILE_BYTES / bytes;
-    }
-    return (size_t)(n * 0.99) / 8 * 8;
-}
-
 /* Between a quarter and the whole. */
 static double exponent(double quarter, double whole)
 {
@@ -338,7 +322,7 @@ static void print_phase(const table *t, const family *f, size_t n, phase p,
 
 static void measure_growth(bench_state *bench, const table *t, const family *f)
 {
-    const size_t n = find_size(f);
+    const size_t n = family_size(f, FILE_BYTES);
     cost costs[N_SIZES][N_PHASES];
     eddy_error err = {.code = EDDY_OK};
 
@@ -372,7 +356,7 @@ static double larger(double a, double b)
 /* Loads and plans, and then lowers and differentiates. */
 static void measure_preset(bench_state *bench, const table *t, const family *f)
 {
-    const size_t n = find_size(f);
+    const size_t n = family_size(f, FILE_BYTES);
     double planned, differentiated = (double)NAN, peak, done = 0;
     eddy_error err = {.code = EDDY_OK};
     eddy_status status;

@@ -789,3 +789,18 @@ const family families[] = {
 };
 
 const size_t n_families = sizeof families / sizeof families[0];
+
+#define TRIAL_SIZE 512 /* from which the size of a whole file follows */
+
+size_t family_size(const family *f, double bytes)
+{
+    graph_writer w = {.n_nodes = 0};
+    double n = TRIAL_SIZE;
+
+    for (int i = 0; i < 3; i++) {
+        f->write(&w, (size_t)n);
+        n *= bytes / (double)w.length;
+        graph_writer_deinit(&w);
+    }
+    return (size_t)(n * 0.99) / 8 * 8;
+}

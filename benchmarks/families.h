@@ -19,4 +19,7 @@ typedef struct family {
 extern const family families[];
 extern const size_t n_families;
 
+/* The size with which the file is a little below so many bytes. */
+size_t family_size(const family *f, double bytes);
+
 #endif

@@ -116,12 +116,9 @@ void eddy__graph_truncate(eddy_graph *graph, size_t n_nodes)
         return;
     for (size_t i = n_nodes; i < graph->n_nodes; i++)
         release_attrs(graph->nodes[i].attrs, graph->nodes[i].n_attrs);
+    /* Their names stay in the map; who finds one looks at the node. */
     graph->n_nodes = n_nodes;
     eddy__known_shapes_forget(graph, (eddy_node)n_nodes);
-    eddy__map_clear(&graph->names);
-    /* There is room for them: more were in it. */
-    for (size_t i = 0; i < n_nodes; i++)
-        (void)eddy__map_set(&graph->names, graph->nodes[i].name, (uint32_t)i);
     /* Nodes are put into it again as they are needed. */
     eddy__pairs_deinit(&graph->controls);
 }

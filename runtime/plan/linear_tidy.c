@@ -9,8 +9,10 @@
 #include "core/base/status.h"
 #include "runtime/plan/linear_build.h"
 
-/* Instructions that may be looked at for the moves of one region. */
-#define MOST_LOOKS ((uint64_t)1 << 26)
+/* Instructions that may be looked at for the moves of one region: those of a
+ * code of 20,000 take some tens of milliseconds, in which nobody is asked
+ * whether the plan is still wanted. */
+#define MOST_LOOKS ((uint64_t)1 << 21)
 
 /* How far before a jump its comparison is looked for. */
 #define MOST_BETWEEN 16
@@ -18,7 +20,8 @@
 typedef struct tidy {
     eddy__linear_text *t;
     uint32_t *n_reads, *n_writes; /* a register, by number */
-    uint8_t *is_target;           /* an instruction: something jumps there */
+    uint32_t *n_listed; /* of the writes: by operations that have a call too */
+    uint8_t *is_target; /* an instruction: something jumps there */
     uint8_t *is_gone;
     uint32_t *moved; /* an instruction: where it is in the end */
     uint64_t n_looks;
@@ -108,6 +111,9 @@ static void rename_register(tidy *d, uint32_t from, uint32_t to)
     eddy__linear_text *t = d->t;
     const uint32_t old = number_of(from), number = number_of(to);
 
+    d->n_looks += t->n;
+    d->n_listed[number] += d->n_listed[old];
+    d->n_listed[old] = 0;
     for (size_t i = 0; i < t->n; i++) {
         const char *operands = eddy__linear_operands(t->code[i].op);
 
@@ -211,13 +217,16 @@ static void spare_move(tidy *d, size_t at)
  */
 static bool is_written_once(const tidy *d, uint32_t reg)
 {
-    uint32_t n = d->n_writes[number_of(reg)];
+    const uint32_t n = d->n_writes[number_of(reg)];
 
-    for (size_t i = 0; i < d->t->n && n == 2; i++)
-        if (eddy__linear_has_aux_call(d->t->code[i].op) &&
-            d->t->code[i].to == reg)
-            n = 1;
-    return n == 1;
+    return n == 1 || (n == 2 && d->n_listed[number_of(reg)] > 0);
+}
+
+static void count_listed(tidy *d)
+{
+    for (size_t i = 0; i < d->t->n; i++)
+        if (eddy__linear_has_aux_call(d->t->code[i].op))
+            d->n_listed[number_of(d->t->code[i].to)]++;
 }
 
 static void spare_moves(tidy *d)
@@ -349,12 +358,16 @@ eddy_status eddy__linear_tidy(eddy__arena *scratch, eddy__linear_text *text,
         eddy__arena_allocate_zeroed(scratch, n_registers, sizeof *d.n_reads);
     d.n_writes =
         eddy__arena_allocate_zeroed(scratch, n_registers, sizeof *d.n_writes);
+    d.n_listed =
+        eddy__arena_allocate_zeroed(scratch, n_registers, sizeof *d.n_listed);
     d.is_target = eddy__arena_allocate_zeroed(scratch, text->n + 1, 1);
     d.is_gone = eddy__arena_allocate_zeroed(scratch, text->n + 1, 1);
     d.moved = eddy__arena_allocate(scratch, text->n, sizeof *d.moved);
-    if (!d.n_reads || !d.n_writes || !d.is_target || !d.is_gone || !d.moved)
+    if (!d.n_reads || !d.n_writes || !d.n_listed || !d.is_target ||
+        !d.is_gone || !d.moved)
         return eddy__fail_memory(err);
     count_code(&d);
+    count_listed(&d);
     spare_moves(&d);
     fuse_comparisons(&d);
     invert_loops(&d);

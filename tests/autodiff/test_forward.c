@@ -401,6 +401,22 @@ START_TEST(what_does_not_depend_has_none)
 }
 END_TEST
 
+START_TEST(an_x_that_is_named_twice_counts_twice)
+{
+    eddy_output xs[3], y, t;
+
+    program_init(&p, 0);
+    program_build(&p, "x float64=2\nz float64=3\ny Mul x z\n");
+    xs[0] = xs[2] = named("x");
+    xs[1] = named("z");
+    y = named("y");
+    ck_assert_int_eq(eddy_jvp(p.graph, &y, 1, xs, 3, NULL, NULL, &t, &p.err),
+                     EDDY_OK);
+    want(t, 3 * 2 + 2);
+    program_deinit(&p);
+}
+END_TEST
+
 START_TEST(what_is_asked_must_make_sense)
 {
     eddy_output x, y, t, bad;
@@ -470,6 +486,7 @@ TCase *forward_tests(void)
     tcase_add_test(tcase, a_tangent_asked_for_in_the_body);
     tcase_add_test(tcase, an_x_in_the_body_varies_for_one_iteration);
     tcase_add_test(tcase, what_does_not_depend_has_none);
+    tcase_add_test(tcase, an_x_that_is_named_twice_counts_twice);
     tcase_add_test(tcase, what_is_asked_must_make_sense);
     tcase_add_test(tcase, failing_allocations_leave_a_usable_graph);
     return tcase;

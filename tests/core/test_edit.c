@@ -112,6 +112,27 @@ START_TEST(a_node_becomes_the_last_and_keeps_its_name)
 }
 END_TEST
 
+/* Its name, and its number, are free for others. */
+START_TEST(what_is_taken_out_is_found_no_more)
+{
+    const size_t n = eddy_graph_size(f.graph);
+    eddy_output found;
+
+    (void)add_const("c", 3);
+    (void)add_const("d", 4);
+    eddy__graph_truncate(f.graph, n);
+    ck_assert_uint_eq(eddy_graph_find(f.graph, "c"), EDDY_NO_NODE);
+    ck_assert_int_eq(eddy_graph_find_output(f.graph, "d:0", &found, &f.err),
+                     EDDY_NOT_FOUND);
+    ck_assert_uint_eq(add_const("d", 5), n);
+    ck_assert_uint_eq(eddy_graph_find(f.graph, "c"), EDDY_NO_NODE);
+    ck_assert_uint_eq(eddy_graph_find(f.graph, "d"), n);
+    ck_assert_uint_eq(add_const("c", 6), n + 1);
+    ck_assert_int_eq(value_of(eddy_graph_find(f.graph, "c")), 6);
+    ck_assert_int_eq(value_of(eddy_graph_find(f.graph, "d")), 5);
+}
+END_TEST
+
 TCase *edit_tests(void)
 {
     TCase *tests = tcase_create("edit");
@@ -121,5 +142,6 @@ TCase *edit_tests(void)
     tcase_add_test(tests, one_that_the_node_lacks_is_left_out);
     tcase_add_test(tests, without_memory_a_node_is_as_it_was);
     tcase_add_test(tests, a_node_becomes_the_last_and_keeps_its_name);
+    tcase_add_test(tests, what_is_taken_out_is_found_no_more);
     return tests;
 }

@@ -120,6 +120,58 @@ START_TEST(a_map_without_memory_keeps_what_it_has)
 }
 END_TEST
 
+#define COLLIDING 200
+#define PLACES 1024
+
+/* FNV-1a, which anybody can compute. */
+static uint32_t known_hash(const char *text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* Names that a hash without a secret would put onto one place. */
+START_TEST(nobody_can_make_names_that_collide)
+{
+    uint8_t is_taken[PLACES] = {0};
+    uint32_t n = 0, n_taken = 0;
+
+    for (uint32_t i = 0; n < COLLIDING; i++) {
+        uint32_t at;
+        name made;
+
+        snprintf(made.text, sizeof made.text, "n%u", i);
+        if (known_hash(made.text) % PLACES != 0)
+            continue;
+        n++;
+        at = eddy__map_hash(made.text, strlen(made.text)) % PLACES;
+        n_taken += !is_taken[at];
+        is_taken[at] = 1;
+    }
+    ck_assert_uint_gt(n_taken, COLLIDING / 2);
+}
+END_TEST
+
+/* The same text has the same hash, wherever its bytes are. */
+START_TEST(a_hash_is_of_the_text_alone)
+{
+    char many[64];
+
+    for (size_t length = 0; length < 24; length++) {
+        const char *text = "abcdefghijklmnopqrstuvwxyz";
+
+        for (size_t shift = 0; shift < 8; shift++) {
+            memcpy(many + shift, text, length + 1);
+            ck_assert_uint_eq(eddy__map_hash(many + shift, length),
+                              eddy__map_hash(text, length));
+        }
+    }
+}
+END_TEST
+
 TCase *map_tests(void)
 {
     TCase *tests = tcase_create("map");
@@ -129,5 +181,7 @@ TCase *map_tests(void)
     tcase_add_test(tests, setting_again_replaces);
     tcase_add_test(tests, keys_are_compared_whole);
     tcase_add_test(tests, a_map_without_memory_keeps_what_it_has);
+    tcase_add_test(tests, nobody_can_make_names_that_collide);
+    tcase_add_test(tests, a_hash_is_of_the_text_alone);
     return tests;
 }
