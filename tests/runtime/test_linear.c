@@ -94,7 +94,8 @@ static bool is_limit(const eddy_error *e)
 
 static bool is_expected(const eddy_error *e)
 {
-    return is_limit(e) || e->detail == EDDY_E_DIVISION_BY_ZERO;
+    return is_limit(e) || e->detail == EDDY_E_DIVISION_BY_ZERO ||
+           e->detail == EDDY_E_MERGE_TWO_LIVE;
 }
 
 /* Have both failed, one of them for a limit? */
