@@ -270,9 +270,10 @@ static void plant_seed(eddy__forward *f, uint32_t i)
 
 static void plant_seeds(eddy__forward *f, eddy_node node)
 {
-    const eddy__node *n = eddy__graph_node(f->e.core.graph, node);
+    /* The node itself moves as others are added. */
+    const uint32_t n = eddy__graph_node(f->e.core.graph, node)->n_outputs;
 
-    for (uint32_t o = 0; o < n->n_outputs; o++)
+    for (uint32_t o = 0; o < n; o++)
         for (uint32_t i =
                  eddy__activity_x(&f->activity, (eddy_output){node, o});
              i != EDDY__NOT_FOUND && f->e.core.status == EDDY_OK;
