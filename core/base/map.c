@@ -6,6 +6,7 @@
 #include "core/base/map.h"
 
 #include "core/base/entropy.h"
+#include "core/base/siphash.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -32,53 +33,14 @@ static uint64_t draw_key(void)
                : none;
 }
 
-static inline uint64_t turn(uint64_t x, int by)
-{
-    return x << by | x >> (64 - by);
-}
-
-static inline void sip_round(uint64_t v[4])
-{
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = turn(v[1], 13) ^ v[0];
-    v[3] = turn(v[3], 16) ^ v[2];
-    v[0] = turn(v[0], 32) + v[3];
-    v[2] += v[1];
-    v[1] = turn(v[1], 17) ^ v[2];
-    v[3] = turn(v[3], 21) ^ v[0];
-    v[2] = turn(v[2], 32);
-}
-
-static inline void take_word(uint64_t v[4], uint64_t word)
-{
-    v[3] ^= word;
-    sip_round(v);
-    v[0] ^= word;
-}
-
-/* SipHash-1-3 by Aumasson and Bernstein, its halves folded. */
+/* SipHash-1-3, its halves folded. */
 uint32_t eddy__map_hash(const char *key, size_t length)
 {
-    const uint64_t k0 = draw_key(), k1 = k0 * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t v[4] = {
-        k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
-        k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
-    uint64_t word = 0, hash;
-    size_t i = 0;
+    const uint64_t drawn = draw_key();
+    const uint64_t keys[] = {drawn, drawn * UINT64_C(0x9e3779b97f4a7c15)};
+    const uint64_t hash =
+        eddy__siphash(keys, (const unsigned char *)key, length, 1, 3);
 
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, key + i, sizeof word);
-        take_word(v, word);
-    }
-    word = (uint64_t)length << 56;
-    for (int shift = 0; i < length; i++, shift += 8)
-        word |= (uint64_t)(unsigned char)key[i] << shift;
-    take_word(v, word);
-    v[2] ^= 0xff;
-    for (int round = 0; round < 3; round++)
-        sip_round(v);
-    hash = v[0] ^ v[1] ^ v[2] ^ v[3];
     return (uint32_t)(hash ^ hash >> 32);
 }
 

@@ -12,8 +12,4 @@ uint64_t eddy__hash_farm(const unsigned char *data, size_t n);
 /* MurmurHash64A with the seed that TensorFlow gives it. */
 uint64_t eddy__hash_murmur(const unsigned char *data, size_t n);
 
-/* SipHash-2-4 by a key of two words. */
-uint64_t eddy__hash_sip(const uint64_t key[2], const unsigned char *data,
-                        size_t n);
-
 #endif

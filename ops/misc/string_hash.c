@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that sort texts into buckets by their hashes, and Fingerprint. */
+#include "core/base/siphash.h"
 #include "ops/misc/hash.h"
 #include "ops/misc/text.h"
 #include "ops/ops.h"
@@ -31,9 +32,10 @@ static uint64_t hash_murmur(const buckets *b, const eddy__string *s)
     return eddy__hash_murmur(bytes_of(s), s->length);
 }
 
+/* SipHash-2-4. */
 static uint64_t hash_sip(const buckets *b, const eddy__string *s)
 {
-    return eddy__hash_sip(b->key, bytes_of(s), s->length);
+    return eddy__siphash(b->key, bytes_of(s), s->length, 2, 4);
 }
 
 static eddy_status sort(eddy_kernel *k, hash of)
