@@ -210,6 +210,10 @@ eddy_status eddy__graph_add_function(eddy_graph *graph,
                                      const eddy__function *function,
                                      eddy_error *err);
 
+/* eddy_graph_find, of a name that need not end with a NUL. */
+eddy_node eddy__graph_find(const eddy_graph *graph, const char *name,
+                           size_t length);
+
 /* NULL if there is none; borrowed until a function is added. */
 const eddy__function *eddy__graph_find_function(const eddy_graph *graph,
                                                 const char *name);

@@ -199,10 +199,10 @@ void eddy__graph_assume_output(eddy_graph *graph, eddy_output output)
 
 /* ---- finding by name ---- */
 
-/* Names of nodes that were taken out are still in the map. */
-static eddy_node find_name(const eddy_graph *graph, const char *name,
+eddy_node eddy__graph_find(const eddy_graph *graph, const char *name,
                            size_t length)
 {
+    /* Names of nodes that were taken out are still in the map. */
     const eddy_node node = eddy__map_find(&graph->names, name, length);
 
     return node < graph->n_nodes &&
@@ -214,7 +214,7 @@ static eddy_node find_name(const eddy_graph *graph, const char *name,
 
 eddy_node eddy_graph_find(const eddy_graph *graph, const char *name)
 {
-    return find_name(graph, name, strlen(name));
+    return eddy__graph_find(graph, name, strlen(name));
 }
 
 _Static_assert(EDDY_NO_NODE == EDDY__NOT_FOUND, "a miss in a map is no node");
@@ -261,7 +261,7 @@ eddy_status eddy_graph_find_output(const eddy_graph *graph, const char *name,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_OUTPUT_INDEX,
                           "'%.32s' after ':' is no index of an output",
                           colon + 1);
-    found.node = find_name(graph, name, length);
+    found.node = eddy__graph_find(graph, name, length);
     if (found.node == EDDY_NO_NODE)
         return fail_unknown(graph, name, length, err);
     EDDY_TRY(eddy__graph_check_output(graph, found, err));

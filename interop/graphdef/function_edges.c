@@ -123,7 +123,7 @@ eddy_status eddy__resolve_in_function(eddy__loader *loader, eddy__body *body,
     eddy__function_draft *d = body->user;
     parts p = split(text);
     eddy_output found = {
-        .node = eddy__map_find(&body->graph->names, p.name.data, p.name.length),
+        .node = eddy__graph_find(body->graph, p.name.data, p.name.length),
     };
     uint32_t index = 0;
     bool is_arg = found.node < d->function.n_args;

@@ -136,10 +136,9 @@ static eddy_status add_nodes(eddy__loader *loader, const eddy__body *body)
 static eddy_status connect_control(eddy__loader *loader, eddy__body *body,
                                    eddy_node node, eddy_string name)
 {
-    eddy_node from =
-        eddy__map_find(&body->graph->names, name.data, name.length);
+    eddy_node from = eddy__graph_find(body->graph, name.data, name.length);
 
-    if (from == EDDY__NOT_FOUND)
+    if (from == EDDY_NO_NODE)
         return eddy__load_fail_unknown_input(loader, name);
     return eddy_graph_add_control(body->graph, node, from, loader->err);
 }

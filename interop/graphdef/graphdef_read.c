@@ -36,8 +36,8 @@ static eddy_status resolve_in_graph(eddy__loader *loader, eddy__body *body,
                                "an input is '%.*s'; what is after the colon is "
                                "no index",
                                eddy__load_shown(text), text.data);
-    output.node = eddy__map_find(&body->graph->names, text.data, length);
-    if (output.node == EDDY__NOT_FOUND)
+    output.node = eddy__graph_find(body->graph, text.data, length);
+    if (output.node == EDDY_NO_NODE)
         return eddy__load_fail_unknown_input(loader,
                                              (eddy_string){text.data, length});
     *out_output = output;
