@@ -750,11 +750,38 @@ static bool is_replay(const program *p)
     return false;
 }
 
+/* Plans the first `n` fetches, and runs them where `d` says. */
+static void run_somewhere(drawing *d, const made *m, size_t n)
+{
+    double x[ELEMENTS], v[ELEMENTS] = {0};
+
+    for (int i = 0; i < ELEMENTS; i++)
+        x[i] = between(d, -1, 1);
+    plan(d->p, m, n);
+    feed_all(d->p, x, v);
+    program_run(d->p);
+}
+
+/* The first `n` gradients are those that stand `apart` behind them. */
+static void want_same_bits(const program *p, size_t n, size_t apart,
+                           uint64_t seed, const char *other)
+{
+    for (size_t i = 0; i < n; i++) {
+        const eddy_tensor *kept = eddy_run_fetch(p->run, i);
+        const eddy_tensor *again = eddy_run_fetch(p->run, i + apart);
+
+        ck_assert_msg(memcmp(eddy_tensor_data(kept), eddy_tensor_data(again),
+                             eddy_tensor_bytes(kept)) == 0,
+                      "seed %llu: gradient %zu: %.17g kept, %.17g %s",
+                      (unsigned long long)seed, i, fetched(p, i, 0),
+                      fetched(p, i + apart, 0), other);
+    }
+}
+
 static void compare_policies(uint64_t seed)
 {
     program p;
     drawing d = {.p = &p, .state = seed, .most_trips = 12};
-    double x[ELEMENTS], v[ELEMENTS] = {0};
     made m;
     eddy_output y;
 
@@ -764,18 +791,8 @@ static void compare_policies(uint64_t seed)
     ck_assert(!is_replay(&p));
     derive_by(&p, &m, y, EDDY_TAPE_RECOMPUTE, m.fetches + 4);
     n_replayed += is_replay(&p);
-    for (int i = 0; i < ELEMENTS; i++)
-        x[i] = between(&d, -1, 1);
-    plan(&p, &m, 8);
-    feed_all(&p, x, v);
-    program_run(&p);
-    for (size_t i = 0; i < 2; i++)
-        ck_assert_msg(memcmp(eddy_tensor_data(eddy_run_fetch(p.run, i)),
-                             eddy_tensor_data(eddy_run_fetch(p.run, i + 4)),
-                             eddy_tensor_bytes(eddy_run_fetch(p.run, i))) == 0,
-                      "seed %llu: gradient %zu: %.17g kept, %.17g recomputed",
-                      (unsigned long long)seed, i, fetched(&p, i, 0),
-                      fetched(&p, i + 4, 0));
+    run_somewhere(&d, &m, 8);
+    want_same_bits(&p, 2, 4, seed, "recomputed");
     /* Of the second order sums are made in another order. */
     for (size_t i = 0; i < ELEMENTS; i++) {
         const double kept = fetched(&p, i == 0 ? 2 : 3, i == 0 ? 0 : i - 1);
@@ -815,7 +832,6 @@ static void compare_bounded(uint64_t seed)
                                            .zeros_if_unconnected = true,
                                            .tape = EDDY_TAPE_RECOMPUTE,
                                            .tape_bytes = 1 + seed % 8 * 150};
-    double x[ELEMENTS], v[ELEMENTS] = {0};
     made m;
     eddy_output y;
 
@@ -825,18 +841,8 @@ static void compare_bounded(uint64_t seed)
     program_want_ok(&p, eddy_gradients(p.graph, &y, 1, m.xs, 2, &options,
                                        m.fetches + 2, &p.err));
     n_replayed += has_schedule(&p);
-    for (int i = 0; i < ELEMENTS; i++)
-        x[i] = between(&d, -1, 1);
-    plan(&p, &m, 4);
-    feed_all(&p, x, v);
-    program_run(&p);
-    for (size_t i = 0; i < 2; i++)
-        ck_assert_msg(memcmp(eddy_tensor_data(eddy_run_fetch(p.run, i)),
-                             eddy_tensor_data(eddy_run_fetch(p.run, i + 2)),
-                             eddy_tensor_bytes(eddy_run_fetch(p.run, i))) == 0,
-                      "seed %llu: gradient %zu: %.17g kept, %.17g by bytes",
-                      (unsigned long long)seed, i, fetched(&p, i, 0),
-                      fetched(&p, i + 2, 0));
+    run_somewhere(&d, &m, 4);
+    want_same_bits(&p, 2, 2, seed, "by bytes");
     program_deinit(&p);
 }
 
@@ -859,7 +865,6 @@ static void compare_spilled(uint64_t seed)
 {
     program p;
     drawing d = {.p = &p, .state = seed, .most_trips = 12};
-    double x[ELEMENTS], v[ELEMENTS] = {0};
     made m;
     eddy_output y;
 
@@ -868,19 +873,9 @@ static void compare_spilled(uint64_t seed)
     y = draw_program(&d, &m);
     derive_by(&p, &m, y, EDDY_TAPE_KEEP, m.fetches);
     derive_by(&p, &m, y, EDDY_TAPE_SPILL, m.fetches + 4);
-    for (int i = 0; i < ELEMENTS; i++)
-        x[i] = between(&d, -1, 1);
-    plan(&p, &m, 8);
-    feed_all(&p, x, v);
-    program_run(&p);
+    run_somewhere(&d, &m, 8);
     n_spilled += eddy_run_spilled(p.run) > 0;
-    for (size_t i = 0; i < 4; i++)
-        ck_assert_msg(memcmp(eddy_tensor_data(eddy_run_fetch(p.run, i)),
-                             eddy_tensor_data(eddy_run_fetch(p.run, i + 4)),
-                             eddy_tensor_bytes(eddy_run_fetch(p.run, i))) == 0,
-                      "seed %llu: gradient %zu: %.17g kept, %.17g spilled",
-                      (unsigned long long)seed, i, fetched(&p, i, 0),
-                      fetched(&p, i + 4, 0));
+    want_same_bits(&p, 4, 4, seed, "spilled");
     program_deinit(&p);
 }
 

@@ -19,6 +19,7 @@
 #include "benchmarks/families.h"
 #include "tests/aid/counting_allocator.h"
 #include "tests/campaign/outcome.h"
+#include "tests/campaign/request.h"
 
 #include "eddy.h"
 
@@ -185,29 +186,6 @@ static void load(subject *s, const void *bytes, size_t n)
     s->loaded = end(s, "load", planning, 0);
 }
 
-static bool is_value(eddy_dtype dtype)
-{
-    return dtype != EDDY_INVALID && dtype != EDDY_RESOURCE &&
-           dtype != EDDY_VARIANT;
-}
-
-static bool *find_read(const eddy_graph *graph)
-{
-    const size_t n = eddy_graph_size(graph);
-    bool *is_read = allocate_zeroed(n, sizeof *is_read);
-
-    for (eddy_node node = 0; node < n; node++) {
-        size_t n_inputs;
-        const eddy_output *inputs =
-            eddy_graph_node_inputs(graph, node, &n_inputs);
-
-        for (size_t i = 0; i < n_inputs; i++)
-            if (inputs[i].node < n)
-                is_read[inputs[i].node] = true;
-    }
-    return is_read;
-}
-
 static eddy_shape feed_shape(const eddy_graph *graph, eddy_node node)
 {
     const eddy_shape none = {.rank = 0};
@@ -242,7 +220,7 @@ static void feed(subject *s, eddy_node node)
 static void choose(subject *s)
 {
     const size_t n = eddy_graph_size(s->graph);
-    bool *is_read = find_read(s->graph);
+    bool *is_read = request_read_nodes(s->graph);
 
     s->feeds = allocate_zeroed(n, sizeof *s->feeds);
     s->fetches = allocate_zeroed(n, sizeof *s->fetches);
@@ -251,10 +229,10 @@ static void choose(subject *s)
         const eddy_output output = {node, 0};
         const eddy_dtype dtype = eddy_graph_output_dtype(s->graph, output);
 
-        if (is_value(dtype) &&
+        if (request_is_value(dtype) &&
             strcmp(eddy_graph_node_op(s->graph, node), "Placeholder") == 0)
             feed(s, node);
-        if (is_value(dtype) && !is_read[node])
+        if (request_is_value(dtype) && !is_read[node])
             s->fetches[s->n_fetches++] = output;
     }
     free(is_read);

@@ -32,14 +32,13 @@ static char *copy_text(const char *text)
     return copy;
 }
 
-static bool is_fetchable(eddy_dtype dtype)
+bool request_is_value(eddy_dtype dtype)
 {
     return dtype != EDDY_INVALID && dtype != EDDY_RESOURCE &&
            dtype != EDDY_VARIANT;
 }
 
-/* One bit a node: does anything read it? */
-static bool *find_read_nodes(const eddy_graph *graph)
+bool *request_read_nodes(const eddy_graph *graph)
 {
     const size_t n = eddy_graph_size(graph);
     bool *is_read = calloc(n + 1, sizeof *is_read);
@@ -60,14 +59,14 @@ static bool *find_read_nodes(const eddy_graph *graph)
 
 static void choose_fetches(request *r, const eddy_graph *graph)
 {
-    bool *is_read = find_read_nodes(graph);
+    bool *is_read = request_read_nodes(graph);
     const size_t n = eddy_graph_size(graph);
 
     for (size_t back = 0; back < n && r->n_fetches < REQUEST_FETCHES; back++) {
         const eddy_output output = {(eddy_node)(n - 1 - back), 0};
 
         if (!is_read[output.node] &&
-            is_fetchable(eddy_graph_output_dtype(graph, output)))
+            request_is_value(eddy_graph_output_dtype(graph, output)))
             r->fetches[r->n_fetches++] = output_name(graph, output);
     }
     free(is_read);
@@ -106,7 +105,7 @@ static void feed_placeholders(request *r, eddy_context *ctx,
         const eddy_shape shape = feed_shape(graph, node);
 
         if (strcmp(eddy_graph_node_op(graph, node), "Placeholder") != 0 ||
-            !is_fetchable(dtype))
+            !request_is_value(dtype))
             continue;
         r->values[r->n_feeds] = outcome_value(ctx, dtype, &shape);
         if (r->values[r->n_feeds] != NULL)

@@ -22,6 +22,12 @@ typedef struct request {
     size_t n_feeds, n_fetches, n_own;
 } request;
 
+/* Can values of the dtype be fed and fetched? */
+bool request_is_value(eddy_dtype dtype);
+
+/* A bool a node, does anything read it; the caller's to free. */
+bool *request_read_nodes(const eddy_graph *graph);
+
 /* Feeds the first placeholders; fetches the last outputs that nothing reads. */
 void request_init(request *r, eddy_context *ctx, const eddy_graph *graph);
 void request_deinit(request *r);

@@ -166,23 +166,30 @@ END_TEST
 
 /* ---- gradients ---- */
 
-/* Losses 2 a and 3 b, of which each takes part in the sum. */
-static void want_gradient(const char *text, double wanted)
+/* Fetches the gradients of y by x and by w. */
+static void run_gradients(program *p, const char *text)
 {
     const eddy_gradient_options options = {.size = sizeof options};
     eddy_output loss, by[2], gradients[2];
+
+    program_init(p, 0);
+    program_build(p, text);
+    loss = program_output(p, "y");
+    by[0] = program_output(p, "x");
+    by[1] = program_output(p, "w");
+    ck_assert_msg(eddy_gradients(p->graph, &loss, 1, by, 2, &options, gradients,
+                                 &p->err) == EDDY_OK,
+                  "%s", p->err.message);
+    program_plan_outputs(p, gradients, 2);
+    program_run(p);
+}
+
+/* Losses 2 a and 3 b, of which each takes part in the sum. */
+static void want_gradient(const char *text, double wanted)
+{
     program p;
 
-    program_init(&p, 0);
-    program_build(&p, text);
-    loss = program_output(&p, "y");
-    by[0] = program_output(&p, "x");
-    by[1] = program_output(&p, "w");
-    ck_assert_msg(eddy_gradients(p.graph, &loss, 1, by, 2, &options, gradients,
-                                 &p.err) == EDDY_OK,
-                  "%s", p.err.message);
-    program_plan_outputs(&p, gradients, 2);
-    program_run(&p);
+    run_gradients(&p, text);
     for (size_t i = 0; i < 2; i++)
         program_want_fetch(&p, i, PROGRAM_DIMS(3),
                            PROGRAM_NUMBERS(wanted, wanted, wanted));
@@ -215,20 +222,9 @@ END_TEST
 static void want_rows(const char *text, size_t n_w)
 {
     static const double weights[] = {2, 4, 6, 8, 10, 12};
-    const eddy_gradient_options options = {.size = sizeof options};
-    eddy_output loss, by[2], gradients[2];
     program p;
 
-    program_init(&p, 0);
-    program_build(&p, text);
-    loss = program_output(&p, "y");
-    by[0] = program_output(&p, "x");
-    by[1] = program_output(&p, "w");
-    ck_assert_msg(eddy_gradients(p.graph, &loss, 1, by, 2, &options, gradients,
-                                 &p.err) == EDDY_OK,
-                  "%s", p.err.message);
-    program_plan_outputs(&p, gradients, 2);
-    program_run(&p);
+    run_gradients(&p, text);
     for (size_t i = 0; i < 2; i++) {
         const eddy_tensor *given = eddy_run_fetch(p.run, i);
         const size_t n = i == 0 ? 6 - n_w : n_w;
