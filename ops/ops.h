@@ -97,6 +97,7 @@
     X(sparse_union)                                                            \
     X(stack)                                                                   \
     X(stitch)                                                                  \
+    X(stateful)                                                                \
     X(string_codes)                                                            \
     X(string_format)                                                           \
     X(string_hash)                                                             \

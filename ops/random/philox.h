@@ -7,6 +7,7 @@
 #define EDDY_OPS_PHILOX_H
 
 #include <Random123/philox.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define EDDY__PHILOX_WORDS 4 /* a step */
@@ -33,11 +34,18 @@ static inline void eddy__philox_next(eddy__philox *p,
         p->high++;
 }
 
-/* Passes over `n` steps. */
+/*
+ * Passes over `n` steps.  As TensorFlow it forgets to carry where the high word
+ * of `n` is all ones, as that of a negative number is, and the low word
+ * carries.
+ */
 static inline void eddy__philox_skip(eddy__philox *p, uint64_t n)
 {
+    const bool forgets = n >> 32 == UINT32_MAX &&
+                         (p->low & UINT32_MAX) + (n & UINT32_MAX) > UINT32_MAX;
+
     p->low += n;
-    if (p->low < n)
+    if (p->low < n && !forgets)
         p->high++;
 }
 
