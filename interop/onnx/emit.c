@@ -178,7 +178,8 @@ static eddy_status check_attributes(eddy__onnx_loader *loader,
     return EDDY_OK;
 }
 
-/* The name of an ONNX node's nodes, below the call that it is part of. */
+/* The name of an ONNX node's nodes, below the call that it is part of; one that
+ * a node may have, whatever the model has: PyTorch's begin with '/'. */
 static const char *name_below(eddy__onnx_loader *loader,
                               const Eddy__OnnxPb__NodeProto *node)
 {
@@ -205,7 +206,7 @@ static const char *name_below(eddy__onnx_loader *loader,
         (void)snprintf(text, size + strlen(scope) + 1, "%s/%s", scope, name);
     else if (text)
         memcpy(text, name, strlen(name) + 1);
-    return text;
+    return text ? eddy__onnx_legal_name(loader, text) : NULL;
 }
 
 static eddy_status emit_op(eddy__onnx_loader *loader,

@@ -127,7 +127,8 @@ static void write_model(wire_writer *w, const onnx_node *node)
         put_name(name, 'y', i);
         wire_text(w, 2, name);
     }
-    wire_text(w, 3, "node");
+    /* As exporters name them: what a node may not have included. */
+    wire_text(w, 3, "/m:0/node");
     wire_text(w, 4, node->op);
     write_attrs(w, node->attrs);
     wire_end(w);

@@ -278,6 +278,29 @@ static void split_rows(eddy__onnx_op *op, eddy_output x, int64_t axis)
               (uint8_t)dtype);
 }
 
+/* The sizes of all parts where only a run can tell whether `split` is a number
+ * for all of them or a vector of theirs: an index that is 0 for each part, or
+ * the part's own. */
+static eddy_output write_sizes(eddy__onnx_op *op, eddy_output split,
+                               eddy_output length)
+{
+    const eddy_output flat = OP("Reshape", split, INT64S(-1));
+    const eddy_output padded = OP("ConcatV2", flat, INT64S(1), INT32(0));
+    const eddy_output first = OP("GatherV2", padded, INT64(0), INT32(0));
+    const eddy_output is_each = OP("Greater", OP("Rank", split), INT32(0));
+    const eddy_output n_even =
+        OP("FloorDiv", OP("Sub", OP("AddV2", length, first), INT64(1)),
+           OP("SelectV2", is_each, INT64(1), first));
+    const eddy_output n_each = CAST(OP("Size", flat), EDDY_INT64);
+    const eddy_output parts = OP(
+        "Range", INT64(0), OP("SelectV2", is_each, n_each, n_even), INT64(1));
+    const eddy_output own = OP("Mul", parts, CAST(is_each, EDDY_INT64));
+    const eddy_output sizes = OP("GatherV2", flat, own, INT32(0));
+    const eddy_output rest = OP("Sub", length, OP("Mul", parts, sizes));
+
+    return OP("SelectV2", is_each, sizes, OP("Minimum", sizes, rest));
+}
+
 static void emit_split(eddy__onnx_op *op)
 {
     const eddy_output x = IN(0);
@@ -295,9 +318,9 @@ static void emit_split(eddy__onnx_op *op)
     if (GIVEN(1)) {
         const eddy_shape shape = eddy__onnx_shape(op, t.split);
 
-        if (eddy__onnx_ok(op) && shape.rank < 0)
-            eddy__onnx_refuse(op, "a 'split' of unknown rank");
         t.is_even = shape.rank == 0;
+        if (eddy__onnx_ok(op) && shape.rank < 0)
+            t.split = write_sizes(op, t.split, t.length);
     }
     if (t.is_even)
         n = OP("FloorDiv", OP("Sub", OP("AddV2", t.length, t.split), INT64(1)),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that are computed element by element, as operators of ONNX.  What ONNX
- * has under another sign convention (FloorDiv, FloorMod) is written out; what
- * only comes close (Log1p as Log) is left out and so refused.
+ * has under another sign convention (FloorDiv, FloorMod), or not at all but as
+ * exactly by others (Expm1, Log1p), is written out; what only comes close is
+ * left out and so refused.
  */
 #include "interop/onnx/write/kit.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_integer(eddy_dtype dtype)
@@ -122,6 +124,33 @@ static void write_rsqrt(eddy__onnx_writer *w)
 static void write_is_finite(eddy__onnx_writer *w)
 {
     GIVE(0, OP("Not", OP("Or", OP("IsNaN", X(0)), OP("IsInf", X(0)))));
+}
+
+/* exp(x) - 1 = tanh(x / 2) (exp(x) + 1), which loses nothing near 0. */
+static void write_expm1(eddy__onnx_writer *w)
+{
+    const eddy_dtype dtype = DTYPE(0);
+
+    GIVE(0, OP("Mul", OP("Tanh", OP("Mul", X(0), NUMBER(dtype, 0.5))),
+               OP("Add", OP("Exp", X(0)), NUMBER(dtype, 1))));
+}
+
+/*
+ * With u = 1 + x rounded, log(1 + x) is log(u) x / (u - 1), and x where u is 1:
+ * Goldberg, "What every computer scientist should know about floating-point
+ * arithmetic", theorem 4.  Infinity is its own logarithm.
+ */
+static void write_log1p(eddy__onnx_writer *w)
+{
+    const char *one = NUMBER(DTYPE(0), 1);
+    const char *u = OP("Add", one, X(0));
+    const char *log =
+        OP("Mul", OP("Log", u), OP("Div", X(0), OP("Sub", u, one)));
+    const char *is_itself =
+        OP("Or", OP("Equal", u, one),
+           OP("Equal", X(0), NUMBER(DTYPE(0), (double)INFINITY)));
+
+    GIVE(0, OP("Where", is_itself, X(0), log));
 }
 
 static void write_relu6(eddy__onnx_writer *w)
@@ -288,6 +317,7 @@ const eddy__onnx_rule eddy__onnx_write_elementwise[] = {
     FLOAT("Erf", "Erf"),
     FLOAT("Exp", "Exp"),
     FLOAT("Floor", "Floor"),
+    {"Expm1", write_expm1, NULL, EDDY__FLOATS},
     {"FloorDiv", write_floor_div, NULL, ORDERED},
     {"FloorMod", write_floor_mod, NULL, ORDERED},
     {"Greater", write_same, "Greater", ORDERED},
@@ -303,6 +333,7 @@ const eddy__onnx_rule eddy__onnx_write_elementwise[] = {
     {"Less", write_same, "Less", ORDERED},
     {"LessEqual", write_same, "LessOrEqual", ORDERED},
     FLOAT("Log", "Log"),
+    {"Log1p", write_log1p, NULL, EDDY__FLOATS},
     {"LogicalAnd", write_same, "And"},
     {"LogicalNot", write_same, "Not"},
     {"LogicalOr", write_same, "Or"},

@@ -89,6 +89,30 @@ static void write_broadcast(eddy__onnx_writer *w)
     GIVE(0, OP("Expand", X(0), eddy__onnx_vector(w, 1)));
 }
 
+/* The shape that a tensor of the one shape has when it is given the other. */
+static void write_broadcast_args(eddy__onnx_writer *w)
+{
+    const char *all =
+        NODE("Expand", IN(INT(0), eddy__onnx_vector(w, 0)), NO_ATTRS);
+
+    GIVE(0, CAST(OP("Shape", OP("Expand", all, eddy__onnx_vector(w, 1))),
+                 DTYPE(0)));
+}
+
+/* The diagonals from `lower` below the main one to `upper` above it. */
+static void write_band_part(eddy__onnx_writer *w)
+{
+    const int64_t lower = eddy__onnx_known_number(w, 1);
+    const int64_t upper = eddy__onnx_known_number(w, 2);
+    const char *x = X(0);
+
+    if (lower >= 0)
+        x = NODE("Trilu", IN(x, INT(-lower)), ATTR_INT("upper", 1));
+    if (upper >= 0)
+        x = NODE("Trilu", IN(x, INT(upper)), ATTR_INT("upper", 0));
+    GIVE(0, x);
+}
+
 static void fill_like(eddy__onnx_writer *w, double value)
 {
     const eddy_dtype dtype = DTYPE(0);
@@ -568,6 +592,7 @@ static void write_scatter(eddy__onnx_writer *w)
 }
 
 const eddy__onnx_rule eddy__onnx_write_shaping[] = {
+    {"BroadcastArgs", write_broadcast_args},
     {"BroadcastGradientArgs", write_gradient_args},
     {"BroadcastTo", write_broadcast},
     {"Concat", write_concat},
@@ -579,6 +604,8 @@ const eddy__onnx_rule eddy__onnx_write_shaping[] = {
     {"GatherNd", write_gather_nd},
     {"GatherV2", write_gather},
     {"IdentityN", write_identity_n},
+    {"MatrixBandPart", write_band_part, NULL,
+     EDDY__FLOATS | EDDY__INTEGERS | EDDY__DTYPE_BIT(EDDY_BOOL), 14},
     {"OneHot", write_one_hot},
     {"OnesLike", write_ones_like},
     {"Pack", write_pack},
