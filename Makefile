@@ -174,7 +174,8 @@ FUZZ_SRC := $(sort $(wildcard tests/campaign/fuzz_*.c))
 # Programs of their own; the rest is what they share.
 CAMPAIGN_PROGRAM := tests/campaign/fault.c tests/campaign/hostile.c \
 	tests/campaign/stress.c
-CAMPAIGN_AID := $(filter-out $(FUZZ_SRC) $(CAMPAIGN_PROGRAM),\
+HOSTILE_AID := tests/campaign/file_families.c tests/campaign/model_writer.c
+CAMPAIGN_AID := $(filter-out $(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(HOSTILE_AID),\
 	$(sort $(wildcard tests/campaign/*.c)))
 CODE_DIRS := $(foreach layer,$(LAYERS),$(layer) $(layer)/* $(layer)/*/*) \
 	include include/eddy tools tests tests/* benchmarks examples scripts
@@ -197,7 +198,8 @@ TOOL_OBJ := $(call objects,$(TOOL_SRC))
 TEST_OBJ := $(call objects,$(TEST_SRC))
 BENCH_OBJ := $(call objects,$(BENCH_SRC) $(BENCH_AID))
 EXAMPLE_OBJ := $(call objects,$(EXAMPLE_SRC))
-CAMPAIGN_OBJ := $(call objects,$(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(CAMPAIGN_AID))
+CAMPAIGN_OBJ := $(call objects,$(FUZZ_SRC) $(CAMPAIGN_PROGRAM) $(HOSTILE_AID) \
+	$(CAMPAIGN_AID))
 OPS_TABLE := $(BUILD)/scripts/ops_table
 ONNX_TABLE := $(BUILD)/scripts/onnx_table
 ONNX_GRADIENTS := $(BUILD)/scripts/onnx_gradients
@@ -372,9 +374,12 @@ $(FUZZERS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 $(CAMPAIGNS): $(OUT)/%: $(BUILD)/tests/campaign/%.o \
 		$(call objects,$(CAMPAIGN_AID) tests/aid/counting_allocator.c) \
 		$(STATIC)
-	$(call say,LINK) $(LINK) $^ $(call libs,$(TEST_REQUIRES)) -o $@
+	$(call say,LINK) $(LINK) $(filter-out $(STATIC),$^) $(STATIC) \
+	    $(call libs,$(TEST_REQUIRES) $(TOOL_REQUIRES)) -o $@
 
-$(OUT)/hostile: $(call objects,benchmarks/families.c benchmarks/graph_writer.c)
+$(OUT)/hostile: $(call objects,$(HOSTILE_AID) benchmarks/families.c \
+	benchmarks/graph_writer.c benchmarks/message_writer.c) \
+	$(filter-out %/tools/main.o,$(TOOL_OBJ))
 
 $(OPS_TABLE) $(ONNX_TABLE) $(ONNX_GRADIENTS): %: %.o $(STATIC)
 	$(call say,LINK) $(LINK) $^ $(call libs,$(TOOL_REQUIRES)) -o $@

@@ -799,7 +799,7 @@ size_t family_size(const family *f, double bytes)
 
     for (int i = 0; i < 3; i++) {
         f->write(&w, (size_t)n);
-        n *= bytes / (double)w.length;
+        n *= bytes / (double)w.out.length;
         graph_writer_deinit(&w);
     }
     return (size_t)(n * 0.99) / 8 * 8;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wire format by hand: fields, and messages whose length is filled in. */
+/* GraphDefs, message by message. */
 #include "benchmarks/graph_writer.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Fields of the messages, as TensorFlow numbers them. */
 enum {
@@ -42,73 +37,6 @@ enum {
     TENSOR_CONTENT = 4,
 };
 
-#define WIRE_VARINT 0
-#define WIRE_LENGTH 2
-#define LENGTH_BYTES 4 /* of a message's length: filled up to these */
-
-text textf(const char *format, ...)
-{
-    va_list args;
-    text t;
-
-    va_start(args, format);
-    (void)vsnprintf(t.s, sizeof t.s, format, args);
-    va_end(args);
-    return t;
-}
-
-void graph_writer_deinit(graph_writer *w)
-{
-    free(w->bytes);
-    *w = (graph_writer){.n_nodes = 0};
-}
-
-/* ---- fields ---- */
-
-static void put(graph_writer *w, const void *bytes, size_t n)
-{
-    if (w->length + n > w->capacity) {
-        w->capacity = 2 * (w->length + n) + 4096;
-        w->bytes = realloc(w->bytes, w->capacity);
-        if (!w->bytes)
-            abort();
-    }
-    memcpy(w->bytes + w->length, bytes, n);
-    w->length += n;
-}
-
-static void put_varint(graph_writer *w, uint64_t value)
-{
-    unsigned char bytes[10];
-    size_t n = 0;
-
-    do {
-        bytes[n++] =
-            (unsigned char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-        value >>= 7;
-    } while (value > 0);
-    put(w, bytes, n);
-}
-
-static void put_number(graph_writer *w, unsigned field, uint64_t value)
-{
-    put_varint(w, field << 3 | WIRE_VARINT);
-    put_varint(w, value);
-}
-
-static void put_bytes(graph_writer *w, unsigned field, const void *bytes,
-                      size_t n)
-{
-    put_varint(w, field << 3 | WIRE_LENGTH);
-    put_varint(w, n);
-    put(w, bytes, n);
-}
-
-static void put_text(graph_writer *w, unsigned field, const char *s)
-{
-    put_bytes(w, field, s, strlen(s));
-}
-
 /* As TensorFlow numbers them. */
 static uint64_t number_of(eddy_dtype dtype)
 {
@@ -122,23 +50,10 @@ static uint64_t number_of(eddy_dtype dtype)
     }
 }
 
-static void begin(graph_writer *w, unsigned field)
+void graph_writer_deinit(graph_writer *w)
 {
-    static const unsigned char none[LENGTH_BYTES] = {0};
-
-    put_varint(w, field << 3 | WIRE_LENGTH);
-    put(w, none, sizeof none);
-    w->open[w->depth++] = w->length;
-}
-
-static void end(graph_writer *w)
-{
-    const size_t from = w->open[--w->depth];
-    size_t n = w->length - from;
-
-    for (size_t i = 0; i < LENGTH_BYTES; i++, n >>= 7)
-        w->bytes[from - LENGTH_BYTES + i] =
-            (unsigned char)((n & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+    message_writer_deinit(&w->out);
+    w->n_nodes = 0;
 }
 
 /* ---- nodes ---- */
@@ -146,42 +61,42 @@ static void end(graph_writer *w)
 /* Depth 1 is the library, which the first node of the graph ends. */
 void node_begin(graph_writer *w, const char *op, const char *name)
 {
-    if (w->depth == 1)
-        end(w);
-    begin(w, w->depth == 0 ? GRAPH_NODE : FUNCTION_NODE);
-    put_text(w, NODE_NAME, name);
-    put_text(w, NODE_OP, op);
+    if (w->out.depth == 1)
+        message_end(&w->out);
+    message_begin(&w->out, w->out.depth == 0 ? GRAPH_NODE : FUNCTION_NODE);
+    message_text(&w->out, NODE_NAME, name);
+    message_text(&w->out, NODE_OP, op);
     w->n_nodes++;
 }
 
 void node_input(graph_writer *w, const char *input)
 {
-    put_text(w, NODE_INPUT, input);
+    message_text(&w->out, NODE_INPUT, input);
 }
 
 void node_end(graph_writer *w)
 {
-    end(w);
+    message_end(&w->out);
 }
 
 static void attr_begin(graph_writer *w, const char *attr)
 {
-    begin(w, NODE_ATTR);
-    put_text(w, ENTRY_KEY, attr);
-    begin(w, ENTRY_VALUE);
+    message_begin(&w->out, NODE_ATTR);
+    message_text(&w->out, ENTRY_KEY, attr);
+    message_begin(&w->out, ENTRY_VALUE);
 }
 
 static void attr_end(graph_writer *w)
 {
-    end(w);
-    end(w);
+    message_end(&w->out);
+    message_end(&w->out);
 }
 
 static void put_attr(graph_writer *w, const char *attr, unsigned field,
                      uint64_t value)
 {
     attr_begin(w, attr);
-    put_number(w, field, value);
+    message_number(&w->out, field, value);
     attr_end(w);
 }
 
@@ -203,33 +118,33 @@ void node_bool(graph_writer *w, const char *attr, bool value)
 void node_string(graph_writer *w, const char *attr, const char *value)
 {
     attr_begin(w, attr);
-    put_text(w, ATTR_STRING, value);
+    message_text(&w->out, ATTR_STRING, value);
     attr_end(w);
 }
 
 void node_scalar_shape(graph_writer *w, const char *attr)
 {
     attr_begin(w, attr);
-    put_bytes(w, ATTR_SHAPE, "", 0);
+    message_bytes(&w->out, ATTR_SHAPE, "", 0);
     attr_end(w);
 }
 
 void node_function(graph_writer *w, const char *attr, const char *function)
 {
     attr_begin(w, attr);
-    begin(w, ATTR_FUNCTION);
-    put_text(w, FUNCTION_NAME, function);
-    end(w);
+    message_begin(&w->out, ATTR_FUNCTION);
+    message_text(&w->out, FUNCTION_NAME, function);
+    message_end(&w->out);
     attr_end(w);
 }
 
 void node_dtypes(graph_writer *w, const char *attr, eddy_dtype dtype, size_t n)
 {
     attr_begin(w, attr);
-    begin(w, ATTR_LIST);
+    message_begin(&w->out, ATTR_LIST);
     for (size_t i = 0; i < n; i++)
-        put_number(w, LIST_TYPE, number_of(dtype));
-    end(w);
+        message_number(&w->out, LIST_TYPE, number_of(dtype));
+    message_end(&w->out);
     attr_end(w);
 }
 
@@ -237,13 +152,13 @@ void node_functions(graph_writer *w, const char *attr, const char *prefix,
                     size_t n)
 {
     attr_begin(w, attr);
-    begin(w, ATTR_LIST);
+    message_begin(&w->out, ATTR_LIST);
     for (size_t i = 0; i < n; i++) {
-        begin(w, LIST_FUNCTION);
-        put_text(w, FUNCTION_NAME, textf("%s%zu", prefix, i).s);
-        end(w);
+        message_begin(&w->out, LIST_FUNCTION);
+        message_text(&w->out, FUNCTION_NAME, textf("%s%zu", prefix, i).s);
+        message_end(&w->out);
     }
-    end(w);
+    message_end(&w->out);
     attr_end(w);
 }
 
@@ -255,11 +170,11 @@ static void add_const(graph_writer *w, const char *name, eddy_dtype dtype,
     node_begin(w, "Const", name);
     node_dtype(w, "dtype", dtype);
     attr_begin(w, "value");
-    begin(w, ATTR_TENSOR);
-    put_number(w, TENSOR_DTYPE, number_of(dtype));
-    put_bytes(w, TENSOR_SHAPE, "", 0);
-    put_bytes(w, TENSOR_CONTENT, value, n);
-    end(w);
+    message_begin(&w->out, ATTR_TENSOR);
+    message_number(&w->out, TENSOR_DTYPE, number_of(dtype));
+    message_bytes(&w->out, TENSOR_SHAPE, "", 0);
+    message_bytes(&w->out, TENSOR_CONTENT, value, n);
+    message_end(&w->out);
     attr_end(w);
     node_end(w);
 }
@@ -316,30 +231,30 @@ void add_enter(graph_writer *w, eddy_dtype dtype, const char *name,
 static void put_argument(graph_writer *w, unsigned field, const char *name,
                          eddy_dtype dtype)
 {
-    begin(w, field);
-    put_text(w, ARGUMENT_NAME, name);
-    put_number(w, ARGUMENT_TYPE, number_of(dtype));
-    end(w);
+    message_begin(&w->out, field);
+    message_text(&w->out, ARGUMENT_NAME, name);
+    message_number(&w->out, ARGUMENT_TYPE, number_of(dtype));
+    message_end(&w->out);
 }
 
 void function_begin(graph_writer *w, const char *name, const char *out_arg,
                     eddy_dtype out_dtype)
 {
-    if (w->depth == 0)
-        begin(w, GRAPH_LIBRARY);
-    begin(w, LIBRARY_FUNCTION);
-    begin(w, FUNCTION_SIGNATURE);
-    put_text(w, SIGNATURE_NAME, name);
+    if (w->out.depth == 0)
+        message_begin(&w->out, GRAPH_LIBRARY);
+    message_begin(&w->out, LIBRARY_FUNCTION);
+    message_begin(&w->out, FUNCTION_SIGNATURE);
+    message_text(&w->out, SIGNATURE_NAME, name);
     put_argument(w, SIGNATURE_INPUT, "x", EDDY_FLOAT32);
     put_argument(w, SIGNATURE_OUTPUT, out_arg, out_dtype);
-    end(w);
+    message_end(&w->out);
 }
 
 void function_end(graph_writer *w, const char *out_arg, const char *result)
 {
-    begin(w, FUNCTION_RESULT);
-    put_text(w, ENTRY_KEY, out_arg);
-    put_text(w, ENTRY_VALUE, result);
-    end(w);
-    end(w);
+    message_begin(&w->out, FUNCTION_RESULT);
+    message_text(&w->out, ENTRY_KEY, out_arg);
+    message_text(&w->out, ENTRY_VALUE, result);
+    message_end(&w->out);
+    message_end(&w->out);
 }

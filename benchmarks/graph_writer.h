@@ -6,24 +6,12 @@
 #ifndef EDDY_BENCHMARKS_GRAPH_WRITER_H
 #define EDDY_BENCHMARKS_GRAPH_WRITER_H
 
-#include "eddy/tensor.h"
-
-#include <stddef.h>
+#include "benchmarks/message_writer.h"
 
 typedef struct graph_writer {
-    unsigned char *bytes;
-    size_t length, capacity;
-    size_t open[8]; /* where the messages that are open begin */
-    size_t depth;
+    message_writer out;
     size_t n_nodes;
 } graph_writer;
-
-/* A name that is made for one call. */
-typedef struct text {
-    char s[48];
-} text;
-
-text textf(const char *format, ...) EDDY_PRINTF(1, 2);
 
 void graph_writer_deinit(graph_writer *w);
 

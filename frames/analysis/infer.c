@@ -347,12 +347,22 @@ static eddy_status visit(inference *f, eddy_node id)
     return EDDY_OK;
 }
 
+/* A large graph is visited without a request for memory, which would look. */
+static eddy_status keep_on(const inference *f)
+{
+    eddy__budget *budget = eddy__selection_budget(f->selection);
+
+    return !budget || eddy__budget_lasts(budget) ? EDDY_OK
+                                                 : eddy__fail_memory(f->err);
+}
+
 static eddy_status visit_all(inference *f)
 {
     for (size_t i = 0; i < f->flow.n_selected; i++) {
         eddy_node id = f->order[i];
         const eddy__node *node = eddy__flow_node(&f->flow, id);
 
+        EDDY_TRY(keep_on(f));
         if (is_certain(f, id))
             f->state[id] |= IS_CERTAIN;
         EDDY_TRY(visit(f, id));
@@ -366,6 +376,7 @@ static eddy_status visit_queued(inference *f)
     while (f->n_heap > 0) {
         uint64_t key = pop(f);
 
+        EDDY_TRY(keep_on(f));
         f->sweep = (uint32_t)(key >> 32);
         EDDY_TRY(visit(f, f->order[(uint32_t)key]));
     }

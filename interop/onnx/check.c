@@ -23,6 +23,7 @@ typedef struct missing {
     const char *domain, *name;
     int64_t opset;
     size_t count;
+    uint32_t next; /* one of the same name; EDDY__NOT_FOUND: none */
 } missing;
 
 typedef struct walk {
@@ -31,6 +32,7 @@ typedef struct walk {
     size_t depth;
     missing *missing;
     size_t n_missing, capacity;
+    eddy__map by_name; /* the last one that is missing, of a name */
 } walk;
 
 static eddy_status enter(walk *w, Eddy__OnnxPb__NodeProto *const *nodes,
@@ -44,19 +46,43 @@ static eddy_status enter(walk *w, Eddy__OnnxPb__NodeProto *const *nodes,
     return EDDY_OK;
 }
 
+/* There are as few domains as imports, so few are of one name. */
 static eddy_status note_missing(walk *w, const char *domain, const char *name,
                                 int64_t opset)
 {
-    for (size_t i = 0; i < w->n_missing; i++)
-        if (strcmp(w->missing[i].name, name) == 0 &&
-            strcmp(w->missing[i].domain, domain) == 0) {
+    const uint32_t last = eddy__map_find(&w->by_name, name, strlen(name));
+
+    for (uint32_t i = last; w->missing && i != EDDY__NOT_FOUND;
+         i = w->missing[i].next)
+        if (strcmp(w->missing[i].domain, domain) == 0) {
             w->missing[i].count++;
             return EDDY_OK;
         }
     if (!eddy__grow(w->loader->scratch.allocator, (void **)&w->missing,
-                    &w->capacity, w->n_missing + 1, sizeof *w->missing))
+                    &w->capacity, w->n_missing + 1, sizeof *w->missing) ||
+        !eddy__map_set(&w->by_name, name, (uint32_t)w->n_missing))
         return eddy__fail_memory(w->loader->w.err);
-    w->missing[w->n_missing++] = (missing){domain, name, opset, 1};
+    w->missing[w->n_missing++] = (missing){domain, name, opset, 1, last};
+    return EDDY_OK;
+}
+
+static eddy_status check_attributes(eddy__onnx_loader *loader,
+                                    const Eddy__OnnxPb__NodeProto *node)
+{
+    const size_t n = node->n_attribute;
+
+    if (n > EDDY__ONNX_MAX_ATTRIBUTES)
+        return eddy__onnx_fail_at(
+            loader, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE, node,
+            "%zu attributes, more than %d", n, EDDY__ONNX_MAX_ATTRIBUTES);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(eddy__onnx_text_of(node->attribute[i]->name),
+                       eddy__onnx_text_of(node->attribute[k]->name)) == 0)
+                return eddy__onnx_fail_at(
+                    loader, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_DUPLICATE, node,
+                    "attribute '%.100s' is given twice",
+                    eddy__onnx_text_of(node->attribute[i]->name));
     return EDDY_OK;
 }
 
@@ -70,20 +96,10 @@ static eddy_status check_node(walk *w, const Eddy__OnnxPb__NodeProto *node)
         return eddy__onnx_fail_at(loader, EDDY_INVALID_ARGUMENT,
                                   EDDY_E_UNKNOWN_OP, node,
                                   "a node without an operator");
-    for (size_t i = 0; i < node->n_attribute; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(eddy__onnx_text_of(node->attribute[i]->name),
-                       eddy__onnx_text_of(node->attribute[k]->name)) == 0)
-                return eddy__onnx_fail_at(
-                    loader, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_DUPLICATE, node,
-                    "attribute '%.100s' is given twice",
-                    eddy__onnx_text_of(node->attribute[i]->name));
-    if (node->n_attribute > 64)
-        return eddy__onnx_fail_at(
-            loader, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE, node,
-            "%zu attributes, more than 64", node->n_attribute);
+    EDDY_TRY(check_attributes(loader, node));
     if (eddy__onnx_find_function(loader, domain, node->op_type,
-                                 eddy__onnx_text_of(node->overload)))
+                                 eddy__onnx_text_of(node->overload)) !=
+        EDDY__NOT_FOUND)
         return EDDY_OK;
     opset = eddy__onnx_opset_of(loader, domain);
     if (opset == 0)
@@ -181,16 +197,6 @@ typedef struct visit {
     uint32_t caller;
 } visit;
 
-static size_t number_of(const eddy__onnx_loader *loader,
-                        const Eddy__OnnxPb__FunctionProto *f)
-{
-    size_t i = 0;
-
-    while (loader->model->functions[i] != f)
-        i++;
-    return i;
-}
-
 static eddy_status fail_cycle(const eddy__onnx_loader *loader,
                               const visit *visits, size_t from, size_t to)
 {
@@ -234,7 +240,7 @@ static eddy_status follow_calls(eddy__onnx_loader *loader, visit *visits,
         follow *f = &open[n_open - 1];
         level *top =
             f->calls.depth > 0 ? &f->calls.levels[f->calls.depth - 1] : NULL;
-        const Eddy__OnnxPb__FunctionProto *callee = NULL;
+        uint32_t to = EDDY__NOT_FOUND;
         const Eddy__OnnxPb__GraphProto *graph;
 
         if (!top) {
@@ -248,7 +254,7 @@ static eddy_status follow_calls(eddy__onnx_loader *loader, visit *visits,
             continue;
         }
         if (top->attr == 0 && top->graph == 0)
-            callee = eddy__onnx_find_function(
+            to = eddy__onnx_find_function(
                 loader, eddy__onnx_text_of(top->nodes[top->at]->domain),
                 eddy__onnx_text_of(top->nodes[top->at]->op_type),
                 eddy__onnx_text_of(top->nodes[top->at]->overload));
@@ -260,8 +266,9 @@ static eddy_status follow_calls(eddy__onnx_loader *loader, visit *visits,
             top->attr = 0;
             top->graph = 0;
         }
-        if (callee) {
-            const size_t to = number_of(loader, callee);
+        if (to != EDDY__NOT_FOUND) {
+            const Eddy__OnnxPb__FunctionProto *callee =
+                loader->model->functions[to];
 
             if (visits[to].is_open)
                 return fail_cycle(loader, visits, f->function, to);
@@ -305,20 +312,55 @@ static eddy_status check_recursion(eddy__onnx_loader *loader)
     return EDDY_OK;
 }
 
+static eddy_status check_function(const eddy__onnx_loader *loader, size_t i)
+{
+    const Eddy__OnnxPb__FunctionProto *f = loader->model->functions[i];
+    const char *name = eddy__onnx_text_of(f->name);
+
+    if (!*name)
+        return eddy__fail(loader->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+                          "function %zu has no name", i);
+    if (f->n_opset_import > EDDY__ONNX_MAX_IMPORTS)
+        return eddy__fail(loader->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+                          "function '%.100s' imports %zu opsets, more than %d",
+                          name, f->n_opset_import, EDDY__ONNX_MAX_IMPORTS);
+    if (f->n_attribute_proto > EDDY__ONNX_MAX_ATTRIBUTES)
+        return eddy__fail(
+            loader->w.err, EDDY_INVALID_ARGUMENT, EDDY_E_FUNCTION,
+            "function '%.100s' has %zu attributes with a default, more than %d",
+            name, f->n_attribute_proto, EDDY__ONNX_MAX_ATTRIBUTES);
+    return EDDY_OK;
+}
+
+/* Of two functions that are called alike it is the first that is called. */
 static eddy_status note_functions(eddy__onnx_loader *loader)
 {
     const Eddy__OnnxPb__ModelProto *model = loader->model;
 
     for (size_t i = 0; i < model->n_functions; i++) {
-        const char *name = eddy__onnx_text_of(model->functions[i]->name);
+        const Eddy__OnnxPb__FunctionProto *f = model->functions[i];
+        const size_t size = eddy__onnx_function_key_size(f);
+        char *key;
 
-        if (!*name)
-            return eddy__fail(loader->w.err, EDDY_INVALID_ARGUMENT,
-                              EDDY_E_FUNCTION, "function %zu has no name", i);
-        if (!eddy__map_set(&loader->functions, name, (uint32_t)i))
+        EDDY_TRY(check_function(loader, i));
+        key = eddy__scratch_allocate(&loader->scratch, size, 1);
+        if (!key)
+            return eddy__scratch_fail(&loader->scratch, loader->w.err);
+        eddy__onnx_function_key(key, size, eddy__onnx_text_of(f->domain),
+                                eddy__onnx_text_of(f->name),
+                                eddy__onnx_text_of(f->overload));
+        if (loader->key_size < size)
+            loader->key_size = size;
+        if (eddy__map_find(&loader->functions, key, strlen(key)) !=
+            EDDY__NOT_FOUND)
+            continue;
+        if (!eddy__map_set(&loader->functions, key, (uint32_t)i))
             return eddy__fail_memory(loader->w.err);
     }
-    return EDDY_OK;
+    loader->key =
+        eddy__scratch_allocate(&loader->scratch, loader->key_size + 1, 1);
+    return loader->key ? EDDY_OK
+                       : eddy__scratch_fail(&loader->scratch, loader->w.err);
 }
 
 /* ---- the model ---- */
@@ -349,6 +391,10 @@ static eddy_status check_versions(const eddy__onnx_loader *loader)
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
                           "the model is of IR version %lld, 3 to 14 are known",
                           (long long)model->ir_version);
+    if (model->n_opset_import > EDDY__ONNX_MAX_IMPORTS)
+        return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_MALFORMED,
+                          "the model imports %zu opsets, more than %d",
+                          model->n_opset_import, EDDY__ONNX_MAX_IMPORTS);
     for (size_t i = 0; i < model->n_opset_import; i++) {
         const char *domain = eddy__onnx_text_of(model->opset_import[i]->domain);
         const int64_t version = model->opset_import[i]->version;
@@ -393,7 +439,7 @@ static eddy_status check_nodes(eddy__onnx_loader *loader, walk *w)
 
 eddy_status eddy__onnx_check_model(eddy__onnx_loader *loader)
 {
-    walk w = {.loader = loader};
+    walk w = {.loader = loader, .by_name.allocator = loader->scratch.allocator};
     eddy_status status;
 
     EDDY_TRY(check_versions(loader));
@@ -402,5 +448,6 @@ eddy_status eddy__onnx_check_model(eddy__onnx_loader *loader)
     status = check_nodes(loader, &w);
     eddy__free(loader->scratch.allocator, w.missing, w.capacity,
                sizeof *w.missing);
+    eddy__map_deinit(&w.by_name);
     return status;
 }

@@ -47,25 +47,43 @@ int64_t eddy__onnx_opset_of(const eddy__onnx_loader *loader, const char *domain)
                                     loader->model->n_opset_import, domain);
 }
 
-const Eddy__OnnxPb__FunctionProto *
-eddy__onnx_find_function(const eddy__onnx_loader *loader, const char *domain,
-                         const char *name, const char *overload)
+/* ONNX's own domain has two names. */
+static const char *key_domain(const char *domain)
 {
-    const Eddy__OnnxPb__ModelProto *model = loader->model;
+    return strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}
 
-    /* A model that calls many functions has a map of them; see check.c. */
-    if (eddy__map_find(&loader->functions, name, strlen(name)) ==
-        EDDY__NOT_FOUND)
-        return NULL;
-    for (size_t i = 0; i < model->n_functions; i++) {
-        const Eddy__OnnxPb__FunctionProto *f = model->functions[i];
+/* Room for two lengths, and what stands between the texts. */
+#define KEY_EXTRA 48
 
-        if (strcmp(eddy__onnx_text_of(f->name), name) == 0 &&
-            is_domain(eddy__onnx_text_of(f->domain), domain) &&
-            strcmp(eddy__onnx_text_of(f->overload), overload) == 0)
-            return f;
-    }
-    return NULL;
+size_t eddy__onnx_function_key_size(const Eddy__OnnxPb__FunctionProto *f)
+{
+    return strlen(eddy__onnx_text_of(f->domain)) +
+           strlen(eddy__onnx_text_of(f->name)) +
+           strlen(eddy__onnx_text_of(f->overload)) + KEY_EXTRA;
+}
+
+void eddy__onnx_function_key(char *out_key, size_t size, const char *domain,
+                             const char *name, const char *overload)
+{
+    domain = key_domain(domain);
+    (void)snprintf(out_key, size, "%zu:%zu:%s%s%s", strlen(domain),
+                   strlen(name), domain, name, overload);
+}
+
+uint32_t eddy__onnx_find_function(const eddy__onnx_loader *loader,
+                                  const char *domain, const char *name,
+                                  const char *overload)
+{
+    domain = key_domain(domain);
+    /* Nothing that is longer than every key is one. */
+    if (loader->functions.size == 0 ||
+        strlen(domain) + strlen(name) + strlen(overload) + KEY_EXTRA >
+            loader->key_size)
+        return EDDY__NOT_FOUND;
+    eddy__onnx_function_key(loader->key, loader->key_size, domain, name,
+                            overload);
+    return eddy__map_find(&loader->functions, loader->key, strlen(loader->key));
 }
 
 /* ---- values of a node ---- */
@@ -322,7 +340,7 @@ static eddy_status emit_nodes(eddy__onnx_loader *loader,
 
     for (size_t i = 0; i < n; i++) {
         const Eddy__OnnxPb__NodeProto *node = nodes[i];
-        const Eddy__OnnxPb__FunctionProto *f = eddy__onnx_find_function(
+        const uint32_t f = eddy__onnx_find_function(
             loader, eddy__onnx_text_of(node->domain), node->op_type,
             eddy__onnx_text_of(node->overload));
 
@@ -332,7 +350,10 @@ static eddy_status emit_nodes(eddy__onnx_loader *loader,
                 "the model has more than %llu nodes once its functions are put "
                 "in place",
                 (unsigned long long)EDDY__ONNX_MAX_EXPANDED);
-        EDDY_TRY(f ? emit_function(loader, node, f) : emit_op(loader, node));
+        EDDY_TRY(
+            f == EDDY__NOT_FOUND
+                ? emit_op(loader, node)
+                : emit_function(loader, node, loader->model->functions[f]));
     }
     return EDDY_OK;
 }

@@ -34,13 +34,27 @@ _Static_assert((int)EDDY__ONNX_SEQUENCE == (int)EDDY_ONNX_SEQUENCE &&
 
 /* ---- the model's inputs ---- */
 
-static const Eddy__OnnxPb__TensorProto *
-find_initializer(const Eddy__OnnxPb__GraphProto *graph, const char *name)
+/* By name; the first of those that have one name. */
+static eddy_status map_initializers(const eddy__onnx_loader *loader,
+                                    eddy__map *map)
 {
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (strcmp(eddy__onnx_text_of(graph->initializer[i]->name), name) == 0)
-            return graph->initializer[i];
-    return NULL;
+    const Eddy__OnnxPb__GraphProto *graph = loader->model->graph;
+
+    for (size_t i = graph->n_initializer; i > 0; i--)
+        if (!eddy__map_set(map,
+                           eddy__onnx_text_of(graph->initializer[i - 1]->name),
+                           (uint32_t)(i - 1)))
+            return eddy__fail_memory(loader->w.err);
+    return EDDY_OK;
+}
+
+static const Eddy__OnnxPb__TensorProto *
+find_initializer(const Eddy__OnnxPb__GraphProto *graph, const eddy__map *map,
+                 const char *name)
+{
+    const uint32_t i = eddy__map_find(map, name, strlen(name));
+
+    return i == EDDY__NOT_FOUND ? NULL : graph->initializer[i];
 }
 
 /*
@@ -117,14 +131,15 @@ static eddy_status read_port(eddy__onnx_loader *loader, eddy_onnx_model *model,
  * Before IR version 4 every initializer had to be an input too, and was a
  * constant all the same; since then one that is both is a default.
  */
-static eddy_status add_inputs(eddy__onnx_loader *loader, eddy_onnx_model *model)
+static eddy_status add_mapped(eddy__onnx_loader *loader, eddy_onnx_model *model,
+                              const eddy__map *initializers)
 {
     const Eddy__OnnxPb__GraphProto *graph = loader->model->graph;
 
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = eddy__onnx_text_of(graph->input[i]->name);
         const Eddy__OnnxPb__TensorProto *initializer =
-            find_initializer(graph, name);
+            find_initializer(graph, initializers, name);
         eddy_onnx_port *port = &model->inputs[model->n_inputs];
         eddy__onnx_value value;
 
@@ -141,6 +156,17 @@ static eddy_status add_inputs(eddy__onnx_loader *loader, eddy_onnx_model *model)
         model->n_inputs++;
     }
     return EDDY_OK;
+}
+
+static eddy_status add_inputs(eddy__onnx_loader *loader, eddy_onnx_model *model)
+{
+    eddy__map initializers = {.allocator = loader->scratch.allocator};
+    eddy_status status = map_initializers(loader, &initializers);
+
+    if (status == EDDY_OK)
+        status = add_mapped(loader, model, &initializers);
+    eddy__map_deinit(&initializers);
+    return status;
 }
 
 /* ---- its outputs ---- */

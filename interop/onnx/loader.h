@@ -26,6 +26,12 @@
 /* ONNX nodes that a model may have once its functions are put in place. */
 #define EDDY__ONNX_MAX_EXPANDED ((uint64_t)1 << 20)
 
+/* Attributes of a node, and those of a function that have a default. */
+#define EDDY__ONNX_MAX_ATTRIBUTES 64
+
+/* Opsets that a model or a function imports. */
+#define EDDY__ONNX_MAX_IMPORTS 256
+
 extern const eddy__wire_format eddy__onnx_format;
 
 typedef struct eddy__onnx_name {
@@ -69,9 +75,11 @@ struct eddy__onnx_loader {
     eddy__onnx_scope *scope; /* the innermost */
     size_t depth;            /* of graphs and calls that are open */
     uint64_t n_expanded;
-    eddy__map functions; /* "domain:name:overload" to an index */
-    eddy__map suffixes;  /* of node names: the number to try next */
-    eddy__map reserved;  /* names of the model's inputs and outputs */
+    eddy__map functions; /* by eddy__onnx_function_key, to an index */
+    char *key;           /* room for the longest of those keys */
+    size_t key_size;
+    eddy__map suffixes; /* of node names: the number to try next */
+    eddy__map reserved; /* names of the model's inputs and outputs */
     eddy__onnx_outside outside;
 };
 
@@ -187,10 +195,15 @@ eddy_status eddy__onnx_check_model(eddy__onnx_loader *loader);
 int64_t eddy__onnx_opset_of(const eddy__onnx_loader *loader,
                             const char *domain);
 
-/* NULL if the model has no such function. */
-const Eddy__OnnxPb__FunctionProto *
-eddy__onnx_find_function(const eddy__onnx_loader *loader, const char *domain,
-                         const char *name, const char *overload);
+/* The number of a function of the model; EDDY__NOT_FOUND if it has none. */
+uint32_t eddy__onnx_find_function(const eddy__onnx_loader *loader,
+                                  const char *domain, const char *name,
+                                  const char *overload);
+
+/* What functions are found by, and the room that it takes with its NUL. */
+void eddy__onnx_function_key(char *out_key, size_t size, const char *domain,
+                             const char *name, const char *overload);
+size_t eddy__onnx_function_key_size(const Eddy__OnnxPb__FunctionProto *f);
 
 /* The name with what eddy does not allow replaced; NULL: see the scratch. */
 char *eddy__onnx_legal_name(eddy__onnx_loader *loader, const char *name);

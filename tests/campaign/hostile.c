@@ -3,10 +3,12 @@
  * Files that were made to cost much, under the limits for files of unknown
  * origin:
  *
- *     hostile [FILE...]
+ *     hostile [NAME...]
  *
- * Each is a GraphDef (.pb), an ONNX model (.onnx) or an array (.npy); without
- * any, they are the families of benchmarks/families.h, of one MiB.  It is
+ * Each is a file, a GraphDef (.pb), an ONNX model (.onnx), an array (.npy) or
+ * the description of a recorded case (.json), or else a family of
+ * benchmarks/families.h or file_families.h, of one MiB; without any, it is all
+ * of these.  A description is verified, beside the files of a case.  Else it is
  * loaded, planned with all that nothing reads as fetches, run, lowered,
  * unrolled by two, and differentiated in each way.  A row a file and a phase:
  * what the calling thread computed, in seconds, the longest time in which it
@@ -18,10 +20,12 @@
  */
 #include "benchmarks/families.h"
 #include "tests/aid/counting_allocator.h"
+#include "tests/campaign/file_families.h"
 #include "tests/campaign/outcome.h"
 #include "tests/campaign/request.h"
 
 #include "eddy.h"
+#include "tools/verify_case.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -399,6 +403,66 @@ static void try_way(subject *s, way w)
     free(s->ys);
 }
 
+/* ---- a recorded case ---- */
+
+#define CASE "tests/conformance/tf/gradients/o3_power"
+
+static void write_beside(const char *folder, const char *name,
+                         const void *bytes, size_t n)
+{
+    char path[128];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(bytes, 1, n, file) != n || fclose(file) != 0)
+        abort();
+}
+
+static void copy_beside(const char *folder, const char *name)
+{
+    static char bytes[1 << 16];
+    char path[128];
+    FILE *file;
+    size_t n;
+
+    (void)snprintf(path, sizeof path, CASE "/%s", name);
+    file = fopen(path, "rb");
+    if (file == NULL) {
+        fprintf(stderr, "hostile: run it from the root of the tree\n");
+        abort();
+    }
+    n = fread(bytes, 1, sizeof bytes, file);
+    (void)fclose(file);
+    write_beside(folder, name, bytes, n);
+}
+
+/* The description stands beside the graph and the values of a case. */
+static void try_case(subject *s, const void *bytes, size_t n)
+{
+    static const eddy__options options = {
+        .max_iterations = 10000, .max_bytes = 1 << 26, .timeout_ns = 400000000};
+    static const char *const names[] = {"case.json", "graph.pb", "in_0_x0.npy",
+                                        "out_0_0.npy", "grad_0_0.npy"};
+    char folder[] = "/tmp/eddy_hostile_XXXXXX", path[128];
+    FILE *report = fopen("/dev/null", "w");
+
+    if (report == NULL || mkdtemp(folder) == NULL)
+        abort();
+    write_beside(folder, names[0], bytes, n);
+    for (size_t i = 1; i < sizeof names / sizeof names[0]; i++)
+        copy_beside(folder, names[i]);
+    begin(s);
+    (void)eddy__verify_case(s->ctx, folder, &options, report);
+    end(s, "verify", deriving, 0);
+    (void)fclose(report);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
 /* ---- a file ---- */
 
 static void try_graph(subject *s)
@@ -432,7 +496,10 @@ static int try_bytes(const char *name, const void *bytes, size_t n)
     options.allocator = s.counting.allocator;
     if (eddy_context_create(&options, &s.ctx, &s.err) != EDDY_OK)
         abort();
-    load(&s, bytes, n);
+    if (has_suffix(name, ".json"))
+        try_case(&s, bytes, n);
+    else
+        load(&s, bytes, n);
     if (s.graph != NULL)
         try_graph(&s);
     eddy_onnx_model_destroy(s.model);
@@ -460,41 +527,63 @@ static int try_family(const family *f)
     int result;
 
     f->write(&w, family_size(f, MIB));
-    result = try_bytes(f->name, w.bytes, w.length);
+    result = try_bytes(f->name, w.out.bytes, w.out.length);
     graph_writer_deinit(&w);
     return result;
 }
 
+static int try_file_family(const file_family *f)
+{
+    message_writer w = {.length = 0};
+    int result;
+
+    f->write(&w, file_family_size(f, (size_t)MIB));
+    result = try_bytes(f->name, w.bytes, w.length);
+    message_writer_deinit(&w);
+    return result;
+}
+
+static int try_named(const char *name)
+{
+    for (size_t i = 0; i < n_families; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return try_family(&families[i]);
+    for (size_t i = 0; i < n_file_families; i++)
+        if (strcmp(file_families[i].name, name) == 0)
+            return try_file_family(&file_families[i]);
+    return try_file(name);
+}
+
 /* In a process of its own, so that its growth is known, and its end. */
-static bool try_apart(const char *path, const family *f)
+static bool try_apart(const char *name)
 {
     const pid_t child = fork();
     int state = 0;
 
     if (child == 0)
-        _exit(f != NULL ? try_family(f) : try_file(path));
+        _exit(try_named(name));
     if (child < 0 || waitpid(child, &state, 0) != child)
         abort();
     if (WIFSIGNALED(state))
-        printf("BAD   %s: signal %d\n", f != NULL ? f->name : path,
-               WTERMSIG(state));
+        printf("BAD   %s: signal %d\n", name, WTERMSIG(state));
     return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+static void count(const char *name, size_t counts[2])
+{
+    counts[try_apart(name) ? 0 : 1]++;
 }
 
 int main(int argc, char **argv)
 {
-    size_t passed = 0, failed = 0;
+    size_t counts[2] = {0, 0};
 
     for (int i = 1; i < argc; i++)
-        if (try_apart(argv[i], NULL))
-            passed++;
-        else
-            failed++;
+        count(argv[i], counts);
     for (size_t i = 0; argc == 1 && i < n_families; i++)
-        if (try_apart(NULL, &families[i]))
-            passed++;
-        else
-            failed++;
-    printf("%zu passed, %zu failed\n", passed, failed);
-    return failed == 0 && passed > 0 ? 0 : 1;
+        count(families[i].name, counts);
+    for (size_t i = 0; argc == 1 && i < n_file_families; i++)
+        count(file_families[i].name, counts);
+    printf("%zu passed, %zu failed\n", counts[0], counts[1]);
+    return counts[1] == 0 && counts[0] > 0 ? 0 : 1;
 }

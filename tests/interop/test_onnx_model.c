@@ -150,6 +150,27 @@ START_TEST(all_missing_operators_come_in_one_message_with_counts)
 }
 END_TEST
 
+/* One name in two domains is two operators. */
+START_TEST(missing_operators_of_one_name_are_counted_by_domain)
+{
+    begin_model(8, 13);
+    for (int i = 0; i < 3; i++) {
+        begin_node("Zorg", "x", i == 0 ? "a" : i == 1 ? "b" : "y");
+        wire_text(&w, 7, i == 1 ? "" : "other");
+        wire_end(&w);
+    }
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    wire_begin(&w, 8);
+    wire_text(&w, 1, "other");
+    wire_number(&w, 2, 3);
+    wire_end(&w);
+    refuse(EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, "other.Zorg (opset 3) x2");
+    ck_assert_ptr_nonnull(strstr(err.message, ", Zorg (opset 13) x1"));
+}
+END_TEST
+
 START_TEST(versions_that_are_not_known_are_refused)
 {
     begin_model((uint64_t)_i, 13);
@@ -517,6 +538,120 @@ START_TEST(functions_that_call_each_other_in_a_circle_are_refused)
     function("c", "b", "f");
     refuse(EDDY_INVALID_ARGUMENT, EDDY_E_RECURSION, "'b'");
     ck_assert_ptr_nonnull(strstr(err.message, "'c'"));
+}
+END_TEST
+
+/* A FunctionProto of one node, of ONNX's own operators. */
+static void plain_function(const char *domain, const char *name,
+                           const char *overload, const char *op)
+{
+    wire_begin(&w, 25);
+    wire_text(&w, 1, name);
+    wire_text(&w, 4, "p");
+    wire_text(&w, 5, "q");
+    wire_begin(&w, 7);
+    wire_text(&w, 1, "p");
+    wire_text(&w, 2, "q");
+    wire_text(&w, 4, op);
+    wire_end(&w);
+    wire_begin(&w, 9);
+    wire_text(&w, 1, "");
+    wire_number(&w, 2, 13);
+    wire_end(&w);
+    wire_text(&w, 10, domain);
+    wire_text(&w, 13, overload);
+    wire_end(&w);
+}
+
+/* What is called, and the node that it becomes. */
+static const struct {
+    const char *domain, *name, *overload, *becomes;
+} calls[] = {{"f", "gh", "", "Neg"},   {"fg", "h", "", "Abs"},
+             {"f", "gh", "i", "Exp"},  {"f", "ghi", "", "Sqrt"},
+             {"", "Zorg", "", "Tanh"}, {"ai.onnx", "Zorg", "", "Tanh"}};
+
+START_TEST(functions_are_told_apart_by_domain_name_and_overload)
+{
+    const eddy_graph *graph;
+    eddy_node node;
+
+    begin_model(10, 13);
+    begin_node(calls[_i].name, "x", "y");
+    wire_text(&w, 7, calls[_i].domain);
+    wire_text(&w, 8, calls[_i].overload);
+    wire_text(&w, 3, "call");
+    wire_end(&w);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    plain_function("f", "gh", "", "Neg");
+    plain_function("f", "gh", "", "Floor"); /* the first one is called */
+    plain_function("fg", "h", "", "Abs");
+    plain_function("f", "gh", "i", "Exp");
+    plain_function("f", "ghi", "", "Sqrt");
+    plain_function("ai.onnx", "Zorg", "", "Tanh");
+    ck_assert_msg(read_it() == EDDY_OK, "%s", err.message);
+    graph = eddy_onnx_model_graph(model);
+    node = eddy_graph_find(graph, "call/q");
+    ck_assert_uint_ne(node, EDDY_NO_NODE);
+    ck_assert_str_eq(eddy_graph_node_op(graph, node), calls[_i].becomes);
+}
+END_TEST
+
+static void import_opsets(uint32_t field, int n)
+{
+    char domain[16];
+
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(domain, sizeof domain, "d%d", i);
+        wire_begin(&w, field);
+        wire_text(&w, 1, domain);
+        wire_number(&w, 2, 1);
+        wire_end(&w);
+    }
+}
+
+/* Beyond them reading would take the square of a list's length. */
+START_TEST(lists_have_their_bounds)
+{
+    static const char *const words[] = {
+        "65 attributes, more than 64", "imports 257 opsets, more than 256",
+        "imports 257 opsets, more than 256", "65 attributes with a default"};
+    const int more = _i % 2;
+    char name[16];
+
+    begin_model(10, 13);
+    begin_node("Identity", "x", "y");
+    for (int i = 0; i < 64 + more && _i / 2 == 0; i++) {
+        (void)snprintf(name, sizeof name, "a%d", i);
+        number_attr(name, 1);
+    }
+    wire_end(&w);
+    port(11, "x", FLOAT);
+    port(12, "y", FLOAT);
+    wire_end(&w);
+    if (_i / 2 == 1)
+        import_opsets(8, 255 + more);
+    wire_begin(&w, 25);
+    wire_text(&w, 1, "f");
+    if (_i / 2 == 2)
+        import_opsets(9, 256 + more);
+    for (int i = 0; i < 64 + more && _i / 2 == 3; i++) {
+        wire_begin(&w, 11);
+        wire_text(&w, 1, "a");
+        wire_end(&w);
+    }
+    wire_end(&w);
+    if (more)
+        refuse(EDDY_INVALID_ARGUMENT,
+               _i / 2 == 0   ? EDDY_E_ATTR_VALUE
+               : _i / 2 == 1 ? EDDY_E_MALFORMED
+                             : EDDY_E_FUNCTION,
+               words[_i / 2]);
+    else if (_i == 0)
+        refuse(EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE, "'a0' is none that");
+    else
+        ck_assert_msg(read_it() == EDDY_OK, "%s", err.message);
 }
 END_TEST
 
@@ -921,6 +1056,10 @@ TCase *onnx_model_tests(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase,
                    all_missing_operators_come_in_one_message_with_counts);
+    tcase_add_test(tcase, missing_operators_of_one_name_are_counted_by_domain);
+    tcase_add_loop_test(
+        tcase, functions_are_told_apart_by_domain_name_and_overload, 0, 6);
+    tcase_add_loop_test(tcase, lists_have_their_bounds, 0, 8);
     tcase_add_loop_test(tcase, versions_that_are_not_known_are_refused, 2, 16);
     tcase_add_test(tcase, an_opset_of_the_future_is_refused);
     tcase_add_loop_test(tcase, two_imports_of_a_domain_are_refused, 0, 2);
