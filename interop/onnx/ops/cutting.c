@@ -6,10 +6,43 @@
 
 /* ---- Slice ---- */
 
-/* Begins, ends and steps of some axes, each a vector of int64. */
+/* Whole numbers of some axes, a vector of int64; known ones are at hand. */
+typedef struct numbers {
+    eddy_output vector;
+    bool is_known;
+    eddy__onnx_ints known;
+} numbers;
+
 typedef struct cut {
-    eddy_output begin, end, step;
+    numbers begin, end, step;
 } cut;
+
+static numbers known_numbers(eddy__onnx_op *op, const eddy__onnx_ints *known)
+{
+    return (numbers){.vector = eddy__onnx_int64s(op, known->at, known->n),
+                     .is_known = true,
+                     .known = *known};
+}
+
+static numbers input_numbers(eddy__onnx_op *op, size_t i)
+{
+    numbers n = {.vector = CAST(IN(i), EDDY_INT64)};
+
+    n.is_known = eddy__onnx_known_ints(op, i, &n.known);
+    return n;
+}
+
+/* As many ones as there are `like`. */
+static numbers ones(eddy__onnx_op *op, const numbers *like)
+{
+    eddy__onnx_ints known = {.n = like->known.n};
+
+    if (!like->is_known)
+        return (numbers){.vector = OP("OnesLike", like->vector)};
+    for (size_t i = 0; i < known.n; i++)
+        known.at[i] = 1;
+    return known_numbers(op, &known);
+}
 
 static eddy_output slice(eddy__onnx_op *op, eddy_output x, const cut *c,
                          int64_t mask)
@@ -17,15 +50,30 @@ static eddy_output slice(eddy__onnx_op *op, eddy_output x, const cut *c,
     const eddy_attr attrs[] = {eddy_attr_int("begin_mask", &mask),
                                eddy_attr_int("end_mask", &mask)};
 
-    return OP_WITH("StridedSlice", attrs, x, c->begin, c->end, c->step);
+    return OP_WITH("StridedSlice", attrs, x, c->begin.vector, c->end.vector,
+                   c->step.vector);
 }
 
-/* `values` and behind them `other`, by the order of the axes. */
-static eddy_output in_order(eddy__onnx_op *op, eddy_output values,
-                            int64_t other, eddy_output order)
+/*
+ * Of each of `n` axes the number at its place in `order`; `other` for those
+ * whose place is behind the last.
+ */
+static void put_in_order(eddy__onnx_op *op, numbers *values, int64_t other,
+                         const int64_t *order, size_t n)
 {
-    return OP("GatherV2", eddy__onnx_concat(op, values, INT64S(other)), order,
-              INT32(0));
+    eddy__onnx_ints known = {.n = n};
+
+    if (!values->is_known) {
+        values->vector =
+            OP("GatherV2", eddy__onnx_concat(op, values->vector, INT64S(other)),
+               eddy__onnx_int64s(op, order, n), INT32(0));
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        known.at[i] = (size_t)order[i] < values->known.n
+                          ? values->known.at[order[i]]
+                          : other;
+    *values = known_numbers(op, &known);
 }
 
 /* Where axis i is among `axes`; the number of axes where it is not there. */
@@ -55,23 +103,33 @@ static bool order_of(eddy__onnx_op *op, const eddy__onnx_ints *axes,
     return true;
 }
 
+/* As many numbers as axes are needed; those that are known are so. */
+static bool fits(eddy__onnx_op *op, const numbers *values, size_t n)
+{
+    if (!values->is_known || values->known.n == n)
+        return true;
+    eddy__onnx_fail(op, EDDY_E_DIM, "%zu numbers for %zu axes", values->known.n,
+                    n);
+    return false;
+}
+
 static eddy_output slice_known(eddy__onnx_op *op, eddy_output x, cut c,
                                const eddy__onnx_ints *axes)
 {
     int64_t order[EDDY_MAX_RANK], n, mask;
-    eddy_output by;
     bool is_plain = true;
 
-    if (!order_of(op, axes, eddy__onnx_shape(op, x).rank, order, &n, &mask))
+    if (!order_of(op, axes, eddy__onnx_shape(op, x).rank, order, &n, &mask) ||
+        !fits(op, &c.begin, axes->n) || !fits(op, &c.end, axes->n) ||
+        !fits(op, &c.step, axes->n))
         return EDDY__NO_OUTPUT;
     for (int64_t i = 0; i < n; i++)
         is_plain = is_plain && order[i] == i;
     if (is_plain)
         return slice(op, x, &c, 0);
-    by = eddy__onnx_int64s(op, order, (size_t)n);
-    c.begin = in_order(op, c.begin, 0, by);
-    c.end = in_order(op, c.end, 0, by);
-    c.step = in_order(op, c.step, 1, by);
+    put_in_order(op, &c.begin, 0, order, (size_t)n);
+    put_in_order(op, &c.end, 0, order, (size_t)n);
+    put_in_order(op, &c.step, 1, order, (size_t)n);
     return slice(op, x, &c, mask);
 }
 
@@ -90,9 +148,9 @@ static eddy_output slice_unknown(eddy__onnx_op *op, eddy_output x, cut c,
     const eddy_output at =
         eddy__onnx_from_zero(op, axes, eddy__onnx_rank64(op, x));
 
-    c.begin = spread(op, OP("ZerosLike", dims), at, c.begin);
-    c.end = spread(op, dims, at, c.end);
-    c.step = spread(op, OP("OnesLike", dims), at, c.step);
+    c.begin.vector = spread(op, OP("ZerosLike", dims), at, c.begin.vector);
+    c.end.vector = spread(op, dims, at, c.end.vector);
+    c.step.vector = spread(op, OP("OnesLike", dims), at, c.step.vector);
     return slice(op, x, &c, 0);
 }
 
@@ -110,10 +168,10 @@ static bool axes_known(eddy__onnx_op *op, eddy_output x,
 static void emit_slice(eddy__onnx_op *op)
 {
     const eddy_output x = IN(0);
-    cut c = {CAST(IN(1), EDDY_INT64), CAST(IN(2), EDDY_INT64), {0, 0}};
+    cut c = {.begin = input_numbers(op, 1), .end = input_numbers(op, 2)};
     eddy__onnx_ints axes;
 
-    c.step = GIVEN(4) ? CAST(IN(4), EDDY_INT64) : OP("OnesLike", c.begin);
+    c.step = GIVEN(4) ? input_numbers(op, 4) : ones(op, &c.begin);
     if (!GIVEN(3))
         GIVE(0, slice(op, x, &c, 0));
     else if (eddy__onnx_known_ints(op, 3, &axes) && axes_known(op, x, &axes))
@@ -133,10 +191,9 @@ static void emit_old_slice(eddy__onnx_op *op)
         eddy__onnx_fail(op, EDDY_E_ATTR_MISSING, "no attribute starts or ends");
         return;
     }
-    c = (cut){eddy__onnx_int64s(op, starts.at, starts.n),
-              eddy__onnx_int64s(op, ends.at, ends.n),
-              {0, 0}};
-    c.step = OP("OnesLike", c.begin);
+    c = (cut){.begin = known_numbers(op, &starts),
+              .end = known_numbers(op, &ends)};
+    c.step = ones(op, &c.begin);
     if (!eddy__onnx_ints_of(op, "axes", &axes))
         GIVE(0, slice(op, x, &c, 0));
     else if (axes_known(op, x, &axes))
