@@ -171,8 +171,8 @@ static bool asks_signature(const eddy__program *program,
                            const eddy__options *options)
 {
     return options->signature != NULL ||
-           (program->model != NULL && options->fetches.n == 0 &&
-            options->targets.n == 0);
+           (program->model != NULL && options->targets.n == 0 &&
+            eddy__signature_has(program->model, options));
 }
 
 static eddy__exit ask_signature(eddy__program *program,

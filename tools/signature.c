@@ -101,6 +101,23 @@ static eddy__exit call_fetches(eddy__called *called, const eddy_graph *graph,
     return EDDY__EXIT_DONE;
 }
 
+bool eddy__signature_has(const eddy_savedmodel *model,
+                         const eddy__options *options)
+{
+    const eddy_savedmodel_signature *signature =
+        eddy_savedmodel_find(model, by_default);
+
+    for (size_t i = 0; i < options->fetches.n; i++) {
+        const char *name = options->fetches.items[i];
+
+        if (signature == NULL ||
+            !find_port(signature->outputs, signature->n_outputs, name,
+                       strlen(name)))
+            return false;
+    }
+    return true;
+}
+
 eddy__exit eddy__signature_call(const eddy_savedmodel *model,
                                 const eddy__options *options,
                                 eddy__called *out_called)

@@ -19,6 +19,13 @@ typedef struct eddy__called {
 } eddy__called;
 
 /*
+ * Are all fetches outputs of `serving_default`?  So it is if there are none.  A
+ * name that the graph has too is the signature's then.
+ */
+bool eddy__signature_has(const eddy_savedmodel *model,
+                         const eddy__options *options);
+
+/*
  * What `options` ask of the signature that they name, or of `serving_default`,
  * in names of the graph; all outputs if they name none.  When it fails it has
  * complained; `out_called` must be deinitialised either way.

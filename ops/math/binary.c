@@ -220,7 +220,7 @@ static eddy_status prepare_Add(eddy_infer *infer)
 /* ---- definitions ---- */
 
 #define FLOAT "T: float"
-#define WIDER_FLOAT "T: {float32, float64}"
+#define WIDER_FLOAT "T: {float32, float64} = float32"
 #define REAL "T: real"
 #define NUMBER "T: number"
 #define INTEGER "T: integer"
@@ -230,6 +230,7 @@ static eddy_status prepare_Add(eddy_infer *infer)
 #define ADDABLE "T: {float, int8, int16, int32, int64, uint8, complex, string}"
 
 /* The inputs and the outputs of an op, if they are not x, y and z. */
+#define NAMES_Atan2 , "y: T, x: T", "z: T"
 #define NAMES_NextAfter , "x1: T, x2: T", "output: T"
 #define INPUTS(name) EDDY__SECOND_OF(NAMES_##name, "x: T, y: T", )
 #define OUTPUTS(name) EDDY__THIRD_OF(NAMES_##name, , "z: T", )

@@ -125,12 +125,13 @@ static eddy_status prepare(eddy_infer *infer)
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW(
         "LeakyRelu", .inputs = "features: T", .outputs = "activations: T",
-        .attrs = "alpha: float = 0.2, T: float", .infer = eddy__infer_unchanged,
-        .kernel = run_leaky, .prepare = prepare,
+        .attrs = "alpha: float = 0.2, T: float = float32",
+        .infer = eddy__infer_unchanged, .kernel = run_leaky, .prepare = prepare,
         .doc = "the feature, times alpha unless it is above 0"),
     EDDY__OP_ROW(
         "LeakyReluGrad", .inputs = "gradients: T, features: T",
-        .outputs = "backprops: T", .attrs = "alpha: float = 0.2, T: float",
+        .outputs = "backprops: T",
+        .attrs = "alpha: float = 0.2, T: float = float32",
         .infer = infer_gradient, .kernel = run_gradient, .prepare = prepare,
         .doc = "the gradient, times alpha unless the feature is above 0"),
 };

@@ -91,6 +91,15 @@ START_TEST(inspect_speaks_json)
 }
 END_TEST
 
+START_TEST(a_signatures_outputs_are_fetched_by_its_names)
+{
+    got = command_run("run", NESTED, "--feed", "x=[[1,0,0]]", "--feed", "n=0",
+                      "--fetch", "y", NULL);
+    ck_assert_int_eq(got.status, 0);
+    expect("y\tfloat32\t[1,3]\t[[1,0,0]]\n");
+}
+END_TEST
+
 /* What assigns at the model's start is run again before the run. */
 START_TEST(a_node_can_be_run_before)
 {
@@ -116,6 +125,7 @@ TCase *command_help_tests(void)
     tcase_add_test(tc, help_that_there_is_not_is_wrong_use);
     tcase_add_test(tc, the_command_says_what_it_is_made_of);
     tcase_add_test(tc, inspect_speaks_json);
+    tcase_add_test(tc, a_signatures_outputs_are_fetched_by_its_names);
     tcase_add_test(tc, a_node_can_be_run_before);
     return tc;
 }
