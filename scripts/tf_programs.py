@@ -134,6 +134,205 @@ def generator_in_loop():
         return [[y, g.state.read_value()]]
 
 
+# ---- maps of many keys ---------------------------------------------------------
+
+
+@family
+def many_keys():
+    """Keys that come, go and are looked for, of several dtypes."""
+    from tensorflow.python.ops import map_ops
+
+    def key(i, what):
+        i = i * 7 % 300
+        return {"int": i, "pair": tf.stack([i, 0, i]),
+                "text": tf.strings.as_string(i)}[what]
+
+    def trips(n, step, *init):
+        return tf.while_loop(lambda i, *v: i < n,
+                             lambda i, *v: (i + 1, *step(i, *v)),
+                             (tf.constant(0), *init))[1:]
+
+    runs = []
+    for what in ("int", "pair", "text"):
+        m = map_ops.empty_tensor_map()
+        m, = trips(300, lambda i, m: (map_ops.tensor_map_insert(
+            m, key(i, what), tf.cast(i, tf.float32)),), m)
+        other, = trips(90, lambda i, m: (map_ops.tensor_map_insert(
+            m, key(i * 3, what), tf.cast(i, tf.float32)),),
+                       map_ops.empty_tensor_map())
+        less, = trips(260, lambda i, m: (map_ops.tensor_map_erase(
+            m, key(i, what), tf.float32),), m)
+        both = tf.raw_ops.AddN(inputs=[other, less, m])
+        for n in (m, other, less, both):
+
+            def look(i, found, total):
+                k = key(i, what)
+                there = map_ops.tensor_map_has_key(n, k)
+                v = tf.cond(there, lambda: map_ops.tensor_map_lookup(
+                    n, k, tf.float32), lambda: -1.0)
+                v = tf.ensure_shape(v, [])
+                return found + tf.cast(there, tf.int32), total + v * tf.cast(
+                    i, tf.float32)
+
+            runs.append([map_ops.tensor_map_size(n),
+                         *trips(300, look, tf.constant(0), tf.constant(0.0))])
+    return runs
+
+
+# ---- single ops where random arguments found something -----------------------
+
+
+@family
+def odd_bounds():
+    """Bounds, counters and algorithms of random ops."""
+    runs = []
+    for shape in ((), (1,), (1, 1)):
+        low, high = fed(np.full(shape, 1, np.int32)), fed(
+            np.full(shape, 10, np.int32))
+        runs.append([raw.StatelessRandomUniformInt(
+            shape=[2], seed=[1, 2], minval=low, maxval=high)])
+        runs.append([raw.StatelessRandomUniformIntV2(
+            shape=[2], key=np.uint64([1]), counter=np.uint64([1, 2]), alg=1,
+            minval=low, maxval=high)])
+        runs.append([raw.RandomUniformInt(
+            shape=[2], seed=1, seed2=2, minval=low, maxval=high)])
+    for key, counter, alg in (([1], [1, 2, 3], 1), ([1], [[1, 2]], 1),
+                              (1, [1, 2], 1), ([1], [1, 2], [1]),
+                              ([1], [1, 2], 2), ([1], [1, 2], 4),
+                              ([1, 2], [1, 2], 1)):
+        runs.append([raw.StatelessRandomUniformV2(
+            shape=[2], key=fed(key, tf.uint64), counter=fed(counter, tf.uint64),
+            alg=fed(alg, tf.int32))])
+    runs.append([raw.StatelessRandomUniform(shape=fed([-2]), seed=[1, 2])])
+    return runs
+
+
+@family
+def odd_images():
+    """Windows of nothing but what is not finite, and images of no pixels."""
+    runs = []
+    for dtype in (tf.float16, tf.float32, tf.float64):
+        for value in (-np.inf, np.nan, np.inf):
+            for op in (raw.MaxPool, raw.AvgPool):
+                x = fed(np.full([1, 2, 2, 1], value, dtype.as_numpy_dtype))
+                name = "input" if op is raw.MaxPool else "value"
+                runs.append([op(**{name: x}, ksize=[1, 2, 2, 1],
+                                strides=[1, 1, 1, 1], padding="VALID")])
+
+    def ones(*dims):
+        return fed(np.ones(dims, np.float32))
+
+    for grads, image in (((1, 0, 3, 1), (1, 2, 2, 1)),
+                         ((1, 3, 3, 1), (1, 0, 2, 1)),
+                         ((0, 3, 3, 1), (0, 2, 2, 1)),
+                         ((1, 3, 3, 0), (1, 2, 2, 0))):
+        for op in (raw.ResizeBicubicGrad, raw.ResizeBilinearGrad):
+            runs.append([op(grads=ones(*grads), original_image=ones(*image))])
+    for images, size in (((1, 0, 3, 1), (2, 2)), ((0, 3, 3, 1), (2, 2)),
+                         ((1, 3, 3, 0), (2, 2)), ((1, 3, 3, 1), (0, 2))):
+        for op in (raw.ResizeBicubic, raw.ResizeBilinear,
+                   raw.ResizeNearestNeighbor):
+            runs.append([op(images=ones(*images), size=fed(size, tf.int32))])
+    return runs
+
+
+@family
+def odd_rows():
+    """Indices that are negative, repeated, or of rows that are not there."""
+    runs = []
+    v = np.float32([[1, 1], [10, 10], [100, 100]])
+    for i in ([0, -1, 2], [-1, -1, 0], [0, 0, 0], [4, 1, 1], [-4, -1, 0]):
+        for op in (raw.InplaceAdd, raw.InplaceSub, raw.InplaceUpdate):
+            x = fed(np.float32([[0, 1], [2, 3], [4, 5]])) + 0.0
+            runs.append([op(x=x, i=fed(i, tf.int32), v=v)])
+    for op in (raw.SparseSegmentMeanGradV2, raw.SparseSegmentSqrtNGradV2,
+               raw.SparseSegmentSumGradV2, raw.SparseSegmentMeanGrad,
+               raw.SparseSegmentSumGrad, raw.SparseSegmentSqrtNGrad):
+        end = "dense_output_dim0" if op.__name__.endswith("v2") or \
+            "V2" in op.__name__ else "output_dim0"
+        for rows in (0, 2):
+            runs.append([*tf.nest.flatten(list(op(
+                grad=fed(np.float32([[1], [2]])), indices=fed([-3, 7]),
+                segment_ids=fed([5, 4]), **{end: fed(rows)})) if end[0] == "d"
+                else op(grad=fed(np.float32([[1], [2]])),
+                        indices=fed([-3, 7]), segment_ids=fed([5, 4]),
+                        **{end: fed(rows)}))])
+    runs.append([tf.gather_nd(fed(3.0), fed(np.zeros([0], np.int32)))])
+    runs.append([tf.gather_nd(fed([3.0, 4]), fed(np.zeros([0], np.int32)))])
+    runs.append([tf.gather_nd(fed([3.0, 4]), fed(np.zeros([2, 0], np.int32)))])
+    return runs
+
+
+@family
+def odd_zetas():
+    inf, nan = np.inf, np.nan
+    runs = []
+    for dtype in (np.float32, np.float64):
+        q = np.array([-inf, -2, -1.5, -0.5, -0.0, 0, 0.5, 1, 2, 1e30, inf, nan],
+                     dtype)
+        for s in (-inf, -1, 0, 0.5, 1, 1.5, 2, 3, 1e10, 1e30, inf, nan):
+            runs.append([tf.math.zeta(fed(np.array(s, dtype)), fed(q))])
+        # Below 0 the terms of high orders leave nothing but how they round.
+        for n in (-1, 0, 0.5, 1, 2, 5, 34, 35, 40, 170, 171, 1e10, 1e30, inf,
+                  nan):
+            runs.append([tf.math.polygamma(
+                fed(np.array(n, dtype)), fed(q[6:] if n > 5 else q))])
+    return runs
+
+
+@family
+def odd_gammas():
+    runs = []
+    for dtype in (np.float32, np.float64):
+        a = np.array([-np.inf, -2, -0.0, 0.5, 3, np.inf, np.nan], dtype)
+        x = np.array([[-np.inf], [-1], [-0.0], [0], [0.5], [9], [np.inf],
+                      [np.nan]], dtype)
+        runs += [[raw.Igamma(a=fed(a), x=fed(x))],
+                 [raw.Igammac(a=fed(a), x=fed(x))]]
+    for real, number in ((tf.float32, tf.complex128),
+                         (tf.float64, tf.complex64)):
+        x = fed(np.ones([3], number.as_numpy_dtype))
+        runs.append([raw.IRFFT(input=x, fft_length=[4], Treal=real)])
+        x = fed(np.ones([3], real.as_numpy_dtype))
+        runs.append([raw.RFFT(input=x, fft_length=[4], Tcomplex=number)])
+    for op in (raw.InplaceAdd, raw.InplaceSub):
+        x = fed([True])
+        runs.append([op(x=x, i=[0], v=x)])
+    return runs
+
+
+@family
+def odd_windows():
+    """What TensorFlow says of strides and dilations that have no meaning."""
+    x = fed(np.ones([2, 4, 4, 4], np.float32))
+    f = fed(np.ones([2, 2, 4, 3], np.float32))
+    g = fed(np.ones([2, 3, 3, 3], np.float32))
+    d = fed(np.ones([2, 2, 4, 1], np.float32))
+    gd = fed(np.ones([2, 3, 3, 4], np.float32))
+    runs = []
+    for strides in ([2, 1, 1, 1], [1, 1, 1, 2]):
+        more = dict(strides=strides, padding="VALID")
+        runs += [
+            [raw.Conv2DBackpropInput(input_sizes=fed([2, 4, 4, 4]), filter=f,
+                                     out_backprop=g, **more)],
+            [raw.Conv2DBackpropFilter(input=x, filter_sizes=fed([2, 2, 4, 3]),
+                                      out_backprop=g, **more)],
+            [raw.DepthwiseConv2dNativeBackpropInput(
+                input_sizes=fed([2, 4, 4, 4]), filter=d, out_backprop=gd,
+                **more)],
+            [raw.DepthwiseConv2dNativeBackpropFilter(
+                input=x, filter_sizes=fed([2, 2, 4, 1]), out_backprop=gd,
+                **more)],
+            [raw.Conv2D(input=x, filter=f, **more)],
+            [raw.DepthwiseConv2dNative(input=x, filter=d, **more)],
+        ]
+    for dilations in ([2, 1, 1, 1], [1, 1, 1, 2]):
+        more = dict(strides=[1, 1, 1, 1], dilations=dilations, padding="VALID")
+        runs += [[raw.Conv2D(input=x, filter=f, **more)],
+                 [raw.DepthwiseConv2dNative(input=x, filter=d, **more)]]
+    return runs
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -26,6 +26,10 @@ static eddy_status run_gather_nd(eddy_kernel *k)
     eddy__nd_index a;
     size_t bytes;
 
+    if (eddy__in_shape(k, 0)->rank == 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "what is gathered from must have rows, but it is a "
+                           "scalar");
     EDDY_TRY(eddy__nd_index_read(k, 1, eddy__in_shape(k, 0), &a));
     if (!eddy__nd_index_shape(a.of, eddy__in_shape(k, 1), a.depth, &shape))
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,

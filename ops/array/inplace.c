@@ -94,9 +94,11 @@ static eddy_status prepare_update(eddy_infer *infer)
 
 static eddy_status prepare_change(eddy_infer *infer)
 {
+    const eddy_dtype dtype = eddy__infer_type(infer, "T");
+
     return want_kernel(infer,
-                       eddy__combiner_of(EDDY__COMBINE_ADD,
-                                         eddy__infer_type(infer, "T")) != NULL);
+                       eddy__dtype_in(dtype, EDDY__NUMBERS) &&
+                           eddy__combiner_of(EDDY__COMBINE_ADD, dtype) != NULL);
 }
 
 #define INPLACE(name, run_it, prepare_it, text)                                \

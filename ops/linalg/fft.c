@@ -338,12 +338,20 @@ static form form_of(const char *op)
 
 static eddy_status prepare(eddy_infer *infer)
 {
+    const eddy_dtype in = eddy_infer_input_dtype(infer, 0);
+    const eddy_dtype out = eddy_infer_output_dtype(infer, 0);
     form *state = eddy__prepare_state(infer, sizeof *state);
 
     if (!state)
         return EDDY_RESOURCE_EXHAUSTED;
     *state = form_of(infer->node->op_name);
-    return EDDY_OK;
+    if (state->kind == COMPLEX ||
+        (in == EDDY_FLOAT64 || in == EDDY_COMPLEX128) ==
+            (out == EDDY_FLOAT64 || out == EDDY_COMPLEX128))
+        return EDDY_OK;
+    return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
+                           "there is no transform of %s to %s",
+                           eddy_dtype_name(in), eddy_dtype_name(out));
 }
 
 static eddy_status infer(eddy_infer *infer)

@@ -222,15 +222,18 @@ static eddy_status add_map(eddy_kernel *k, pairs *todo, pair p)
     for (int64_t i = 0; i < p.from->count; i += 2) {
         const eddy__value *key = eddy__list_get(p.from, i);
         const eddy__value *from = eddy__list_get(p.from, i + 1);
-        const int64_t at = eddy__tensor_map_find(p.to, key);
+        const int64_t at = eddy__tensor_map_find(k, p.to, key);
+        uint32_t uses; /* the map's own */
 
         if (at < 0) {
-            eddy__list_push(p.to, eddy__value_copy(key));
-            eddy__list_push(p.to, eddy__value_copy(from));
+            eddy__tensor_map_add(k, p.to, eddy__value_copy(key),
+                                 eddy__value_copy(from));
             continue;
         }
         EDDY_TRY(check_component(k, &p.to->items[at + 1], from));
+        uses = p.to->items[at + 1].uses;
         EDDY_TRY(add_item(k, todo, &p.to->items[at + 1], from));
+        p.to->items[at + 1].uses = uses;
     }
     return EDDY_OK;
 }
@@ -338,6 +341,8 @@ static eddy_status zero_list(eddy_kernel *k, pairs *todo, pair p)
         else
             EDDY_TRY(zero_value(k, from, to));
     }
+    if (p.from->dtype == EDDY__MAP)
+        eddy__tensor_map_index(k, p.to);
     return EDDY_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TensorMaps.  Two keys are one if they have the same dtype, shape and bits.
+ * The ops on TensorMaps.
  *
  * All of these are cheap, so that they run on the driver's thread, as those of
  * TensorLists do: a value may be a handle.
@@ -8,42 +8,6 @@
 #include "ops/list/tensor_map.h"
 
 #include "ops/ops.h"
-
-#include <string.h>
-
-static bool same_elements(const eddy__value *a, const eddy__value *b, int64_t n)
-{
-    const eddy_dtype dtype = (eddy_dtype)a->dtype;
-    const eddy__string *x, *y;
-
-    if (dtype != EDDY_STRING)
-        return memcmp(eddy__value_elements(a), eddy__value_elements(b),
-                      (size_t)n * eddy__element_size(dtype)) == 0;
-    x = (const void *)eddy__value_elements(a);
-    y = (const void *)eddy__value_elements(b);
-    for (int64_t i = 0; i < n; i++)
-        if (x[i].length != y[i].length ||
-            (x[i].length > 0 && memcmp(x[i].data, y[i].data, x[i].length) != 0))
-            return false;
-    return true;
-}
-
-static bool same_key(const eddy__value *a, const eddy__value *b)
-{
-    if (a->dtype != b->dtype ||
-        !eddy__shape_equal(eddy__item_shape(a), eddy__item_shape(b)))
-        return false;
-    return same_elements(a, b,
-                         eddy__value_is_tensor(a) ? a->as.tensor->count : 1);
-}
-
-int64_t eddy__tensor_map_find(const eddy__list *map, const eddy__value *key)
-{
-    for (int64_t i = 0; i < map->count; i += 2)
-        if (same_key(eddy__list_get(map, i), key))
-            return i;
-    return -1;
-}
 
 /* ---- inputs ---- */
 
@@ -69,7 +33,7 @@ static eddy_status in_key(eddy_kernel *k, const eddy__list **out_map,
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
                            "a %s is no key of a map",
                            eddy_dtype_name(eddy__in_dtype(k, 1)));
-    *out_at = eddy__tensor_map_find(*out_map, eddy__in(k, 1));
+    *out_at = eddy__tensor_map_find(k, *out_map, eddy__in(k, 1));
     return EDDY_OK;
 }
 
@@ -145,15 +109,16 @@ static eddy_status run_insert(eddy_kernel *k)
     const eddy__list *map;
     int64_t at = 0;
     eddy__list *own;
+    eddy__value key;
 
     EDDY_TRY(in_key(k, &map, &at));
     EDDY_TRY(eddy__output_list_reusing(k, 0, 0, at < 0 ? 2 : 0, &own));
     if (at >= 0) {
-        eddy__list_set(k->heap, own, at + 1, eddy__in_take(k, 2));
+        eddy__tensor_map_set(k, own, at, eddy__in_take(k, 2));
         return EDDY_OK;
     }
-    eddy__list_push(own, eddy__in_take(k, 1));
-    eddy__list_push(own, eddy__in_take(k, 2));
+    key = eddy__in_take(k, 1);
+    eddy__tensor_map_add(k, own, key, eddy__in_take(k, 2));
     return EDDY_OK;
 }
 
@@ -174,12 +139,7 @@ static eddy_status erase(eddy_kernel *k, int64_t at)
     eddy__list *own;
 
     EDDY_TRY(eddy__output_list_reusing(k, 0, 0, 0, &own));
-    for (int64_t i = at; i < at + 2; i++)
-        eddy__value_clear(k->heap, &own->items[i]);
-    memmove(&own->items[at], &own->items[at + 2],
-            (size_t)(own->count - at - 2) * sizeof *own->items);
-    memset(&own->items[own->count - 2], 0, 2 * sizeof *own->items);
-    eddy__list_resize(k->heap, own, own->count - 2);
+    eddy__tensor_map_remove(k, own, at);
     return EDDY_OK;
 }
 
@@ -289,7 +249,8 @@ static const eddy_op_spec specs[] = {
                  .kernel = run_stack_keys,
                  .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
                  .doc = "All keys, which must have one dtype and one shape, as "
-                        "rows, in the order in which they came."),
+                        "rows, in the order in which they came, but that the "
+                        "last takes the place of one that is erased."),
     EDDY__OP_ROW_OF("_MapOf", "eddy; the gradient of TensorMapLookup",
                     .inputs = "key: key_dtype, value: value_dtype",
                     .outputs = "handle: variant", .attrs = KEY_TYPE VALUE_TYPE,

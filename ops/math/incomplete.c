@@ -112,20 +112,19 @@ static bool is_far(double a, double x)
     return x > 1 && x > a;
 }
 
-/* Where one of them is infinite: P(a, x); NaN if both are. */
+/* Where one of them is infinite: P(a, x), and of both 0 as in TensorFlow. */
 static double at_infinity(double a, double x)
 {
-    if (isinf(a) && isinf(x))
-        return (double)NAN;
-    return isinf(x) ? 1 : 0;
+    return isinf(x) && !isinf(a) ? 1 : 0;
 }
 
 double eddy__igamma(double a, double x)
 {
-    if (has_no_gamma(a, x))
-        return (double)NAN;
+    /* As in TensorFlow, whatever a is. */
     if (x == 0)
         return 0;
+    if (has_no_gamma(a, x))
+        return (double)NAN;
     if (isinf(a) || isinf(x))
         return at_infinity(a, x);
     if (is_far(a, x))
@@ -140,7 +139,7 @@ double eddy__igammac(double a, double x)
     if (x == 0)
         return 1;
     if (isinf(a) || isinf(x))
-        return 1 - at_infinity(a, x);
+        return isinf(x) ? 0 : 1;
     if (is_far(a, x))
         return fraction(a, x).value * gamma_factor(a, x);
     return 1 - series(a, x).value * gamma_factor(a, x) / a;

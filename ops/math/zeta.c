@@ -8,6 +8,7 @@
 #include "ops/math/transcendental.h"
 #include "ops/ops.h"
 
+#include <float.h>
 #include <math.h>
 
 /* What is left from the term at `a` on, of a sum whose first part is `sum`. */
@@ -58,54 +59,72 @@ static double zeta_above(double s, double q)
 
 static double zeta(double s, double q)
 {
-    const bool is_odd = fmod(s, 2) != 0;
+    const bool is_odd = isfinite(s) && fmod(s, 2) != 0;
     double n, first, below;
 
-    if (isnan(s) || isnan(q) || s < 1)
-        return (double)NAN;
     if (s == 1)
         return HUGE_VAL;
-    if (isinf(q))
-        return q > 0 ? 0 : (double)NAN;
-    if (isinf(s) && q > 0)
-        return q > 1 ? 0 : q == 1 ? 1 : HUGE_VAL;
-    if (isinf(s))
+    if (isnan(s) || isnan(q) || s < 1)
         return (double)NAN;
+    if (q <= 0 && (s != floor(s) || (q == floor(q) && is_odd)))
+        return (double)NAN;
+    if (q <= 0 && q == floor(q))
+        return HUGE_VAL;
+    if (isinf(q))
+        return 0;
+    if (isinf(s)) /* below 0 a term is of a number within 1 */
+        return q > 1 ? 0 : q == 1 ? 1 : HUGE_VAL;
     if (q > 0)
         return zeta_above(s, q);
-    if (s != floor(s))
-        return (double)NAN;
-    if (q == floor(q))
-        return is_odd ? (double)NAN : HUGE_VAL;
     n = ceil(-q);
     first = -q - (n - 1); /* the last term before 0 is first^-s */
     below = zeta_above(s, first) - zeta_above(s, first + n);
     return zeta_above(s, q + n) + (is_odd ? -below : below);
 }
 
-static double polygamma(double n, double x)
+/*
+ * As in TensorFlow n + 1, the factorial of n and the sum are of the dtype: what
+ * is infinite in it stays so, whatever it is multiplied by.
+ */
+static double polygamma(double n, double x, double next, bool is_single)
 {
-    double factorial = 1;
+    const int most = is_single ? 34 : 170;
+    double factorial = 1, sum;
 
     if (n == 0)
         return eddy__digamma(x);
     if (!(n > 0) || n != floor(n))
         return (double)NAN;
-    if (n > 170)
+    if (n > most)
         factorial = HUGE_VAL;
     else
         for (int i = 2; i <= (int)n; i++)
             factorial *= i;
-    if (fmod(n, 2) == 0)
+    if (isfinite(next) && fmod(next, 2) != 0)
         factorial = -factorial;
-    return factorial * zeta(n + 1, x);
+    sum = zeta(next, x);
+    return factorial * (is_single && fabs(sum) < (double)FLT_MIN ? 0 : sum);
 }
 
+static double polygamma_F32(double n, double x)
+{
+    return polygamma(n, x, (double)(float)(n + 1), true);
+}
+
+static double polygamma_F64(double n, double x)
+{
+    return polygamma(n, x, n + 1, false);
+}
+
+#define zeta_F32 zeta
+#define zeta_F64 zeta
+
 #define KERNELS(name, function)                                                \
-    EDDY__BINARY_KERNEL(F32, name, F32, EDDY__NO_LOCALS,                       \
-                        eddy__settle_double(function((double)x, (double)y)))   \
+    EDDY__BINARY_KERNEL(                                                       \
+        F32, name, F32, EDDY__NO_LOCALS,                                       \
+        eddy__settle_double(function##_F32((double)x, (double)y)))             \
     EDDY__BINARY_KERNEL(F64, name, F64, EDDY__NO_LOCALS,                       \
-                        eddy__settle_double(function(x, y)))                   \
+                        eddy__settle_double(function##_F64(x, y)))             \
     static const eddy_kernel_fn kernels_##name[EDDY_DTYPE_COUNT] = {           \
         EDDY__KERNEL_ENTRY(F32, name) EDDY__KERNEL_ENTRY(F64, name)};          \
     EDDY__CHOOSER(name)

@@ -3,10 +3,10 @@
  * MaxPool and its gradients of first and second order, with and without the
  * places of the maxima.
  *
- * As in TensorFlow the greatest is looked for from the least finite number on
- * or, where a place is wanted, from the first one on, and only what is greater
- * replaces it.  So a NaN never wins but at the first place, and there only in
- * the gradients; of equal ones the first wins.
+ * As in TensorFlow the greatest is looked for from the least finite number on,
+ * of 16 bits from -infinity, or, where a place is wanted, from the first one
+ * on, and only what is greater replaces it.  So a NaN never wins but at the
+ * first place, and there only in the gradients; of equal ones the first wins.
  */
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
@@ -16,6 +16,7 @@
 
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 
 /* Inputs of the gradients. */
 enum { ORIGINAL, MAXIMA, GRADIENT, SIZES };
@@ -42,8 +43,8 @@ static void put_number(const places *to, int64_t i, int64_t number)
         ((int64_t *)to->indices)[i] = number;
 }
 
-#define EDDY__LEAST_F16 (-65504.0f)
-#define EDDY__LEAST_BF16 (-0x1.fep127f)
+#define EDDY__LEAST_F16 (-INFINITY)
+#define EDDY__LEAST_BF16 (-INFINITY)
 #define EDDY__LEAST_F32 (-FLT_MAX)
 #define EDDY__LEAST_F64 (-DBL_MAX)
 

@@ -3,8 +3,9 @@
  * MaxPool3D and AvgPool3D and their gradients.
  *
  * As in TensorFlow the greatest is looked for from the least finite number on,
- * a NaN never wins, and what is outside a volume does not count.  Of the places
- * that have a maximum the first gets its gradient.
+ * of 16 bits from -infinity, a NaN never wins, and what is outside a volume
+ * does not count.  Of the places that have a maximum the first gets its
+ * gradient.
  */
 #include "ops/math/elements.h"
 #include "ops/math/elementwise.h"
@@ -13,6 +14,7 @@
 #include "ops/template.h"
 
 #include <float.h>
+#include <math.h>
 
 typedef struct pool {
     eddy__volumes in, out;
@@ -30,8 +32,8 @@ static int64_t places(const eddy__cube *w)
            (w->end[2] - w->first[2]);
 }
 
-#define EDDY__LEAST_F16 (-65504.0f)
-#define EDDY__LEAST_BF16 (-0x1.fep127f)
+#define EDDY__LEAST_F16 (-INFINITY)
+#define EDDY__LEAST_BF16 (-INFINITY)
 #define EDDY__LEAST_F32 (-FLT_MAX)
 #define EDDY__LEAST_F64 (-DBL_MAX)
 

@@ -254,15 +254,24 @@ static eddy_status read_size(eddy_kernel *k, int64_t out[2])
     return EDDY_OK;
 }
 
+static eddy_status want_channels(eddy_kernel *k, const eddy_shape *images)
+{
+    if (images->dims[3] > 0)
+        return EDDY_OK;
+    return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                       "images must have channels, but they have shape %s",
+                       eddy__shape_print(images).text);
+}
+
 /* Between images of shape `in` and `rows` by `columns`. */
 static eddy_status describe(eddy_kernel *k, const eddy_shape *in,
                             const int64_t out[2], eddy__resizing *r)
 {
     const eddy__resize_modes m = *(const eddy__resize_modes *)eddy__state(k);
 
-    if (in->dims[1] < 1 || in->dims[2] < 1 || in->dims[3] < 1)
+    if (in->dims[1] < 1 || in->dims[2] < 1)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                           "images must have elements, but they have shape %s",
+                           "images must have pixels, but they have shape %s",
                            eddy__shape_print(in).text);
     *r = (eddy__resizing){.n = in->dims[0],
                           .channels = in->dims[3],
@@ -281,6 +290,7 @@ eddy_status eddy__resize_begin(eddy_kernel *k, eddy_dtype dtype,
 
     EDDY_TRY(want_images(k, IMAGES));
     EDDY_TRY(read_size(k, size));
+    EDDY_TRY(want_channels(k, eddy__in_shape(k, IMAGES)));
     EDDY_TRY(describe(k, eddy__in_shape(k, IMAGES), size, r));
     shape = *eddy__in_shape(k, IMAGES);
     shape.dims[1] = size[0];
@@ -326,6 +336,7 @@ static eddy_status run_nearest_back(eddy_kernel *k)
     shape = *dy;
     shape.dims[1] = size[0];
     shape.dims[2] = size[1];
+    EDDY_TRY(want_channels(k, &shape));
     EDDY_TRY(
         describe(k, &shape, (const int64_t[]){dy->dims[1], dy->dims[2]}, &r));
     EDDY_TRY(eddy__output_elements(k, 0, dtype, &shape, &out));
@@ -348,6 +359,11 @@ eddy_status eddy__resize_begin_back(eddy_kernel *k, eddy__resizing *r,
                            "%s",
                            eddy__shape_print(dy).text,
                            eddy__shape_print(x).text);
+    if (dy->dims[1] < 1 || dy->dims[2] < 1)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "gradients must be of pixels, but they have shape "
+                           "%s",
+                           eddy__shape_print(dy).text);
     EDDY_TRY(describe(k, x, (const int64_t[]){dy->dims[1], dy->dims[2]}, r));
     EDDY_TRY(eddy__output_elements(k, 0, eddy__in_dtype(k, 1), x, out));
     eddy__zero_bytes(k, *out, eddy__out(k, 0)->as.tensor->bytes);

@@ -153,6 +153,21 @@ static eddy_status check_pool(eddy_infer *infer, const quad *size,
     return EDDY_OK;
 }
 
+/* The codes are TensorFlow's: a gradient has three inputs. */
+static eddy_status check_convolution(eddy_infer *infer, const quad *stride,
+                                     const quad *dilation)
+{
+    const bool is_strided = stride->of[BATCH] != 1 || stride->of[CHANNELS] != 1;
+    const bool is_forward = eddy_infer_inputs(infer) < 3;
+
+    if (!is_strided && dilation->of[BATCH] == 1 && dilation->of[CHANNELS] == 1)
+        return EDDY_OK;
+    return eddy_infer_fail(infer,
+                           is_strided && is_forward ? EDDY_UNIMPLEMENTED
+                                                    : EDDY_INVALID_ARGUMENT,
+                           EDDY_E_ATTR_VALUE, WHOLE_BATCH);
+}
+
 static void set_slides(eddy__windows *w, const quad *size, const quad *stride,
                        const quad *dilation)
 {
@@ -178,10 +193,8 @@ eddy_status eddy__windows_read(eddy_infer *infer, eddy__windows *out)
     EDDY_TRY(read_quad(infer, "dilations", out->is_nchw, &dilation));
     if (eddy_infer_attr(infer, "ksize", &attr))
         EDDY_TRY(check_pool(infer, &size, &stride));
-    else if (stride.of[BATCH] != 1 || stride.of[CHANNELS] != 1 ||
-             dilation.of[BATCH] != 1 || dilation.of[CHANNELS] != 1)
-        return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_ATTR_VALUE,
-                               WHOLE_BATCH);
+    else
+        EDDY_TRY(check_convolution(infer, &stride, &dilation));
     set_slides(out, &size, &stride, &dilation);
     return read_padding(infer, out);
 }

@@ -285,6 +285,9 @@ static eddy_status read_back(eddy_kernel *k, picked *p)
     if (p->n_out < 0)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                            "output_dim0 is %" PRId64, p->n_out);
+    /* As in TensorFlow nobody asks what is put into no rows. */
+    if (p->n_out == 0)
+        p->ids.count = p->indices.count = 0;
     for (int64_t i = 0; i < p->ids.count; i++) {
         EDDY_TRY(check_id(k, p, i, p->n_rows, 0));
         EDDY_TRY(check_index(k, p, i, p->n_out));

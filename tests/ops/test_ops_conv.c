@@ -414,7 +414,7 @@ START_TEST(windows_over_batch_and_channels_are_not_supported)
                            harness_run_attrs(&h, "Conv2D",
                                              (eddy_tensor *[]){x, x}, 2, attrs,
                                              3),
-                           i == 2 ? EDDY_INVALID_ARGUMENT : EDDY_UNIMPLEMENTED,
+                           i == 0 ? EDDY_UNIMPLEMENTED : EDDY_INVALID_ARGUMENT,
                            EDDY_E_ATTR_VALUE);
     }
 }

@@ -32,7 +32,7 @@ static const struct {
     {"Igamma", 2, 0, 0},
     {"Igamma", 2, FAR, 1},
     {"Igamma", FAR, 2, 0},
-    {"Igamma", FAR, FAR, NO},
+    {"Igamma", FAR, FAR, 0},
     {"Igamma", 0, 1, NO},
     {"Igamma", -1, 1, NO},
     {"Igamma", 1, -1, NO},
@@ -87,8 +87,10 @@ START_TEST(the_two_add_up_to_one)
 {
     double p;
 
-    for (double a = 0.1; a < 100; a *= 1.7)
-        for (double x = 0.01; x < 200; x *= 1.9) {
+    for (int i = 0; i < 14; i++)
+        for (int j = 0; j < 16; j++) {
+            const double a = 0.1 * pow(1.7, i), x = 0.01 * pow(1.9, j);
+
             ck_assert_int_eq(harness_run(&h, "Igamma",
                                          harness_scalar(&h, EDDY_FLOAT64, a),
                                          harness_scalar(&h, EDDY_FLOAT64, x)),

@@ -176,8 +176,9 @@ START_TEST(shapes_must_fit)
                        EDDY_INVALID_ARGUMENT, EDDY_E_VALUE);
     harness_want_error(&h,
                        harness_run(&h, "SparseSegmentSumGrad",
-                                   rows(EDDY_FLOAT32), one, one,
-                                   harness_scalar(&h, EDDY_INT32, 0)),
+                                   rows(EDDY_FLOAT32), one,
+                                   harness_vector(&h, EDDY_INT32, 9),
+                                   harness_scalar(&h, EDDY_INT32, 1)),
                        EDDY_INVALID_ARGUMENT, EDDY_E_INDEX);
 }
 END_TEST

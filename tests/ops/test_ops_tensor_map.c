@@ -4,6 +4,7 @@
 #include "tests/suites.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 static program p;
@@ -100,6 +101,69 @@ START_TEST(maps_have_sums_and_zeros)
 }
 END_TEST
 
+/* They are compared and hashed in parts. */
+START_TEST(keys_may_be_long)
+{
+    program_build(&p, "n int32=100000\nzero int32=0\none int32=1\n"
+                      "r Range zero n one\nx float32=3\nt float32=4\n"
+                      "m EmptyTensorMap\nq Neg r\n"
+                      "m1 TensorMapInsert m r x\nm2 TensorMapInsert m1 q t\n"
+                      "b AddV2 r zero\n" LOOKUP("v", "m2", "b", "float32")
+                          LOOKUP("w", "m2", "q", "float32"));
+    program_plan(&p, NULL, "v w");
+    program_run(&p);
+    ck_assert(program_fetch_float(&p, 0) == 3);
+    ck_assert(program_fetch_float(&p, 1) == 4);
+}
+END_TEST
+
+/* `n` keys, the last of which make m<n - 1>. */
+static void add_many(const char *map, int n)
+{
+    char text[160], before[20];
+
+    (void)snprintf(before, sizeof before, "%s", map);
+
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(text, sizeof text,
+                       "k%d int64=%d\nv%d int32=%d\n"
+                       "m%d TensorMapInsert %s k%d v%d\n",
+                       i, i * 37, i, i, i, before, i, i);
+        (void)snprintf(before, sizeof before, "m%d", i);
+        program_build(&p, text);
+    }
+}
+
+START_TEST(each_of_many_keys_is_found_until_it_is_erased)
+{
+    enum { N = 70 };
+    char text[200];
+
+    program_build(&p, "e EmptyTensorMap\n");
+    add_many("e", N);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(text, sizeof text,
+                       "r%d TensorMapErase %s%d k%d value_dtype=int32\n"
+                       "h%d TensorMapHasKey r%d k%d\n"
+                       "l%d TensorMapLookup m%d k%d value_dtype=int32\n"
+                       "g%d TensorMapHasKey r%d k%d\n"
+                       "s%d TensorMapSize r%d\n",
+                       i, i == 0 ? "m" : "r", i == 0 ? N - 1 : i - 1, i, i, i,
+                       i, i, N - 1, i, i, i, i + 1 < N ? i + 1 : 0, i, i);
+        program_build(&p, text);
+    }
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(text, sizeof text, "h%d l%d g%d s%d", i, i, i, i);
+        program_plan(&p, NULL, text);
+        program_run(&p);
+        ck_assert_int_eq(program_fetch_int(&p, 0), 0);
+        ck_assert_int_eq(program_fetch_int(&p, 1), i);
+        ck_assert_int_eq(program_fetch_int(&p, 2), i + 1 < N);
+        ck_assert_int_eq(program_fetch_int(&p, 3), N - 1 - i);
+    }
+}
+END_TEST
+
 static const struct {
     const char *fetch;
     eddy_status status;
@@ -149,6 +213,8 @@ TCase *ops_tensor_map_tests(void)
     tcase_add_test(tests, values_are_replaced_and_erased);
     tcase_add_test(tests, keys_stand_in_rows);
     tcase_add_test(tests, maps_have_sums_and_zeros);
+    tcase_add_test(tests, keys_may_be_long);
+    tcase_add_test(tests, each_of_many_keys_is_found_until_it_is_erased);
     tcase_add_loop_test(tests, mistakes_are_named, 0,
                         (int)(sizeof mistakes / sizeof *mistakes));
     return tests;
