@@ -10,6 +10,7 @@
  */
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
     X(addn)                                                                    \
+    X(ahead)                                                                   \
     X(argmax)                                                                  \
     X(as_string)                                                               \
     X(avg_pool)                                                                \

@@ -23,6 +23,18 @@
  */
 #define EDDY__GATED_PRODUCT "_MatMulGates"
 
+/* The products of all steps of a loop, made ahead of it, and one of them. */
+#define EDDY__PRODUCTS_AHEAD "_ProductsAhead"
+#define EDDY__PRODUCT_ROW "_ProductRow"
+
+/*
+ * Can the products of n steps, of m by k and k by n elements each, be made
+ * ahead with the same bits, in a tensor that is not too large?  `steps` may be
+ * -1, for not known.
+ */
+bool eddy__products_may_go_ahead(int64_t steps, int64_t m, int64_t n,
+                                 int64_t k);
+
 /* Is it worth it, for parts of so many columns? */
 bool eddy__products_have_gates(int64_t m, int64_t n, int64_t k, int64_t width);
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXECUTORS = ("dynamic", "linear", "native")
 PASSES = (
     "identities", "fold", "invariants", "panels", "common", "overlap",
-    "gates", "rolls", "fuse", "chains",
+    "ahead", "gates", "rolls", "fuse", "chains",
 )  # fmt: skip
 BLOCK_NS = 40e6
 TIMEOUT_SECONDS = 300

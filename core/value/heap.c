@@ -206,6 +206,17 @@ void eddy__heap_trim(eddy__heap *heap)
     heap->cached = 0;
 }
 
+/* What is held and not cached is in use. */
+static void note_use(eddy__heap *heap)
+{
+    const int_fast64_t held =
+        atomic_load_explicit(&heap->account->held, memory_order_relaxed);
+    const size_t used = (size_t)(held - EDDY__ACCOUNT_BIAS) - heap->cached;
+
+    if (used > heap->most_used)
+        heap->most_used = used;
+}
+
 /* From the allocator; what is cached is given up for it if need be. */
 static void *allocate_anew(eddy__heap *heap, size_t size)
 {
@@ -218,6 +229,7 @@ static void *allocate_anew(eddy__heap *heap, size_t size)
     }
     if (!memory)
         heap->limit_hit = limit;
+    note_use(heap);
     return memory;
 }
 
@@ -244,18 +256,13 @@ static void *reuse_large(eddy__heap *heap, size_t size, size_t *out_size)
 static void *allocate_large(eddy__heap *heap, size_t size, size_t *out_size)
 {
     void *memory = reuse_large(heap, size, out_size);
-    int_fast64_t held;
-    size_t used;
 
-    if (!memory) {
-        *out_size = (size + LINE - 1) & ~(LINE - 1);
-        memory = allocate_anew(heap, *out_size);
+    if (memory) {
+        note_use(heap);
+        return memory;
     }
-    held = atomic_load_explicit(&heap->account->held, memory_order_relaxed);
-    used = (size_t)(held - EDDY__ACCOUNT_BIAS) - heap->cached;
-    if (used > heap->most_used)
-        heap->most_used = used;
-    return memory;
+    *out_size = (size + LINE - 1) & ~(LINE - 1);
+    return allocate_anew(heap, *out_size);
 }
 
 static void keep_large(eddy__heap *heap, void *memory, size_t size)

@@ -35,10 +35,11 @@ eddy_status eddy__panels_prepare(eddy_infer *infer, uint32_t b_id,
     float *panels;
 
     *out_panels = NULL;
-    if (!b || b->dtype != EDDY_FLOAT32 || b->shape.rank != 2 || a->rank != 2)
+    if (!b || b->dtype != EDDY_FLOAT32 || b->shape.rank != 2 || a->rank < 2)
         return EDDY_OK;
     p = product_by(&b->shape, transpose_b, b->data);
-    if (!eddy__products_want_panels(a->dims[transpose_a], p.n, p.k))
+    if (!eddy__products_want_panels(a->dims[a->rank - 2 + transpose_a], p.n,
+                                    p.k))
         return EDDY_OK;
     room = eddy__tiles_room(p.n, p.k);
     if (room > MOST_KEPT)

@@ -12,8 +12,8 @@
 /*
  * For the prepare of a node that multiplies its two inputs, transposed if so
  * said: the panels of the second one, in what the node keeps, if that is a
- * constant matrix and the first may have few rows; else NULL.  Fails without
- * memory.
+ * constant matrix and the first, or each of its matrices, may have few rows;
+ * else NULL.  Fails without memory.
  */
 eddy_status eddy__panels_prepare(eddy_infer *infer, uint32_t b_id,
                                  bool transpose_a, bool transpose_b,

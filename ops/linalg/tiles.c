@@ -27,6 +27,8 @@
 #define MOST_INNER 8192
 #define LEAST_COLUMNS 32
 #define MOST_ELEMENTS ((int64_t)1 << 24)
+#define LEAST_AHEAD 8
+#define MOST_AHEAD ((int64_t)1 << 24)
 /* Small matrices of more rows than these are the libraries' best. */
 #define FEW_ROWS 32
 #define SMALL_FACTOR ((int64_t)1 << 15)
@@ -208,6 +210,13 @@ bool eddy__products_want_panels(int64_t m, int64_t n, int64_t k)
 {
     return (m < 0 || (m > 1 && m <= MOST_ROWS)) && may_take(n, k) &&
            !is_compact(m, n, k);
+}
+
+bool eddy__products_may_go_ahead(int64_t steps, int64_t m, int64_t n, int64_t k)
+{
+    /* Smaller ones may be summed by plain loops (product.c). */
+    return m > 1 && k >= LEAST_AHEAD && eddy__products_want_panels(m, n, k) &&
+           n <= MOST_AHEAD / m && steps <= MOST_AHEAD / (m * n);
 }
 
 bool eddy__products_have_gates(int64_t m, int64_t n, int64_t k, int64_t width)

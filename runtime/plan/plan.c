@@ -328,6 +328,13 @@ static eddy_status take_panels(eddy__plan_build *b)
     return any ? move_invariants(b) : EDDY_OK;
 }
 
+static eddy_status go_ahead(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__go_ahead, &any);
+}
+
 static eddy_status join_gates(eddy__plan_build *b)
 {
     bool any = false;
@@ -437,6 +444,7 @@ static const plan_pass passes[] = {
     {"panels",     take_panels,                 true}, /* of weights, ahead */
     {"common",     join_common,                 true}, /* the same, once */
     {"overlap",    overlap_loops,               true}, /* loops that follow */
+    {"ahead",      go_ahead,                    true}, /* of all steps */
     {"gates",      join_gates,                  true}, /* of products */
     {"rolls",      find_rolls,                  true}, /* along an axis */
     {"fuse",       fuse,                        true}, /* products, sums */

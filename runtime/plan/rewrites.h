@@ -50,6 +50,13 @@ eddy_status eddy__overlap_loops(const eddy__plan_build *build,
                                 eddy__arena *scratch, eddy_graph **out_graph);
 
 /*
+ * ahead.c: a product of each step's row of a tensor is made of all rows at
+ * once, before the loop.
+ */
+eddy_status eddy__go_ahead(const eddy__plan_build *build, eddy__arena *scratch,
+                           eddy_graph **out_graph);
+
+/*
  * gates.c: a product with the ConcatV2 before it, and with the bias and the
  * Split behind it, is one node.
  */

@@ -40,7 +40,7 @@ START_TEST(blocks_are_aligned_and_large_enough)
         ck_assert_uint_eq((uintptr_t)block % EDDY__CACHE_LINE, 0);
         ck_assert_uint_ge(got, size);
         /* Of more than four lines at most a fifth is lost. */
-        if (size > 4 * EDDY__CACHE_LINE)
+        if (size > (size_t)4 * EDDY__CACHE_LINE)
             ck_assert_uint_le(got * 4, size * 5);
         memset(block, 1, got);
         eddy__heap_recycle(&heap, block, got);
@@ -284,6 +284,28 @@ START_TEST(at_the_limit_cached_blocks_are_given_up)
 }
 END_TEST
 
+/* Small blocks in use count among what large ones are kept up to. */
+START_TEST(two_large_blocks_are_kept_where_small_ones_were_in_use)
+{
+    counting_allocator counting;
+    size_t size_a, size_b, sizes[3];
+    void *a, *b, *small[3];
+    eddy__heap heap;
+
+    start(&counting, &heap);
+    a = eddy__heap_allocate(&heap, 1 << 20, &size_a);
+    for (size_t i = 0; i < 3; i++)
+        small[i] = eddy__heap_allocate(&heap, 300000, &sizes[i]);
+    eddy__heap_recycle(&heap, a, size_a);
+    b = eddy__heap_allocate(&heap, 600000, &size_b);
+    eddy__heap_recycle(&heap, b, size_b);
+    ck_assert_uint_eq(heap.cached_large, size_a + size_b);
+    for (size_t i = 0; i < 3; i++)
+        eddy__heap_recycle(&heap, small[i], sizes[i]);
+    finish(&counting, &heap);
+}
+END_TEST
+
 START_TEST(limits_and_sizes_may_be_extreme)
 {
     counting_allocator counting;
@@ -415,6 +437,8 @@ TCase *heap_tests(void)
     tcase_add_test(tests, an_account_counts_anew);
     tcase_add_test(tests, the_limit_is_exact);
     tcase_add_test(tests, at_the_limit_cached_blocks_are_given_up);
+    tcase_add_test(tests,
+                   two_large_blocks_are_kept_where_small_ones_were_in_use);
     tcase_add_test(tests, limits_and_sizes_may_be_extreme);
     tcase_add_test(tests, failing_allocators_are_not_the_limit);
     tcase_add_test(tests, the_account_outlives_its_heap);

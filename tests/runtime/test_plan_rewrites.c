@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-static const char *const all[] = {"identities", "fold",   "invariants",
-                                  "panels",     "common", "overlap",
-                                  "gates",      "rolls",  "chains"};
+static const char *const all[] = {
+    "identities", "fold",  "invariants", "panels", "common",
+    "overlap",    "ahead", "gates",      "rolls",  "chains"};
 
 #define N_ALL (sizeof all / sizeof all[0])
 
