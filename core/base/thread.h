@@ -32,6 +32,12 @@ static inline uint64_t eddy__clock_now_ns(void)
  */
 uint64_t eddy__clock_recent_ns(void);
 
+/* How many threads the system lets this process run at the same time. */
+static inline uint32_t eddy__thread_processors(void)
+{
+    return uv_available_parallelism();
+}
+
 /* Tells the processor that this thread only waits for another one. */
 static inline void eddy__thread_relax(void)
 {
@@ -58,6 +64,20 @@ static inline void eddy__mutex_destroy(eddy__mutex *mutex)
 /* The thread must not hold the mutex already: it would wait for itself. */
 static inline void eddy__mutex_lock(eddy__mutex *mutex)
 {
+    uv_mutex_lock(mutex);
+}
+
+/*
+ * The same for a mutex that is held for moments only: looks before it sleeps,
+ * which would take longer.
+ */
+static inline void eddy__mutex_lock_soon(eddy__mutex *mutex)
+{
+    for (int i = 0; i < 32; i++) {
+        if (uv_mutex_trylock(mutex) == 0)
+            return;
+        eddy__thread_relax();
+    }
     uv_mutex_lock(mutex);
 }
 

@@ -452,26 +452,14 @@ static void finish(eddy_run *run)
 
 static eddy__task *empty_inbox(eddy_run *run)
 {
-    eddy__task *list;
-
-    uv_mutex_lock(&run->mu);
-    list = run->inbox;
-    run->inbox = NULL;
-    uv_mutex_unlock(&run->mu);
-    return list;
+    return eddy__run_has_mail(run) ? atomic_exchange(&run->inbox, NULL) : NULL;
 }
 
-static bool is_inbox_empty(eddy_run *run)
-{
-    bool is_empty;
-
-    uv_mutex_lock(&run->mu);
-    is_empty = run->inbox == NULL;
-    uv_mutex_unlock(&run->mu);
-    return is_empty;
-}
-
-/* Goes to sleep unless a task has come in meanwhile. */
+/*
+ * Goes to sleep unless a task has come in meanwhile.  Who brings a message puts
+ * it into the inbox and then reads the state, this writes the state and then
+ * reads the inbox; both in one order, so that one of them sees the other.
+ */
 static bool sleep_until_delivery(eddy_run *run)
 {
     bool sleeps;
@@ -480,13 +468,14 @@ static bool sleep_until_delivery(eddy_run *run)
     if (watched)
         eddy__pool_watch(run->ctx->pool, run);
     uv_mutex_lock(&run->mu);
-    sleeps = run->inbox == NULL &&
+    run->state = EDDY__RUN_WAITING;
+    sleeps = atomic_load(&run->inbox) == NULL &&
              (run->failed ||
               !atomic_load_explicit(&run->stop, memory_order_relaxed));
-    if (sleeps) {
-        run->state = EDDY__RUN_WAITING;
+    if (sleeps)
         uv_cond_broadcast(&run->changed);
-    }
+    else
+        run->state = EDDY__RUN_DRIVEN;
     uv_mutex_unlock(&run->mu);
     return sleeps;
 }
@@ -508,7 +497,7 @@ static driven drive_on(eddy_run *run, uint64_t budget)
             return DRIVEN_SOME;
         if (run->n_tasks == 0)
             return DRIVEN_ALL;
-        if (run->n_waits > 0 && is_inbox_empty(run)) {
+        if (run->n_waits > 0 && !eddy__run_has_mail(run)) {
             eddy__task_settle_waits(run);
             if (eddy__task_idle(run))
                 continue;
@@ -637,34 +626,50 @@ static bool wake(eddy_run *run)
     return was_waiting && run->ctx->pool != NULL;
 }
 
-/*
- * A message has come from another rank of this process.  That thread ends
- * before the run is destroyed, so it may say so without the lock, which who
- * wakes wants first of all.  @thread holds run->mu, and gives it up
- */
-static bool wake_rank(eddy_run *run)
+static void put_into_inbox(eddy__task *task)
 {
-    const bool was_waiting = make_ready(run);
+    eddy_run *run = task->run;
 
+    task->next = atomic_load_explicit(&run->inbox, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&run->inbox, &task->next, task))
+        ;
+}
+
+/*
+ * A message has come from another rank of this process, whose thread ends
+ * before the run is destroyed.  So it may look at the run afterwards: it takes
+ * the lock only if the rank sleeps, and wakes it without, since who wakes wants
+ * the lock first of all.
+ */
+static void deliver_message(eddy__task *task)
+{
+    eddy_run *run = task->run;
+    bool was_waiting;
+
+    put_into_inbox(task);
+    if (run->state != EDDY__RUN_WAITING)
+        return;
+    uv_mutex_lock(&run->mu);
+    was_waiting = make_ready(run);
     uv_mutex_unlock(&run->mu);
     if (was_waiting)
         uv_cond_broadcast(&run->changed);
-    return was_waiting && run->ctx->pool != NULL;
 }
 
 void eddy__run_deliver(eddy__task *task)
 {
     eddy_run *run = task->run;
-    const bool is_message = run->exchange && !run->carrier &&
-                            task->step->kind == EDDY__STEP_TRANSFER;
     bool ready;
 
+    if (run->exchange && !run->carrier && !run->ctx->pool &&
+        task->step->kind == EDDY__STEP_TRANSFER) {
+        deliver_message(task);
+        return;
+    }
     uv_mutex_lock(&run->mu);
-    task->next = run->inbox;
-    run->inbox = task;
-    ready = is_message ? wake_rank(run) : wake(run);
-    if (!is_message)
-        uv_mutex_unlock(&run->mu);
+    put_into_inbox(task);
+    ready = wake(run);
+    uv_mutex_unlock(&run->mu);
     if (ready)
         find_driver(run);
 }

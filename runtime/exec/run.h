@@ -13,6 +13,7 @@
 #ifndef EDDY_EXEC_RUN_H
 #define EDDY_EXEC_RUN_H
 
+#include "core/base/patience.h"
 #include "core/base/thread.h"
 #include "core/carrier.h"
 #include "core/context.h"
@@ -33,7 +34,7 @@ typedef struct eddy__task {
     eddy_run *run;
     const eddy__step *step;
     const eddy__place *at;   /* the iteration */
-    struct eddy__task *next; /* in the inbox; guarded by run->mu */
+    struct eddy__task *next; /* in the inbox */
     size_t block_size;
     eddy_status status;
     bool is_suspended;
@@ -99,11 +100,15 @@ struct eddy_run {
     atomic_int stop; /* eddy__stop */
 
     uv_mutex_t mu;
-    uv_cond_t changed;     /* `state` or `inbox` */
-    eddy__run_state state; /* guarded by mu */
-    eddy__task *inbox;     /* guarded by mu; newest first */
-    bool is_stranded;      /* guarded by mu: READY, but no worker takes it */
-    eddy__job job;         /* in the pool while READY */
+    uv_cond_t changed; /* `state` or `inbox` */
+    /*
+     * atomic, sequentially consistent: written with mu held; a rank that brings
+     * a message reads it after it has put that into the inbox.
+     */
+    _Atomic(eddy__run_state) state;
+    _Atomic(eddy__task *) inbox; /* newest first */
+    bool is_stranded; /* guarded by mu: READY, but no worker takes it */
+    eddy__job job;    /* in the pool while READY */
     struct eddy_run *next_timed; /* guarded by the pool's mu */
     bool is_timed;               /* guarded by the pool's mu */
 
@@ -128,6 +133,7 @@ struct eddy_run {
     eddy__task *suspended;     /* set by eddy_kernel_suspend */
     struct eddy_trace *trace;  /* the options' recorder */
     uint64_t told_ns;          /* when progress was last reported */
+    eddy__patience patience;   /* of a rank whose others are threads */
 };
 
 /* ---- where.c ---- */
@@ -236,6 +242,12 @@ static inline void eddy__task_flush(eddy_run *run)
 }
 
 /* ---- run.c ---- */
+
+/* Has a task come in?  A hint. */
+static inline bool eddy__run_has_mail(eddy_run *run)
+{
+    return atomic_load_explicit(&run->inbox, memory_order_relaxed) != NULL;
+}
 
 /*
  * Tells a run that its deadline has passed.  True if the caller must now do its

@@ -250,13 +250,41 @@ static bool is_stuck(const eddy_run *run)
            !run->exchange;
 }
 
+#define LOOKS 16 /* between two readings of the clock */
+
+static bool is_worth_a_look(eddy_run *run)
+{
+    return !eddy__run_has_mail(run) &&
+           !atomic_load_explicit(&run->stop, memory_order_relaxed);
+}
+
+/* Ranks are threads: a message may come before it is worth to sleep. */
+static bool look_for_mail(eddy_run *run)
+{
+    eddy__patience *p = &run->patience;
+    bool found = false;
+
+    if (!p->is_allowed || !eddy__patience_begin(p, eddy__clock_now_ns()))
+        return false;
+    do
+        for (int i = 0; i < LOOKS && is_worth_a_look(run); i++)
+            eddy__thread_relax();
+    while (is_worth_a_look(run) &&
+           eddy__patience_goes_on(p, eddy__clock_now_ns()));
+    found = eddy__run_has_mail(run);
+    eddy__patience_end(p, eddy__clock_now_ns(), found);
+    return found;
+}
+
 bool eddy__task_idle(eddy_run *run)
 {
     const uint64_t deadline_ns = run->deadline_ns;
     int go = EDDY__GO;
 
-    if (run->failed || !run->carrier)
+    if (run->failed)
         return false;
+    if (!run->carrier)
+        return run->exchange && look_for_mail(run);
     run->carrier->wait(run->carrier, deadline_ns);
     if (deadline_ns > 0 && eddy__clock_now_ns() >= deadline_ns)
         atomic_compare_exchange_strong_explicit(

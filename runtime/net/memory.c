@@ -26,11 +26,12 @@ typedef struct entry {
 struct eddy__memory_exchange {
     eddy__exchange base;
     const eddy_allocator *allocator;
+    bool holds_back; /* there was a seed */
     eddy__mutex mu;
     entry **buckets; /* guarded by mu, as all below */
     size_t n_buckets, n_entries, n_messages;
     uint64_t n_sent;
-    uint64_t seed; /* 0: nothing is held back */
+    uint64_t seed; /* of what is drawn next */
     entry *bag;
     size_t n_bag;
     bool is_aborted;
@@ -144,16 +145,18 @@ static eddy_status deliver(eddy_kernel *k, eddy__value *value)
     return EDDY_OK;
 }
 
-/* Ends the waiting of those in the list; without the lock. */
+/* Ends the waiting of those in the list and frees it; without the lock. */
 static void complete(const eddy__memory_exchange *x, entry *e)
 {
     while (e) {
         entry *next = e->next;
         eddy_kernel *kernel = e->waiting;
-        const eddy_status status = deliver(kernel, &e->value);
+        const eddy_status status =
+            kernel ? deliver(kernel, &e->value) : EDDY_OK;
 
         free_entry(x, e);
-        kernel->services->complete(kernel, status);
+        if (kernel)
+            kernel->services->complete(kernel, status);
         e = next;
     }
 }
@@ -195,7 +198,9 @@ static uint64_t draw(eddy__memory_exchange *x)
     return x->seed >> 33;
 }
 
-/* A message on its way: to its receiver, who joins `done`, or the table. */
+/*
+ * A message on its way: to its receiver, and both join `done`, or to the table.
+ */
 static void arrive(eddy__memory_exchange *x, entry *message, entry **done)
 {
     entry **link = find(x, &message->key);
@@ -208,8 +213,8 @@ static void arrive(eddy__memory_exchange *x, entry *message, entry **done)
     receiver = take(x, link);
     receiver->value = message->value;
     message->value.kind = EDDY__NONE;
-    free_entry(x, message);
-    receiver->next = *done;
+    message->next = *done;
+    receiver->next = message;
     *done = receiver;
 }
 
@@ -262,7 +267,7 @@ static eddy_status send_locked(eddy__memory_exchange *x, entry *message,
                            "a second message '%.128s' in one iteration",
                            message->key.edge);
     x->n_sent++;
-    if (x->seed == 0) {
+    if (!x->holds_back) {
         arrive(x, message, done);
         return EDDY_OK;
     }
@@ -288,7 +293,7 @@ static eddy_status send_message(eddy__exchange *exchange,
                            "no memory for a message");
     }
     *message = (entry){.key = *key, .value = value};
-    eddy__mutex_lock(&x->mu);
+    eddy__mutex_lock_soon(&x->mu);
     status = send_locked(x, message, k, &done);
     eddy__mutex_unlock(&x->mu);
     complete(x, done);
@@ -342,7 +347,7 @@ static eddy_status receive_message(eddy__exchange *exchange,
     entry *message = NULL;
     eddy_status status;
 
-    eddy__mutex_lock(&x->mu);
+    eddy__mutex_lock_soon(&x->mu);
     status = receive_locked(x, key, k, &message);
     eddy__mutex_unlock(&x->mu);
     if (message) {
@@ -401,6 +406,8 @@ static void let_all_go(eddy__exchange *exchange)
     eddy__memory_exchange *x = exchange_of(exchange);
     entry *done = NULL;
 
+    if (!x->holds_back)
+        return;
     eddy__mutex_lock(&x->mu);
     let_go(x, x->n_bag, &done);
     eddy__mutex_unlock(&x->mu);
@@ -426,6 +433,7 @@ eddy_status eddy__memory_exchange_create(const eddy_allocator *allocator,
         .idle = let_all_go, .send = send_message, .receive = receive_message};
     x->allocator = allocator;
     x->seed = seed;
+    x->holds_back = seed > 0;
     x->n_buckets = FIRST_BUCKETS;
     x->buckets = eddy__allocate_zeroed(allocator, x->n_buckets, sizeof(void *));
     status =

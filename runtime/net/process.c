@@ -83,6 +83,15 @@ static eddy_status connect_all(eddy__process *p, const meeting *m,
                                   &p->agreement, err);
 }
 
+/* One for each rank, and each of their workers, if all are here. */
+static bool has_processors(const eddy_partition *partition)
+{
+    const eddy_context *ctx = eddy_partition_graph(partition, 0)->ctx;
+    const uint64_t each = (uint64_t)1 + ctx->n_workers;
+
+    return eddy_partition_ranks(partition) * each <= eddy__thread_processors();
+}
+
 static eddy_status join(eddy__process *p, const eddy_partition *partition,
                         const eddy__process_place *place, eddy_error *err)
 {
@@ -90,10 +99,13 @@ static eddy_status join(eddy__process *p, const eddy_partition *partition,
     const uint64_t wait =
         place->timeout_ns > 0 ? place->timeout_ns : MEETING_NS;
     const uint64_t now = eddy__clock_now_ns();
-    meeting m = {
-        .place = place,
-        .team = {.allocator = p->allocator, .rank = place->rank, .n_ranks = n},
-        .deadline_ns = wait < UINT64_MAX - now ? now + wait : UINT64_MAX};
+    meeting m = {.place = place,
+                 .team = {.allocator = p->allocator,
+                          .rank = place->rank,
+                          .n_ranks = n,
+                          .may_look = has_processors(partition)},
+                 .deadline_ns =
+                     wait < UINT64_MAX - now ? now + wait : UINT64_MAX};
     eddy_status status;
 
     EDDY_TRY(eddy__edge_routes_init(&p->routes, partition, p->allocator, err));

@@ -94,6 +94,18 @@ static eddy_status blame(eddy_error *err, uint32_t rank, eddy_status status)
     return status;
 }
 
+/*
+ * Ranks that are threads look for messages before they sleep if each may have
+ * a processor, and each worker.
+ */
+static void set_patience(member *m)
+{
+    const uint64_t n = (uint64_t)m->ranks->n_ranks + m->run->ctx->n_workers;
+
+    m->run->patience.is_allowed =
+        !m->ranks->process && n <= eddy__thread_processors();
+}
+
 static eddy_status make_member(member *m, const eddy_partition *p,
                                const share *s,
                                const eddy_ranks_options *options,
@@ -125,7 +137,9 @@ static eddy_status make_member(member *m, const eddy_partition *p,
         EDDY_TRY(
             eddy__trace_create_part(m->plan, options->trace, &m->trace, err));
     running.recorder = m->trace;
-    return eddy_run_create(m->plan, &running, &m->run, err);
+    EDDY_TRY(eddy_run_create(m->plan, &running, &m->run, err));
+    set_patience(m);
+    return EDDY_OK;
 }
 
 /* This process's own, and what came of it everywhere. */

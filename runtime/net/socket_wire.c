@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A wire of sockets: a rank that waits sleeps in poll(). */
+/* A wire of sockets: a rank that waits looks, and then sleeps in poll(). */
 #include "core/base/status.h"
 #include "core/base/thread.h"
 #include "runtime/net/socket.h"
@@ -94,10 +94,7 @@ static bool is_written(const eddy__wire *wire, uint32_t to)
     return wire->streams[to].out.n == 0;
 }
 
-/*
- * Reads what is there already.  It looks once and then sleeps: looking again
- * and again would take the processor from those who are to send.
- */
+/* Reads what is there already. */
 static eddy_status look(eddy__wire *wire, bool *out_any, eddy_error *err)
 {
     for (uint32_t i = 0; i < wire->team.n_ranks; i++)
@@ -145,12 +142,46 @@ static void sleep_on(socket_wire *w, uint64_t deadline_ns)
     (void)atomic_exchange(&w->is_woken, false);
 }
 
+static bool has_unsent(const eddy__wire *wire)
+{
+    for (uint32_t i = 0; i < wire->team.n_ranks; i++)
+        if (wire->streams[i].out.n > 0)
+            return true;
+    return false;
+}
+
+/*
+ * Looks for a while, if that is worth it (core/base/patience.h).  `*out_any`:
+ * something has come, or the wire was woken.
+ */
+static eddy_status look_for_bytes(socket_wire *w, bool *out_any,
+                                  eddy_error *err)
+{
+    eddy__patience *p = &w->base.patience;
+    eddy_status status = EDDY_OK;
+
+    if (!p->is_allowed || has_unsent(&w->base) ||
+        !eddy__patience_begin(p, eddy__clock_now_ns()))
+        return EDDY_OK;
+    do {
+        *out_any = atomic_load(&w->is_woken);
+        if (!*out_any)
+            status = look(&w->base, out_any, err);
+    } while (status == EDDY_OK && !*out_any &&
+             eddy__patience_goes_on(p, eddy__clock_now_ns()));
+    eddy__patience_end(p, eddy__clock_now_ns(), *out_any);
+    return status;
+}
+
 static eddy_status wait_for_bytes(eddy__wire *wire, uint64_t deadline_ns,
                                   eddy_error *err)
 {
     socket_wire *w = wire_of(wire);
     bool any = false;
 
+    EDDY_TRY(look_for_bytes(w, &any, err));
+    if (any)
+        return EDDY_OK;
     sleep_on(w, deadline_ns);
     for (uint32_t i = 0; i < wire->team.n_ranks; i++) {
         const int ready = w->polled[i].revents;

@@ -6,6 +6,7 @@ bool eddy__wire_init(eddy__wire *w, const eddy__wire_kind *kind,
                      const eddy__team *team)
 {
     *w = (eddy__wire){.kind = kind, .team = *team};
+    w->patience.is_allowed = team->may_look;
     w->streams = eddy__allocate_zeroed(team->allocator, team->n_ranks,
                                        sizeof *w->streams);
     for (uint32_t i = 0; w->streams && i < team->n_ranks; i++)

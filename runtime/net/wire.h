@@ -8,6 +8,7 @@
 #define EDDY_NET_WIRE_H
 
 #include "core/base/memory.h"
+#include "core/base/patience.h"
 #include "eddy/status.h"
 #include "runtime/net/packet.h"
 
@@ -15,6 +16,7 @@
 typedef struct eddy__team {
     const eddy_allocator *allocator;
     uint32_t rank, n_ranks;
+    bool may_look; /* there is a processor for each rank, for all we know */
 } eddy__team;
 
 /* To and from one rank. */
@@ -45,8 +47,9 @@ typedef struct eddy__wire_kind {
      */
     eddy_status (*look)(eddy__wire *wire, bool *out_any, eddy_error *err);
     /*
-     * Sleeps until something comes or can go, the wire is woken or it is
-     * `deadline_ns` (0: none), and reads what there is.
+     * Waits until something comes or can go, the wire is woken or it is
+     * `deadline_ns` (0: none), and reads what there is.  It may look for a
+     * while before it sleeps.
      */
     eddy_status (*wait)(eddy__wire *wire, uint64_t deadline_ns,
                         eddy_error *err);
@@ -62,6 +65,7 @@ struct eddy__wire {
     const eddy__wire_kind *kind;
     eddy__team team;
     eddy__stream *streams; /* a rank */
+    eddy__patience patience;
     eddy__came_cb came;
     void *arg;
 };
