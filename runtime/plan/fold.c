@@ -2,7 +2,9 @@
 /*
  * Pass of levels exact and full: a node that reads constants alone is computed
  * here, by its own kernel, and a Const that waits for what all of these waited
- * for takes its place.
+ * for takes its place.  What Shape, Size and Rank say of a tensor whose shape
+ * is known is a Const that waits for the tensor.  Then more shapes are known,
+ * so the pass is done again while it finds something.
  *
  * What may be flushed in a run, and what not, the plan does not know, so a node
  * is computed in both modes and stays if they differ.  One whose kernel fails,
@@ -16,6 +18,7 @@
 #include "core/context.h"
 #include "core/value/dtype.h"
 #include "runtime/plan/pure.h"
+#include "runtime/plan/refine.h"
 
 #include <string.h>
 
@@ -28,7 +31,7 @@
 /* What a kernel may hold while it computes. */
 #define MOST_BYTES ((int64_t)4 << 20)
 /* Inputs and outputs. */
-#define MOST_PORTS 16
+#define MOST_PORTS EDDY__REFINE_MOST_PORTS
 
 /* A node that has been computed. */
 typedef struct folded {
@@ -39,6 +42,7 @@ typedef struct folded {
 
 typedef struct folding {
     eddy__readers readers;
+    eddy__refined refined;
     const eddy_graph *graph;
     eddy__arena *scratch;
     const uint8_t *standing;
@@ -106,7 +110,7 @@ static bool is_candidate(const folding *f, eddy_node v)
             return false;
         n += in->count;
     }
-    shape = eddy__shape_at(&f->readers.build->shapes, (eddy_output){v, 0});
+    shape = eddy__refined_shape(&f->refined, (eddy_output){v, 0});
     return eddy__shape_is_known(shape) && eddy__shape_count(shape, 1, &count) &&
            count <= MOST_ELEMENTS - n;
 }
@@ -172,9 +176,8 @@ static bool choose_kernel(const folding *f, bench *at, eddy__arena *arena)
         constants[i] = constant_input(f, at->node->inputs[i]);
         in[i] = constants[i]->shape;
     }
-    out[0] = *eddy__shape_at(
-        &f->readers.build->shapes,
-        (eddy_output){(eddy_node)(at->node - f->graph->nodes), 0});
+    out[0] = *eddy__refined_shape(
+        &f->refined, (eddy_output){(eddy_node)(at->node - f->graph->nodes), 0});
     if (at->node->op->prepare && at->node->op->prepare(&infer) != EDDY_OK)
         return false;
     at->kernel = infer.kernel;
@@ -299,17 +302,124 @@ static eddy_tensor *evaluate(const folding *f, eddy_node v)
     return value;
 }
 
+/* ---- what is said of a shape ---- */
+
+/*
+ * May a node wait for `from` in place of reading it?  That a side of a Switch
+ * is dead is not known to those that wait for the Switch.
+ */
+static bool can_wait_for(const folding *f, eddy_output from)
+{
+    const eddy__role role =
+        eddy__node_role(eddy__graph_node(f->graph, from.node));
+
+    return eddy__readers_is_fed(&f->readers, from.node) ||
+           role == EDDY__ROLE_NONE || role == EDDY__ROLE_FORWARD ||
+           role == EDDY__ROLE_MERGE || role == EDDY__ROLE_ENTER ||
+           role == EDDY__ROLE_EXIT;
+}
+
+/* Writes what the node gives for `shape`; false: another op, or no room. */
+static bool measure(const eddy__node *node, const eddy_shape *shape,
+                    int64_t values[EDDY_MAX_RANK], eddy_shape *out_shape)
+{
+    const bool is_narrow = node->output_dtypes[0] == EDDY_INT32;
+    bool fits = shape->rank >= 0;
+
+    *out_shape = (eddy_shape){.rank = 0};
+    if (strcmp(node->op_name, "Shape") == 0) {
+        *out_shape = (eddy_shape){.rank = 1, .dims = {shape->rank}};
+        for (int32_t i = 0; i < shape->rank; i++) {
+            values[i] = shape->dims[i];
+            fits =
+                fits && values[i] >= 0 && !(is_narrow && values[i] > INT32_MAX);
+        }
+        return fits;
+    }
+    if (strcmp(node->op_name, "Rank") == 0) {
+        values[0] = shape->rank;
+        return fits;
+    }
+    return strcmp(node->op_name, "Size") == 0 && eddy__shape_is_known(shape) &&
+           eddy__shape_count(shape, 1, &values[0]) &&
+           !(is_narrow && values[0] > INT32_MAX);
+}
+
+static eddy_tensor *write_numbers(const folding *f, const eddy__node *node,
+                                  const eddy_shape *shape,
+                                  const int64_t *values)
+{
+    const eddy_dtype dtype = (eddy_dtype)node->output_dtypes[0];
+    eddy_tensor *tensor = eddy__tensor_create(
+        NULL, NULL, &f->graph->ctx->allocator, dtype, shape);
+
+    for (int64_t i = 0; tensor && i < tensor->count; i++)
+        if (dtype == EDDY_INT32)
+            ((int32_t *)tensor->data)[i] = (int32_t)values[i];
+        else
+            ((int64_t *)tensor->data)[i] = values[i];
+    return tensor;
+}
+
+/* The node as a constant, if all that it reads is a shape that is known. */
+static bool fold_shape(folding *f, eddy_node v, folded *made)
+{
+    const eddy__node *node = eddy__graph_node(f->graph, v);
+    int64_t values[EDDY_MAX_RANK] = {0};
+    eddy_shape shape;
+    eddy_output from;
+
+    if (f->standing[v] & EDDY__IS_NAMED || node->n_inputs != 1 ||
+        node->n_outputs != 1 || !eddy__is_pure(node))
+        return false;
+    from = node->inputs[0];
+    if (!measure(node, eddy__refined_shape(&f->refined, from), values,
+                 &shape) ||
+        !can_wait_for(f, from) ||
+        !eddy__few_controls_add(&made->controls, node->controls,
+                                node->n_controls) ||
+        (!eddy__readers_is_fed(&f->readers, from.node) &&
+         !eddy__few_controls_add(&made->controls, &from.node, 1)))
+        return false;
+    made->value = write_numbers(f, node, &shape, values);
+    return made->value != NULL;
+}
+
 /* ---- all of them ---- */
+
+/* What constants that are new say of the node's outputs. */
+static void refine(folding *f, eddy_node v)
+{
+    const eddy__node *node = eddy__graph_node(f->graph, v);
+    const eddy_tensor *constants[MOST_PORTS];
+
+    if (f->n_done == 0 || node->n_inputs > MOST_PORTS)
+        return;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const eddy_output from = node->inputs[i];
+
+        constants[i] = constant_input(f, from);
+        if (!constants[i] && !eddy__readers_is_fed(&f->readers, from.node))
+            constants[i] =
+                eddy__infer_constant_at(&f->readers.build->shapes, from);
+    }
+    eddy__refined_visit(&f->refined, v, constants);
+}
 
 static void fold(folding *f, eddy_node v)
 {
     const eddy__node *node = eddy__graph_node(f->graph, v);
-    folded made = {.node = v};
+    folded made = {.node = v}, of_shape = {.node = v};
 
-    if (f->n_elements > MOST_IN_ALL || !is_candidate(f, v) ||
-        !find_controls(f, node, &made))
+    refine(f, v);
+    if (f->n_elements > MOST_IN_ALL)
         return;
-    made.value = evaluate(f, v);
+    if (is_candidate(f, v) && find_controls(f, node, &made))
+        made.value = evaluate(f, v);
+    else if (fold_shape(f, v, &of_shape))
+        made = of_shape;
+    else
+        return;
     f->n_elements += MOST_ELEMENTS / 64;
     if (!made.value)
         return;
@@ -363,6 +473,7 @@ static eddy_status fold_all(folding *f, eddy__arena *scratch)
     EDDY_TRY(eddy__count_readers(build, scratch, &f->readers));
     EDDY_TRY(eddy__find_standing(build, scratch, &standing));
     EDDY_TRY(eddy__readers_order_values(build, scratch, &order, &n));
+    EDDY_TRY(eddy__refined_init(&f->refined, &f->readers, scratch));
     f->standing = standing;
     f->done = eddy__arena_allocate(scratch, n_nodes, sizeof *f->done);
     f->done_of =

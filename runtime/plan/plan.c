@@ -301,11 +301,16 @@ static eddy_status drop_identities(eddy__plan_build *b)
     return rewrite(b, eddy__drop_identities, &any);
 }
 
+/* What is folded tells shapes, and these are folded in turn. */
+#define MOST_FOLDS 8
+
 static eddy_status fold_constants(eddy__plan_build *b)
 {
-    bool any = false;
+    bool any = true;
 
-    return rewrite(b, eddy__fold_constants, &any);
+    for (uint32_t i = 0; any && i < MOST_FOLDS; i++)
+        EDDY_TRY(rewrite(b, eddy__fold_constants, &any));
+    return EDDY_OK;
 }
 
 /* Out of so many loops, one after the other. */

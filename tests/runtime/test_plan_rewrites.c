@@ -83,6 +83,19 @@ static const struct row {
     {"fold", "k int32[1]=3\na RandomUniform k dtype=float32\ny Neg a", NULL,
      "y", 0},
     {"fold", "a int32=3\nb Neg a\ny Neg b", "b", "y", 0},
+    /* What is said of a shape that is known; it waits for the tensor. */
+    {"fold", X "s Shape x\nt Neg s\ny Neg t", "x", "y", 1},
+    {"fold", X "a Neg x\ns Shape a\nt Neg s\ny Neg t", "x", "y", 1},
+    {"fold", X "a Neg x\ns Size a\nt Rank a\nu Mul s t\ny Neg u", "x", "y", 2},
+    {"fold", "x ?bool[3]\nw Where x\ns Shape w\nt Neg s\ny Neg t", "x", "y", 0},
+    /* Filled by what was just folded, so its shape is known as well. */
+    {"fold",
+     X "s Shape x\nv float32=2\nf Fill s v\ng Exp f\nr Shape g\n"
+       "q Neg r\ny Neg q",
+     "x", "y", 5},
+    /* One side of a Switch is dead, and who waits for it would not know. */
+    {"fold", "c ?bool\n" X "w Switch x c\ns Shape w\nt Shape w:1\ny Merge s t",
+     "x c", "y", 0},
     {"common", X "a Neg x\nb Neg x\ny Mul a b", "x", "y", 1},
     {"common", X "a Neg x\nb Neg x\nc Exp a\nd Exp b\ny Mul c d", "x", "y", 2},
     {"common", X "a Neg x\nb Neg x ^a\ny Mul a b", "x", "y", 0},
