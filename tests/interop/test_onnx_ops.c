@@ -298,6 +298,46 @@ START_TEST(indices_count_from_behind)
 }
 END_TEST
 
+/* By an attribute when the model is loaded, by an input when it is run. */
+START_TEST(an_axis_is_put_in_once)
+{
+    static const onnx_node attr = {
+        "Unsqueeze",           12, "axes=[2,0,2]", 1, {VECTOR(I64, 2, 5, 6)},
+        .want = NUMBER(I64, 0)};
+    static const onnx_node inputs[] = {
+        {"Unsqueeze",
+         13,
+         NULL,
+         2,
+         {VECTOR(I64, 2, 5, 6), VECTOR(I64, 2, 0, 0)},
+         .want = NUMBER(I64, 0)},
+        /* The same axis of three, from both ends. */
+        {"Unsqueeze",
+         13,
+         NULL,
+         2,
+         {VECTOR(I64, 2, 5, 6), VECTOR(I64, 2, 2, -1)},
+         .want = NUMBER(I64, 0)},
+        {"Unsqueeze",
+         13,
+         NULL,
+         2,
+         {VECTOR(I64, 2, 5, 6), VECTOR(I64, 1, 2)},
+         .want = NUMBER(I64, 0)},
+        {"Unsqueeze",
+         13,
+         NULL,
+         2,
+         {NUMBER(I64, 5), VECTOR(I64, 2, 0, 0)},
+         .want = NUMBER(I64, 0)},
+    };
+
+    onnx_node_check_fails(&attr, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE);
+    for (size_t i = 0; i < N_OF(inputs); i++)
+        onnx_node_check_fails(&inputs[i], EDDY_INVALID_ARGUMENT, EDDY_E_DIM);
+}
+END_TEST
+
 START_TEST(a_vector_times_a_vector_is_a_number)
 {
     static const onnx_node nodes[] = {
@@ -627,6 +667,7 @@ TCase *onnx_ops_tests(void)
     tcase_add_test(tcase, a_last_part_of_a_split_is_smaller);
     tcase_add_test(tcase, shapes_are_changed_whatever_the_rank);
     tcase_add_test(tcase, indices_count_from_behind);
+    tcase_add_test(tcase, an_axis_is_put_in_once);
     tcase_add_test(tcase, a_vector_times_a_vector_is_a_number);
     tcase_add_test(tcase, a_pool_rounds_up_and_counts_what_it_covers);
     tcase_add_loop_test(tcase, a_hardmax_of_nothing_is_nothing, 0, 2);

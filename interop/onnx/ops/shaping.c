@@ -220,12 +220,22 @@ static bool unsqueeze_known(eddy__onnx_op *op, eddy_output *x,
         axes->at[i] += rank + (int64_t)axes->n;
     }
     sort(axes);
+    for (size_t i = 1; i < axes->n; i++)
+        if (axes->at[i] == axes->at[i - 1]) {
+            eddy__onnx_fail(op, EDDY_E_ATTR_VALUE, "axis %lld is there twice",
+                            (long long)axes->at[i]);
+            return true;
+        }
     for (size_t i = 0; i < axes->n; i++)
         *x = OP("ExpandDims", *x, INT64(axes->at[i]));
     return true;
 }
 
-/* A 1 where an axis is, else the next dimension of `x`. */
+/*
+ * A 1 where an axis is, else the next dimension of `x`.  An axis that is there
+ * twice, or nowhere in the result, leaves a place too many, which becomes one
+ * that no shape has: Reshape refuses it.
+ */
 static eddy_output unsqueezed_shape(eddy__onnx_op *op, eddy_output x,
                                     eddy_output axes)
 {
@@ -236,9 +246,9 @@ static eddy_output unsqueezed_shape(eddy__onnx_op *op, eddy_output x,
     eddy_output from = OP("Cumsum", old, INT32(0));
 
     from = OP("Maximum", OP("Sub", from, INT64(1)), INT64(0));
-    from =
-        OP("GatherV2", eddy__onnx_concat(op, eddy__onnx_dims(op, x), INT64S(1)),
-           from, INT32(0));
+    from = OP("GatherV2",
+              eddy__onnx_concat(op, eddy__onnx_dims(op, x), INT64S(-2)), from,
+              INT32(0));
     return OP("SelectV2", is_new, INT64(1), from);
 }
 
