@@ -93,15 +93,14 @@ static eddy_status count_all(eddy_kernel *k, int64_t rows, void *splits,
                                    "row %" PRId64 " has too many numbers", row);
             n += (int64_t)size;
         }
-        if (eddy__spent(k, 16))
-            return EDDY_OK;
+        EDDY_TRY(eddy__go_on(k, 16));
     }
     *out_n = n;
     return EDDY_OK;
 }
 
 /* Each number is the one before it and delta, rounded in their dtype. */
-static void put_row(const eddy_kernel *k, int64_t row, void *to, int64_t n)
+static void put_row(eddy_kernel *k, int64_t row, void *to, int64_t n)
 {
     const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[1];
 
@@ -109,7 +108,7 @@ static void put_row(const eddy_kernel *k, int64_t row, void *to, int64_t n)
         double at = float_at(k, STARTS, row);
         const double delta = float_at(k, DELTAS, row);
 
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {
             if (dtype == EDDY_FLOAT32) {
                 ((float *)to)[i] = (float)at;
                 at = (double)((float)at + (float)delta);
@@ -122,7 +121,7 @@ static void put_row(const eddy_kernel *k, int64_t row, void *to, int64_t n)
         uint64_t at = (uint64_t)integer_at(k, STARTS, row);
         const uint64_t delta = (uint64_t)integer_at(k, DELTAS, row);
 
-        for (int64_t i = 0; i < n; i++, at += delta) {
+        for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++, at += delta) {
             if (dtype == EDDY_INT32)
                 ((int32_t *)to)[i] = (int32_t)(uint32_t)at;
             else
@@ -181,7 +180,7 @@ static eddy_status run_range(eddy_kernel *k)
         put_row(k, row,
                 (unsigned char *)out + (size_t)at * eddy_dtype_size(dtype),
                 size);
-        if (eddy__spent(k, 16 + size))
+        if (eddy__spent(k, 16))
             break;
     }
     return EDDY_OK;

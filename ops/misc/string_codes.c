@@ -28,9 +28,11 @@ static int digit_value(char c)
     return c == '_' ? 63 : -1;
 }
 
-static void encode(const eddy__string *s, bool pads, eddy__text *out)
+static void encode(eddy_kernel *k, const eddy__string *s, bool pads,
+                   eddy__text *out)
 {
-    for (size_t i = 0; i < s->length; i += 3) {
+    for (size_t i = 0; i < s->length && !eddy__spent_at(k, (int64_t)i / 3);
+         i += 3) {
         const size_t n = s->length - i < 3 ? s->length - i : 3;
         char group[4];
         uint32_t bits = 0;
@@ -69,7 +71,7 @@ static eddy_status decode(eddy_kernel *k, const eddy__string *s, int64_t i,
                            " has %zu digits of base64, which "
                            "are no bytes",
                            i, n);
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < n && !eddy__spent_at(k, (int64_t)j); j++) {
         const int value = digit_value(s->data[j]);
 
         if (value < 0)
@@ -95,7 +97,7 @@ static eddy_status run_encode(eddy_kernel *k)
     status = eddy__output_strings(k, 0, eddy__in_shape(k, 0), &out);
     for (int64_t i = 0; status == EDDY_OK && i < out->count; i++) {
         eddy__text_clear(&text);
-        encode(&from[i], *pads, &text);
+        encode(k, &from[i], *pads, &text);
         status = eddy__text_put(k, &text, out, i);
     }
     eddy__text_end(&text);
@@ -138,9 +140,10 @@ typedef struct form {
     bool is_turned;
 } form;
 
-static void turn(unsigned char *data, size_t n, size_t unit)
+static void turn(eddy_kernel *k, unsigned char *data, size_t n, size_t unit)
 {
-    for (; n >= unit; n -= unit, data += unit)
+    for (; n >= unit && !eddy__spent_at(k, (int64_t)(n / unit));
+         n -= unit, data += unit)
         for (size_t i = 0; i < unit / 2; i++) {
             const unsigned char c = data[i];
 
@@ -178,8 +181,10 @@ static eddy_status put_elements(eddy_kernel *k, size_t bytes)
         if (bytes > some)
             memset(to + some, 0, bytes - some);
         if (f->is_turned)
-            turn(to, bytes, f->unit);
-        for (size_t j = 0; dtype == EDDY_BOOL && j < bytes; j++)
+            turn(k, to, bytes, f->unit);
+        for (size_t j = 0;
+             dtype == EDDY_BOOL && j < bytes && !eddy__spent_at(k, (int64_t)j);
+             j++)
             to[j] = to[j] != 0;
         EDDY_TRY(eddy__go_on(k, 16 + (int64_t)(bytes / 4)));
     }
@@ -193,7 +198,7 @@ static eddy_status run_raw(eddy_kernel *k)
     const int64_t n = eddy__in_count(k, 0);
     const size_t bytes = n > 0 ? from[0].length : 0;
 
-    for (int64_t i = 1; i < n; i++)
+    for (int64_t i = 1; i < n && !eddy__spent_at(k, i); i++)
         if (from[i].length != bytes)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                                "element %" PRId64

@@ -11,6 +11,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Where the template is looked through for it a byte at a time. */
+#define LONGEST_PLACEHOLDER ((size_t)1024)
+
+/* What an element counts, in about nanoseconds. */
+#define ELEMENT_WORK 256
+
 typedef struct format {
     const char *template, *placeholder;
     size_t template_length, placeholder_length;
@@ -140,14 +146,15 @@ static int64_t offset_of(const eddy_view *x, const int64_t *at)
 }
 
 /* Of complex numbers TensorFlow writes question marks in a row. */
-static void add_complex(eddy__text *out, const eddy_view *x, int64_t summarize)
+static void add_complex(eddy_kernel *k, eddy__text *out, const eddy_view *x,
+                        int64_t summarize)
 {
     const int64_t n =
         summarize < 0 || summarize > x->count ? x->count : summarize;
 
     if (x->rank > 0)
         eddy__text_add(out, "[", 1);
-    for (int64_t i = 0; i < n && !out->failed; i++)
+    for (int64_t i = 0; i < n && !out->failed && !eddy__spent_at(k, i); i++)
         eddy__text_add(out, i == 0 ? "?" : " ?", i == 0 ? 1 : 2);
     if (n < x->count)
         eddy__text_add(out, "...", 3);
@@ -155,7 +162,8 @@ static void add_complex(eddy__text *out, const eddy_view *x, int64_t summarize)
         eddy__text_add(out, "]", 1);
 }
 
-static void add_tensor(eddy__text *out, const eddy_view *x, int64_t summarize)
+static void add_tensor(eddy_kernel *k, eddy__text *out, const eddy_view *x,
+                       int64_t summarize)
 {
     const int64_t ends =
         summarize < 0 || summarize > x->count ? x->count : summarize;
@@ -167,7 +175,7 @@ static void add_tensor(eddy__text *out, const eddy_view *x, int64_t summarize)
         return;
     }
     eddy__text_add(out, "[", 1);
-    while (d >= 0 && !out->failed) {
+    while (d >= 0 && !out->failed && !eddy__spent(k, ELEMENT_WORK)) {
         if (!next_entry(out, x, ends, d, &at[d])) {
             d--;
         } else if (d == x->rank - 1) {
@@ -182,7 +190,8 @@ static void add_tensor(eddy__text *out, const eddy_view *x, int64_t summarize)
 /* ---- the op ---- */
 
 /* Of bools of which none is shown TensorFlow writes nothing at all. */
-static void add_input(eddy__text *out, const eddy__value *v, int64_t summarize)
+static void add_input(eddy_kernel *k, eddy__text *out, const eddy__value *v,
+                      int64_t summarize)
 {
     const eddy_view x = eddy__value_has_elements(v)
                             ? eddy__view(v)
@@ -191,9 +200,9 @@ static void add_input(eddy__text *out, const eddy__value *v, int64_t summarize)
     if (eddy__dtype_in((eddy_dtype)v->dtype, EDDY__HELD))
         eddy__text_print(out, "<%s>", eddy_dtype_name((eddy_dtype)v->dtype));
     else if (x.dtype == EDDY_COMPLEX64 || x.dtype == EDDY_COMPLEX128)
-        add_complex(out, &x, summarize);
+        add_complex(k, out, &x, summarize);
     else if (x.dtype != EDDY_BOOL || (x.count > 0 && summarize != 0))
-        add_tensor(out, &x, summarize);
+        add_tensor(k, out, &x, summarize);
 }
 
 /* Where the placeholder is from `from` on, or the end of the template. */
@@ -222,7 +231,7 @@ static eddy_status run(eddy_kernel *k)
         const size_t at = find(f, from);
 
         eddy__text_add(&text, f->template + from, at - from);
-        add_input(&text, eddy__in(k, i), f->summarize);
+        add_input(k, &text, eddy__in(k, i), f->summarize);
         from = at + f->placeholder_length;
     }
     eddy__text_add(&text, f->template + from, f->template_length - from);
@@ -256,6 +265,10 @@ static eddy_status prepare(eddy_infer *infer)
     if (f.placeholder_length == 0)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
                                "the placeholder must not be empty");
+    if (f.placeholder_length > LONGEST_PLACEHOLDER)
+        return eddy_infer_fail(infer, EDDY_UNIMPLEMENTED, EDDY_E_ATTR_VALUE,
+                               "the placeholder has %zu bytes, more than %zu",
+                               f.placeholder_length, LONGEST_PLACEHOLDER);
     if (count_placeholders(&f) == eddy_infer_inputs(infer))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,

@@ -30,20 +30,26 @@ static size_t next_character(const eddy__string *s, size_t at)
 }
 
 /* `n` characters on from `at`, or fewer if the text ends; tells how many. */
-static size_t go_on(const eddy__string *s, size_t at, uint64_t n,
-                    uint64_t *out_n)
+static size_t go_on(eddy_kernel *k, const eddy__string *s, size_t at,
+                    uint64_t n, uint64_t *out_n)
 {
-    for (*out_n = 0; *out_n < n && at < s->length; ++*out_n)
+    for (*out_n = 0; *out_n < n && at < s->length; ++*out_n) {
+        if (eddy__spent_at(k, (int64_t)*out_n))
+            break;
         at = next_character(s, at);
+    }
     return at;
 }
 
 /* The same backwards. */
-static size_t go_back(const eddy__string *s, uint64_t n, uint64_t *out_n)
+static size_t go_back(eddy_kernel *k, const eddy__string *s, uint64_t n,
+                      uint64_t *out_n)
 {
     size_t at = s->length;
 
     for (*out_n = 0; *out_n < n && at > 0; ++*out_n) {
+        if (eddy__spent_at(k, (int64_t)*out_n))
+            break;
         at--;
         while (at > 0 && ((unsigned char)s->data[at] & 0xc0) == 0x80)
             at--;
@@ -52,14 +58,15 @@ static size_t go_back(const eddy__string *s, uint64_t n, uint64_t *out_n)
 }
 
 /* Where character `pos` is; false if the text has none. */
-static bool find_start(const eddy__string *s, int64_t pos, bool is_utf8,
-                       size_t *out_at)
+static bool find_start(eddy_kernel *k, const eddy__string *s, int64_t pos,
+                       bool is_utf8, size_t *out_at)
 {
     const uint64_t n = pos < 0 ? 0 - (uint64_t)pos : (uint64_t)pos;
     uint64_t found = n;
 
     if (is_utf8)
-        *out_at = pos < 0 ? go_back(s, n, &found) : go_on(s, 0, n, &found);
+        *out_at =
+            pos < 0 ? go_back(k, s, n, &found) : go_on(k, s, 0, n, &found);
     else if (n <= s->length)
         *out_at = pos < 0 ? s->length - (size_t)n : (size_t)n;
     else
@@ -68,15 +75,15 @@ static bool find_start(const eddy__string *s, int64_t pos, bool is_utf8,
 }
 
 /* As TensorFlow, a negative length is one without end, of characters none. */
-static size_t find_end(const eddy__string *s, size_t at, int64_t length,
-                       bool is_utf8)
+static size_t find_end(eddy_kernel *k, const eddy__string *s, size_t at,
+                       int64_t length, bool is_utf8)
 {
     uint64_t n = (uint64_t)length;
 
     if (is_utf8 && length < 0)
         return at;
     if (is_utf8)
-        return go_on(s, at, n, &n);
+        return go_on(k, s, at, n, &n);
     return n < s->length - at ? at + (size_t)n : s->length;
 }
 
@@ -95,12 +102,15 @@ static eddy_status put_part(eddy_kernel *k, eddy_tensor *out, int64_t i,
                            "position %" PRId64 " and length %" PRId64
                            " of element %" PRId64 " are both negative",
                            at, length, i);
-    if (!find_start(s, at, *is_utf8, &from))
+    EDDY_TRY(eddy__go_on(k, 64));
+    if (!find_start(k, s, at, *is_utf8, &from)) {
+        EDDY_TRY(eddy__go_on(k, 0));
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_INDEX,
                            "position %" PRId64 " is not in element %" PRId64
                            ", of %zu bytes",
                            at, i, s->length);
-    to = find_end(s, from, length, *is_utf8);
+    }
+    to = find_end(k, s, from, length, *is_utf8);
     return to == from ? EDDY_OK
                       : eddy__set_text(k, out, i, s->data + from, to - from);
 }
@@ -243,6 +253,7 @@ static eddy_status run_number(eddy_kernel *k)
 
     EDDY_TRY(eddy__output(k, 0, dtype, eddy__in_shape(k, 0), &out));
     for (int64_t i = 0; i < n; i++) {
+        EDDY_TRY(eddy__go_on(k, 128 + (int64_t)strings[i].length));
         if (set_number(&strings[i], dtype, out, i))
             continue;
         eddy__copy_text(text, sizeof text, strings[i].data, strings[i].length);
@@ -263,6 +274,7 @@ typedef struct manner {
 } manner;
 
 typedef struct splitting {
+    eddy_kernel *kernel;
     const manner *manner;
     const eddy__string *text, *separator; /* none: white space */
     int64_t n;                            /* parts so far */
@@ -270,21 +282,21 @@ typedef struct splitting {
     bool is_over;
 } splitting;
 
+/* The end of the text, too, where the run is to stop. */
 static size_t find_separator(const splitting *s)
 {
     const size_t length = s->separator->length;
+    const size_t end = s->text->length;
 
-    if (s->manner->by_bytes) {
-        for (size_t at = s->at; at < s->text->length; at++)
-            if (memchr(s->separator->data, s->text->data[at],
-                       s->separator->length))
-                return at;
-        return s->text->length;
-    }
-    for (size_t at = s->at; at + length <= s->text->length; at++)
-        if (memcmp(s->text->data + at, s->separator->data, length) == 0)
-            return at;
-    return s->text->length;
+    for (size_t at = s->at; s->manner->by_bytes && at < end; at++)
+        if (eddy__spent(s->kernel, 1 + (int64_t)(length / 16)) ||
+            memchr(s->separator->data, s->text->data[at], length))
+            return eddy__gave_up(s->kernel) ? end : at;
+    for (size_t at = s->at; !s->manner->by_bytes && at + length <= end; at++)
+        if (eddy__spent(s->kernel, 1 + (int64_t)(length / 16)) ||
+            memcmp(s->text->data + at, s->separator->data, length) == 0)
+            return eddy__gave_up(s->kernel) ? end : at;
+    return end;
 }
 
 /*
@@ -358,9 +370,10 @@ static bool next_part(splitting *s, size_t *from, size_t *to)
     return true;
 }
 
-static splitting split(const eddy_kernel *k, int64_t i)
+static splitting split(eddy_kernel *k, int64_t i)
 {
-    return (splitting){.manner = eddy__state(k),
+    return (splitting){.kernel = k,
+                       .manner = eddy__state(k),
                        .text = &eddy__in_strings(k, 0)[i],
                        .separator = eddy__in_strings(k, 1)};
 }
@@ -374,7 +387,9 @@ static eddy_status put_parts(eddy_kernel *k, int64_t rows, int64_t *indices,
     for (int64_t i = 0; i < rows; i++) {
         splitting s = split(k, i);
 
+        EDDY_TRY(eddy__go_on(k, 16));
         for (int64_t j = 0; next_part(&s, &from, &to); j++, n++) {
+            EDDY_TRY(eddy__go_on(k, 16 + (int64_t)(to - from)));
             indices[2 * n] = i;
             indices[2 * n + 1] = j;
             if (to > from)
@@ -405,7 +420,8 @@ static eddy_status run_split(eddy_kernel *k)
         splitting s = split(k, i);
 
         while (next_part(&s, &from, &to))
-            ;
+            EDDY_TRY(eddy__go_on(k, 16 + (int64_t)(to - from)));
+        EDDY_TRY(eddy__go_on(k, 64));
         n += s.n;
         widest = s.n > widest ? s.n : widest;
     }

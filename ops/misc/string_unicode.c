@@ -115,12 +115,15 @@ static eddy_status count_characters(eddy_kernel *k, int64_t *out_n)
     for (int64_t i = 0; i < n; i++) {
         size_t at = 0;
 
-        for (; read_next(m, &from[i], &at, &start, &c); ++*out_n)
+        for (; read_next(m, &from[i], &at, &start, &c); ++*out_n) {
+            if (eddy__spent_at(k, *out_n))
+                return eddy__go_on(k, 0);
             if (c == NO_CHARACTER)
                 return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                                    "byte %zu of element %" PRId64
                                    " begins no character of UTF-8",
                                    start, i);
+        }
         EDDY_TRY(eddy__go_on(k, 16 + (int64_t)from[i].length * 2));
     }
     return EDDY_OK;
@@ -146,6 +149,11 @@ static eddy_status run_decode(eddy_kernel *k)
     int64_t n = 0;
 
     EDDY_TRY(count_characters(k, &n));
+    if (dtype == EDDY_INT32 && n > INT32_MAX)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SIZE,
+                           "%" PRId64 " characters are too many for row_splits "
+                           "of int32",
+                           n);
     all = eddy__shape_vector(n);
     EDDY_TRY(eddy__output(k, 0, dtype, &ends, &splits));
     EDDY_TRY(eddy__output(k, 1, EDDY_INT32, &all, &values));
@@ -158,6 +166,8 @@ static eddy_status run_decode(eddy_kernel *k)
         int32_t c;
 
         for (; read_next(m, &from[i], &at, &start, &c); n++) {
+            if (eddy__spent_at(k, n))
+                return eddy__go_on(k, 0);
             ((int32_t *)values)[n] = c;
             if (starts)
                 ((int64_t *)starts)[n] = (int64_t)start;
@@ -214,7 +224,7 @@ static eddy_status encode_row(eddy_kernel *k, const int32_t *from, int64_t n,
 {
     const manner *m = eddy__state(k);
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {
         if (is_character(from[i]))
             add_character(out, m->encoding, (uint32_t)from[i]);
         else if (m->errors == REPLACE)
@@ -240,6 +250,8 @@ static eddy_status check_splits(eddy_kernel *k, const eddy_view *splits,
     for (int64_t i = 1; i < splits->count; i++) {
         const int64_t end = eddy__view_index(splits, i);
 
+        if (eddy__spent_at(k, i))
+            return eddy__go_on(k, 0);
         if (end < before || end > n)
             return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                                "input_splits has %" PRId64 " behind %" PRId64

@@ -185,10 +185,13 @@ static eddy_shape reduced_shape(const eddy_shape *of, uint32_t mask,
     return shape;
 }
 
-static void join_reduced(const separator *s, const eddy__string *from,
+static void join_reduced(eddy_kernel *k, const eddy__string *from,
                          walk *reduced, eddy__text *text)
 {
-    for (int64_t i = 0; i < reduced->count; i++, next(reduced)) {
+    const separator *s = eddy__state(k);
+
+    for (int64_t i = 0; i < reduced->count && !eddy__spent_at(k, i);
+         i++, next(reduced)) {
         if (i > 0)
             eddy__text_add(text, s->text, s->length);
         eddy__text_add_string(text, from + reduced->offset);
@@ -204,7 +207,7 @@ static eddy_status join_all(eddy_kernel *k, walk *kept, walk *reduced,
 
     for (int64_t i = 0; i < out->count && status == EDDY_OK; i++, next(kept)) {
         eddy__text_clear(&text);
-        join_reduced(eddy__state(k), from + kept->offset, reduced, &text);
+        join_reduced(k, from + kept->offset, reduced, &text);
         status = eddy__text_put(k, &text, out, i);
     }
     eddy__text_end(&text);
@@ -264,6 +267,23 @@ static eddy_status infer_reduce(eddy_infer *infer)
 
 /* ---- StringLength ---- */
 
+/* Bytes that are looked at between two questions whether to stop. */
+#define COUNTED ((size_t)1 << 20)
+
+static eddy_status count_characters(eddy_kernel *k, const eddy__string *s,
+                                    int64_t *out_n)
+{
+    *out_n = 0;
+    for (size_t at = 0; at < s->length; at += COUNTED) {
+        const size_t left = s->length - at;
+        const size_t n = left < COUNTED ? left : COUNTED;
+
+        *out_n += eddy__text_utf8_count(s->data + at, n);
+        EDDY_TRY(eddy__go_on(k, 16 + (int64_t)(n / 2)));
+    }
+    return EDDY_OK;
+}
+
 /* Does a string attribute have that value? */
 static bool is_text(const eddy_infer *infer, const char *name, const char *text)
 {
@@ -287,12 +307,13 @@ static eddy_status run_length(eddy_kernel *k)
                                "a string of %zu bytes is too long for int32",
                                strings[i].length);
     EDDY_TRY(eddy__output(k, 0, EDDY_INT32, eddy__in_shape(k, 0), &out));
-    for (int64_t i = 0; i < n; i++)
-        ((int32_t *)out)[i] =
-            (int32_t)(*counts_characters
-                          ? eddy__text_utf8_count(strings[i].data,
-                                                  strings[i].length)
-                          : (int64_t)strings[i].length);
+    for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {
+        int64_t length = (int64_t)strings[i].length;
+
+        if (*counts_characters)
+            EDDY_TRY(count_characters(k, &strings[i], &length));
+        ((int32_t *)out)[i] = (int32_t)length;
+    }
     return EDDY_OK;
 }
 
@@ -323,7 +344,8 @@ static eddy_status change_case(eddy_kernel *k, char first, char to)
         eddy__string *s = (eddy__string *)out->data + i;
 
         EDDY_TRY(eddy__set_text(k, out, i, from[i].data, from[i].length));
-        for (size_t j = 0; j < s->length; j++) {
+        for (size_t j = 0; j < s->length && !eddy__spent_at(k, (int64_t)j);
+             j++) {
             if (*is_utf8 && (unsigned char)s->data[j] > 127)
                 return eddy__kfail(k, EDDY_UNIMPLEMENTED, EDDY_E_VALUE,
                                    "element %" PRId64 " has letters beyond "
@@ -373,9 +395,12 @@ static eddy_status run_strip(eddy_kernel *k)
     for (int64_t i = 0; i < out->count; i++) {
         size_t first = 0, end = from[i].length;
 
-        while (first < end && is_space(from[i].data[first]))
+        EDDY_TRY(eddy__go_on(k, 16));
+        while (first < end && is_space(from[i].data[first]) &&
+               !eddy__spent_at(k, (int64_t)first))
             first++;
-        while (end > first && is_space(from[i].data[end - 1]))
+        while (end > first && is_space(from[i].data[end - 1]) &&
+               !eddy__spent_at(k, (int64_t)end))
             end--;
         if (end > first)
             EDDY_TRY(

@@ -112,6 +112,29 @@ START_TEST(placeholders_stand_for_inputs)
 }
 END_TEST
 
+/* Looking for a longer one at each byte of the template would take long. */
+START_TEST(a_placeholder_has_a_longest)
+{
+    static char bytes[1026];
+    const size_t n = 1024 + (size_t)_i;
+    const eddy_string same = {bytes, n};
+    const eddy_attr attrs[] = {eddy_attr_string("template", &same),
+                               eddy_attr_string("placeholder", &same)};
+    eddy_tensor *x = layout_int(&h, 7);
+
+    memset(bytes, 'p', sizeof bytes);
+    if (_i == 0) {
+        layout_run(&h, "StringFormat", LAYOUT_INPUTS(x), attrs, 2);
+        harness_want_texts(&h, 0, NULL, TEXTS("7"));
+    } else {
+        harness_want_error(
+            &h,
+            harness_run_attrs(&h, "StringFormat", LAYOUT_INPUTS(x), attrs, 2),
+            EDDY_UNIMPLEMENTED, EDDY_E_ATTR_VALUE);
+    }
+}
+END_TEST
+
 TCase *ops_string_format_tests(void)
 {
     TCase *tests = tcase_create("ops_string_format");
@@ -120,5 +143,6 @@ TCase *ops_string_format_tests(void)
     tcase_add_test(tests, tensors_are_summarized);
     tcase_add_test(tests, elements_are_written_so_that_they_can_be_read_back);
     tcase_add_test(tests, placeholders_stand_for_inputs);
+    tcase_add_loop_test(tests, a_placeholder_has_a_longest, 0, 2);
     return tests;
 }
