@@ -5,7 +5,7 @@
  * the mean of their gradients.
  *
  *   cc char_lstm_ranks.c $(pkg-config --cflags --libs eddy) -lm -o lstm
- *   ./lstm [graph.pb [STEPS]]
+ *   ./lstm [graph.pb [STEPS [LINES]]]
  *
  * On one rank, on two and on four the losses are the same but for rounding.
  * The graph that it saves runs so on processes, too, and can be broken off:
@@ -13,7 +13,8 @@
  *   eddy run graph.pb --fetch curve --ranks 4 --replicated --processes \
  *       --checkpoint 50 --checkpoint-dir saved --resume
  *
- * With STEPS it says as well how long a step takes on one rank and on two.
+ * With STEPS it says as well how long a step takes on one rank and on two; of
+ * LINES, 4 to 64, the eight are there again and again.
  */
 #include <eddy.h>
 #include <eddy/ranks.h>
@@ -26,6 +27,7 @@
 
 enum {
     ROWS = 8,
+    MOST_ROWS = 64,
     LENGTH = 24,
     LETTERS = 27,
     SIZE = 32,
@@ -94,7 +96,7 @@ static eddy_output weights(eddy_emitter *b, int64_t rows, int64_t columns,
 /* Everything that the parts of the loops share. */
 typedef struct lesson {
     eddy_emitter *b;
-    int steps;
+    int steps, n_rows;
     eddy_output rows;             /* the numbers of this rank's lines */
     eddy_output letters, targets; /* [LENGTH, lines, LETTERS], lines * LENGTH */
     eddy_output zero;             /* [lines, SIZE] */
@@ -115,25 +117,27 @@ static int id_of(char c)
 
 static void read_lines(lesson *l)
 {
-    static double letters[LENGTH][ROWS][LETTERS];
-    static int32_t next[LENGTH][ROWS];
-    static const double zeros[ROWS * SIZE];
-    const eddy_shape of_letters = {.rank = 3, .dims = {LENGTH, ROWS, LETTERS}};
-    const eddy_shape of_next = {.rank = 2, .dims = {LENGTH, ROWS}};
+    static double letters[LENGTH * MOST_ROWS][LETTERS];
+    static int32_t next[LENGTH * MOST_ROWS];
+    static const double zeros[MOST_ROWS * SIZE];
+    const eddy_shape of_letters = {.rank = 3,
+                                   .dims = {LENGTH, l->n_rows, LETTERS}};
+    const eddy_shape of_next = {.rank = 2, .dims = {LENGTH, l->n_rows}};
     eddy_emitter *b = l->b;
 
-    for (int t = 0; t < LENGTH; t++)
-        for (int i = 0; i < ROWS; i++) {
-            letters[t][i][id_of(lines[i][t])] = 1;
-            next[t][i] = id_of(lines[i][t + 1]);
-        }
+    for (int k = 0; k < LENGTH * l->n_rows; k++) {
+        const char *at = lines[k % l->n_rows % ROWS] + k / l->n_rows;
+
+        letters[k][id_of(at[0])] = 1;
+        next[k] = id_of(at[1]);
+    }
     l->letters = take(
         l, eddy_emit_elements(b, NULL, EDDY_FLOAT64, &of_letters, letters), 1);
     l->targets =
         op(b, "Reshape",
            take(l, eddy_emit_elements(b, NULL, EDDY_INT32, &of_next, next), 1),
            ints(b, 1, (const int32_t[]){-1}));
-    l->zero = take(l, array(b, ROWS, SIZE, zeros), 0);
+    l->zero = take(l, array(b, l->n_rows, SIZE, zeros), 0);
 }
 
 /* As many lines for each rank, from its number on. */
@@ -142,7 +146,8 @@ static void share_lines(lesson *l)
     eddy_emitter *b = l->b;
     const eddy_output rank = eddy_emit_named(b, "HorovodRank", NULL, NULL, 0);
     const eddy_output size = eddy_emit_named(b, "HorovodSize", NULL, NULL, 0);
-    const eddy_output n = op(b, "FloorDiv", eddy_emit_int32(b, ROWS), size);
+    const eddy_output n =
+        op(b, "FloorDiv", eddy_emit_int32(b, l->n_rows), size);
     const eddy_output first = op(b, "Mul", rank, n);
     const eddy_output bounds[] = {first, op(b, "AddV2", first, n),
                                   eddy_emit_int32(b, 1)};
@@ -246,10 +251,10 @@ static void step(lesson *l, eddy_output v[2 + N_WEIGHTS])
                op(b, "Mul", number(b, rate), mean_over_ranks(b, slopes[i])));
 }
 
-static eddy_output build(eddy_emitter *b, int steps)
+static eddy_output build(eddy_emitter *b, int steps, int n_rows)
 {
     static const double zeros[MOST_STEPS + GATES];
-    lesson l = {.b = b, .steps = steps};
+    lesson l = {.b = b, .steps = steps, .n_rows = n_rows};
     eddy_output v[2 + N_WEIGHTS], early;
     const eddy_while_spec spec = {
         .size = sizeof spec, .initial = v, .n_variables = 2 + N_WEIGHTS};
@@ -330,16 +335,17 @@ static void show(eddy_emitter *b, eddy_output curve, int steps, bool is_timed)
 int main(int argc, char **argv)
 {
     const int steps = argc > 2 ? atoi(argv[2]) : 60;
+    const int n_rows = argc > 3 ? atoi(argv[3]) : ROWS;
     eddy_error err = EDDY_ERROR_INIT;
     eddy_emitter b = eddy_emitter_of(NULL, &err);
     eddy_context *ctx = NULL;
     eddy_output curve;
 
-    if (steps < 1 || steps > MOST_STEPS)
+    if (steps < 1 || steps > MOST_STEPS || n_rows < 4 || n_rows > MOST_ROWS)
         return 2;
     b.status = eddy_context_create(NULL, &ctx, &err);
     EDDY_EMIT(&b, eddy_graph_create(ctx, &b.graph, &err));
-    curve = build(&b, steps);
+    curve = build(&b, steps, n_rows);
     if (argc > 1)
         EDDY_EMIT(&b, eddy_graphdef_save(b.graph, argv[1], &err));
     show(&b, curve, steps, argc > 2);
