@@ -35,8 +35,14 @@ typedef struct packer {
     uint8_t *is_target;    /* an instruction */
     uint8_t *depths;
     uint32_t at;
+    uint32_t most_bytes; /* of a pack */
     bool is_full;
 } packer;
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
 
 static uint32_t number_of(uint32_t offset)
 {
@@ -66,12 +72,21 @@ static uint8_t dtype_of(const packer *p, uint32_t number)
     return (uint8_t)p->linear->start[number].dtype;
 }
 
+static uint32_t lanes_of(const packer *p, uint32_t op, uint8_t dtype)
+{
+    const uint32_t lanes = p->q->lanes_of(op, dtype);
+
+    return lanes == 0
+               ? 0
+               : least(lanes, p->most_bytes / (uint32_t)eddy_dtype_size(dtype));
+}
+
 static uint32_t lanes_at(const packer *p, uint32_t i)
 {
     const uint32_t op = p->linear->code[i].op;
 
     return eddy__linear_operands(op)[0] == 'w'
-               ? p->q->lanes_of(op, dtype_of(p, target_of(p, i)))
+               ? lanes_of(p, op, dtype_of(p, target_of(p, i)))
                : 0;
 }
 
@@ -147,8 +162,9 @@ static bool make_room(packer *p, eddy__arena *arena)
     p->depths = eddy__arena_allocate_zeroed(arena, n_code, 1);
     out->pack_of = eddy__arena_allocate(arena, n, sizeof *out->pack_of);
     out->group_of = eddy__arena_allocate(arena, n_code, sizeof *out->group_of);
+    out->packs_room = least(EDDY__MOST_PACKS, 16 + 2 * n_code);
     out->packs =
-        eddy__arena_allocate(arena, EDDY__MOST_PACKS, sizeof *out->packs);
+        eddy__arena_allocate(arena, out->packs_room, sizeof *out->packs);
     out->groups =
         eddy__arena_allocate(arena, p->most_groups, sizeof *out->groups);
     if (!p->n_writes || !p->n_grouped || !p->stamps || !p->first_fixed ||
@@ -193,11 +209,6 @@ static bool is_new(packer *p, uint32_t number)
 
     p->stamps[number] = p->stamp;
     return is_good;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
 }
 
 static uint32_t length_of_source(packer *p, uint32_t i, uint32_t k,
@@ -248,7 +259,7 @@ static uint32_t new_pack(packer *p, const uint32_t *members, uint32_t n,
     eddy__native_packs *out = p->out;
     eddy__native_pack *pack = &out->packs[out->n_packs];
 
-    if (out->n_packs == EDDY__MOST_PACKS) {
+    if (out->n_packs == out->packs_room) {
         p->is_full = true;
         return 0;
     }
@@ -394,7 +405,7 @@ static void pack_entry(packer *p, const eddy__linear_entry *entry)
     const uint32_t most =
         entry->n_parts > 0
             ? least(EDDY__PACK_LANES,
-                    p->q->lanes_of(EDDY__LINEAR_MOVE, dtype_of(p, parts[0])))
+                    lanes_of(p, EDDY__LINEAR_MOVE, dtype_of(p, parts[0])))
             : 0;
 
     for (uint32_t i = 0; most > 0 && i + 1 < entry->n_parts; i += most) {
@@ -604,12 +615,18 @@ static void place_slots(eddy__native_packs *out)
     }
 }
 
-bool eddy__native_find_packs(const eddy__pack_request *request,
-                             eddy__arena *arena, eddy__native_packs *out)
+/* Packs of at most `most_bytes`, and what they gain; false: no memory. */
+static bool try_packs(const eddy__pack_request *request, uint32_t most_bytes,
+                      eddy__arena *arena, eddy__native_packs *out,
+                      int64_t *out_gain)
 {
-    packer p = {.q = request, .linear = request->linear, .out = out};
+    packer p = {.q = request,
+                .linear = request->linear,
+                .out = out,
+                .most_bytes = most_bytes};
 
     *out = (eddy__native_packs){.n_packs = 0};
+    *out_gain = 0;
     p.most_groups = count_neighbours(&p);
     if (p.most_groups == 0)
         return true;
@@ -618,8 +635,49 @@ bool eddy__native_find_packs(const eddy__pack_request *request,
     look_around(&p);
     find_groups(&p);
     drop_packs(&p);
-    if (p.is_full || gain_of_all(&p) <= 0)
+    *out_gain = p.is_full ? 0 : gain_of_all(&p);
+    if (*out_gain <= 0)
         *out = (eddy__native_packs){.n_packs = 0};
+    return true;
+}
+
+/* Of operations that might be done at once, how many are not, in eighths. */
+static uint32_t eighths_left(const eddy__pack_request *q,
+                             const eddy__native_packs *packs)
+{
+    const packer p = {
+        .q = q, .linear = q->linear, .most_bytes = EDDY__PACK_BYTES};
+    uint32_t n = 0, n_left = 0;
+
+    for (uint32_t i = 1; i < q->linear->n_code; i++)
+        if (q->linear->code[i].op == q->linear->code[i - 1].op &&
+            lanes_at(&p, i) >= 2) {
+            n++;
+            n_left += packs->n_packs == 0 || packs->group_of[i] == NONE;
+        }
+    return n == 0 ? 0 : 8 * n_left / n;
+}
+
+bool eddy__native_find_packs(const eddy__pack_request *request,
+                             eddy__arena *arena, eddy__native_packs *out)
+{
+    const uint32_t most =
+        4 * request->lanes_of(EDDY__LINEAR_MOVE, EDDY_FLOAT32);
+    eddy__native_packs other;
+    int64_t gain, others;
+
+    if (!try_packs(request, most, arena, out, &gain))
+        return false;
+    /* Rows that are shorter than the longest pack may be whole ones. */
+    for (uint32_t bytes = most / 2;
+         bytes >= 16 && eighths_left(request, out) >= 3; bytes /= 2) {
+        if (!try_packs(request, bytes, arena, &other, &others))
+            return false;
+        if (others > gain) {
+            *out = other;
+            gain = others;
+        }
+    }
     place_slots(out);
     return true;
 }

@@ -15,11 +15,12 @@
 #include "core/base/memory.h"
 #include "runtime/plan/linear.h"
 
-/* Members of a pack, at most. */
+/* Members of a pack, at most, and bytes. */
 #define EDDY__PACK_LANES 16
+#define EDDY__PACK_BYTES 64
 
 /* Packs of a region, at most; code for one of more has none. */
-#define EDDY__MOST_PACKS 256
+#define EDDY__MOST_PACKS 1024
 
 typedef struct eddy__native_pack {
     uint32_t members[EDDY__PACK_LANES]; /* registers, by lane */
@@ -58,7 +59,7 @@ typedef struct eddy__native_group {
 typedef struct eddy__native_packs {
     eddy__native_pack *packs;
     eddy__native_group *groups;
-    uint32_t n_packs, n_groups;
+    uint32_t n_packs, n_groups, packs_room;
     /* A register: the pack that is not fixed, or none. */
     uint32_t *pack_of;
     /* An instruction: the group it is of, or none. */

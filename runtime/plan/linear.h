@@ -171,7 +171,25 @@ typedef struct eddy__linear_tier {
     uint64_t threshold;                       /* iterations before it is made */
     int64_t chunk; /* iterations of it between two looks at clock and cancel */
     uint32_t vectors; /* that code may use: eddy__vectors */
+    /*
+     * Iterations before code is made that takes longer, while nobody knows how
+     * many there will be; 0: it is not weighed.  Estimates: how long it takes,
+     * and what an iteration then saves.
+     */
+    uint64_t patience, made_ns, saved_ns;
 } eddy__linear_tier;
+
+/*
+ * How a region of one loop counts, if its code says so: as long as `counter` is
+ * below `limit`, or above it, `step` is added, or subtracted.
+ */
+typedef struct eddy__linear_trips {
+    uint32_t counter, limit, step; /* registers, by number */
+    bool is_known;
+    bool is_down;  /* above */
+    bool has_last; /* or equal */
+    bool is_less;  /* subtracted */
+} eddy__linear_trips;
 
 typedef struct eddy__linear {
     eddy__step step; /* whose token runs the region; its node is NULL */
@@ -187,7 +205,23 @@ typedef struct eddy__linear {
     const eddy__linear_exit *exits;
     const uint32_t *step_of; /* an instruction: for whom it is, or none */
     eddy__linear_tier *tier; /* NULL: it is only interpreted */
+    /*
+     * The same loop with more tensors spread, for machine code alone, which
+     * shares `tier`; NULL: code is made of this form.  An execution goes over
+     * to it where an iteration begins (runtime/exec/linear).
+     */
+    const struct eddy__linear *later;
+    /* Registers of the other form: an execution has room for both. */
+    uint32_t n_before, n_behind;
+    eddy__linear_trips trips;
 } eddy__linear;
+
+/* The form that machine code is made of. */
+static inline const eddy__linear *
+eddy__linear_code_form(const eddy__linear *linear)
+{
+    return linear->later ? linear->later : linear;
+}
 
 /* Why a frame is not linear: a node, and in words; both NULL if it is. */
 typedef struct eddy__linear_doubt {
@@ -204,6 +238,13 @@ typedef struct eddy__linear_doubt {
 
 /* What an iteration of all loops of a region may be, at most. */
 uint64_t eddy__linear_work(const eddy__linear *linear);
+
+/*
+ * How many iterations will begin, of a region that is about to begin one, if
+ * nothing stops it; UINT64_MAX: nobody knows.
+ */
+uint64_t eddy__linear_trips_left(const eddy__linear *linear,
+                                 const eddy__value *registers);
 
 /* Frees what hangs on a plan's regions. */
 void eddy__linear_release(eddy_plan *plan);

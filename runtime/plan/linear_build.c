@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pass that makes the linear form: finds which frames may be regions
- * (linear_guard.c), puts the steps of each outermost one into a row
- * (linear_order.c), writes code for it here, and tidies that up
- * (linear_tidy.c).
+ * Code for a region: the steps of an outermost frame are put into a row
+ * (linear_order.c), written here, and tidied up (linear_tidy.c).
  *
  * A raw value that is another one
  * (of Switch, Identity, Enter, Exit) has its register.  Values that may hold
@@ -1079,13 +1077,15 @@ static bool reaches_itself(eddy__linear_build *w, uint32_t frame,
     return false;
 }
 
-static eddy_status make_region(eddy__linear_build *w, uint32_t frame,
-                               uint64_t *budget)
+eddy_status eddy__linear_make_region(eddy__linear_build *w, uint32_t frame,
+                                     uint64_t *budget,
+                                     eddy__linear **out_region)
 {
     eddy__linear_writer r = {.w = w};
-    bool is_done;
+    bool is_done = false;
     eddy_status status;
 
+    *out_region = NULL;
     if (reaches_itself(w, frame, budget)) {
         eddy__linear_refuse(w, frame, EDDY__NO,
                             "what it puts out may come in again");
@@ -1102,125 +1102,9 @@ static eddy_status make_region(eddy__linear_build *w, uint32_t frame,
     r.out->step.aux = frame;
     status = write_region(&r, frame);
     if (status == EDDY_OK && !w->loops[frame].doubt.why)
-        w->plan->frames[frame].linear = r.out;
+        *out_region = r.out;
     for (size_t i = 0; i < w->n_predicates && w->loops[frame].doubt.why; i++)
         w->predicates[i].counter = EDDY__NO;
     free_writer(&r);
-    return status;
-}
-
-/* The first try fails for few; none is tried for ever. */
-#define MOST_FAILURES 100
-
-static eddy_status make_regions(eddy__linear_build *w)
-{
-    const eddy_plan_executor executor = w->l->options->executor;
-    const bool is_forced =
-        executor == EDDY_EXECUTOR_LINEAR || executor == EDDY_EXECUTOR_NATIVE;
-    eddy_plan *plan = w->plan;
-    uint64_t budget = 64 * ((uint64_t)plan->n_steps + 1);
-    uint32_t n_failed = 0;
-
-    if (!is_forced && plan->ctx->pool)
-        EDDY_TRY(eddy__linear_find_wide(w));
-    for (uint32_t f = 1; f < plan->n_frames; f++) {
-        const uint32_t parent = plan->frames[f].parent;
-
-        if (plan->frames[f].is_saved)
-            eddy__linear_refuse(w, f, EDDY__NO, "it has checkpoints");
-        if (w->loops[f].is_wide)
-            eddy__linear_refuse(w, f, EDDY__NO,
-                                "workers gain from nodes side by side");
-        plan->frames[f].is_linear = plan->frames[parent].is_linear;
-        if (plan->frames[f].is_linear || w->loops[f].doubt.why ||
-            n_failed > MOST_FAILURES)
-            continue;
-        EDDY_TRY(make_region(w, f, &budget));
-        plan->frames[f].is_linear = plan->frames[f].linear != NULL;
-        n_failed += !plan->frames[f].is_linear;
-    }
-    return EDDY_OK;
-}
-
-/* ---- the pass ---- */
-
-static eddy_status begin(eddy__linear_build *w)
-{
-    eddy_plan *plan = w->plan;
-    const size_t n = plan->n_steps, n_frames = plan->n_frames;
-
-    w->loops =
-        eddy__arena_allocate_zeroed(&w->scratch, n_frames, sizeof *w->loops);
-    w->guard_of = eddy__arena_allocate(&w->scratch, n, sizeof *w->guard_of);
-    w->pending =
-        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->pending);
-    w->reach = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
-    w->store_op =
-        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->store_op);
-    w->spreads =
-        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof(eddy__spread *));
-    w->is_loop_merge = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
-    w->is_skipped = eddy__arena_allocate_zeroed(&w->scratch, n, 1);
-    w->seen_by =
-        eddy__arena_allocate_zeroed(&w->scratch, n, sizeof *w->seen_by);
-    w->stack = eddy__arena_allocate(&w->scratch, n, sizeof *w->stack);
-    if (!w->reach || !w->store_op || !w->spreads || !w->seen_by || !w->stack ||
-        !w->loops || !w->guard_of || !w->pending || !w->is_loop_merge ||
-        !w->is_skipped)
-        return eddy__fail_memory(w->err);
-    memset(w->guard_of, 0xff, n * sizeof *w->guard_of);
-    for (uint32_t f = 0; f < n_frames; f++) {
-        eddy__linear_build_loop *loop = &w->loops[f];
-
-        loop->first_value = w->n_values;
-        loop->root = loop->predicate = loop->entered = EDDY__NO;
-        loop->n_frames = 1;
-        loop->enters = eddy__arena_allocate(
-            &w->scratch, plan->frames[f].n_enters, sizeof *loop->enters);
-        if (!loop->enters)
-            return eddy__fail_memory(w->err);
-        w->n_values += plan->frames[f].n_slots;
-    }
-    w->values = eddy__arena_allocate_zeroed(&w->scratch, w->n_values,
-                                            sizeof *w->values);
-    return w->values ? EDDY_OK : eddy__fail_memory(w->err);
-}
-
-static eddy_status keep_doubts(eddy__linear_build *w)
-{
-    for (uint32_t f = 1; f < w->plan->n_frames; f++) {
-        eddy__plan_frame *frame = &w->plan->frames[f];
-
-        frame->why = frame->is_linear ? NULL : w->loops[f].doubt.why;
-        frame->why_node = frame->is_linear ? NULL : w->loops[f].doubt.node;
-    }
-    return EDDY_OK;
-}
-
-eddy_status eddy__plan_make_linear(eddy__plan_build *b)
-{
-    eddy__linear_build w = {.l = b->layout,
-                            .plan = b->plan,
-                            .err = b->err,
-                            .scratch = {.allocator = &b->budget->allocator}};
-    const eddy_allocator *a = w.scratch.allocator;
-    eddy_status status = EDDY_OK;
-
-    if (b->plan->n_frames < 2 || b->now.executor == EDDY_EXECUTOR_DYNAMIC)
-        return EDDY_OK;
-    status = begin(&w);
-    if (status == EDDY_OK)
-        status = eddy__linear_guards(&w);
-    if (status == EDDY_OK)
-        status = eddy__linear_find_spread(&w);
-    if (status == EDDY_OK)
-        status = make_regions(&w);
-    if (status == EDDY_OK)
-        status = keep_doubts(&w);
-    eddy__free(a, w.guards, w.guards_room, sizeof *w.guards);
-    eddy__free(a, w.predicates, w.predicates_room, sizeof *w.predicates);
-    eddy__free(a, w.ready, w.ready_room, sizeof *w.ready);
-    eddy__free(a, w.events, w.events_room, sizeof *w.events);
-    eddy__arena_destroy(&w.scratch);
     return status;
 }

@@ -3,7 +3,8 @@
  * What the parts of the pass share that makes the linear form: guards
  * (linear_guard.c, linear_reach.c), stacks and arrays (linear_store.c), small
  * tensors (linear_spread.c), the order of steps (linear_order.c), code
- * (linear_build.c, linear_write.c) and what is done to it (linear_tidy.c).
+ * (linear_build.c, linear_write.c), what is done to it (linear_tidy.c), all
+ * of it once or twice (linear_forms.c), and what it is worth (linear_worth.c).
  *
  * A guard says when the steps of a frame's iteration are live: always, on one
  * side of a predicate under another guard, in the body of the loop or at its
@@ -102,6 +103,8 @@ typedef struct eddy__linear_build {
     eddy__layout *l;
     eddy_plan *plan;
     eddy_error *err;
+    bool is_later; /* it is for the form that code is made of */
+    bool has_more; /* which would spread more than this one does */
     eddy__arena scratch;
     eddy__linear_build_loop *loops; /* one a frame */
     eddy__held *values;
@@ -111,6 +114,7 @@ typedef struct eddy__linear_build {
     uint8_t *reach;         /* a step (linear_reach.c) */
     uint16_t *store_op;     /* a step: PUSH_8, ..., or DONE: none of these */
     eddy__spread **spreads; /* a step: how elements are computed, or NULL */
+    eddy__linear **regions; /* a frame: what was made of it, or NULL */
     bool *is_loop_merge;
     bool *is_skipped;  /* dissolved, or of the root */
     uint32_t *seen_by; /* a step: the last search that came to it */
@@ -186,6 +190,18 @@ eddy_status eddy__linear_find_wide(eddy__linear_build *w);
  */
 eddy_status eddy__linear_order(eddy__linear_build *w, uint32_t frame,
                                bool *out_done);
+
+/*
+ * Makes a region of `frame` and all in it, by as much of `*budget`, steps to be
+ * looked at, as is left; NULL in `*out_region`: it has been refused.
+ */
+eddy_status eddy__linear_make_region(eddy__linear_build *w, uint32_t frame,
+                                     uint64_t *budget,
+                                     eddy__linear **out_region);
+
+/* What machine code of a region will cost, and how its loop counts, once all
+ * its forms are there (linear_worth.c). */
+void eddy__linear_weigh(eddy__linear *linear);
 
 /* Code while it is made. */
 typedef struct eddy__linear_text {

@@ -19,15 +19,20 @@
 /*
  * What a kernel's call, joining and splitting take, in the time of so many
  * instructions.  Where a loop is interpreted at first, and code later, it
- * should not be much slower at first.
+ * should not be much slower at first.  Machine code has vectors, and joins and
+ * splits element by element.
  */
 typedef struct costs {
     int64_t call, join, split;
+    bool is_code;
 } costs;
 
-static const costs interpreted = {64, 24, 10};
-static const costs native_later = {90, 32, 14};
-static const costs native = {160, 80, 40};
+static const costs interpreted = {64, 24, 10, false};
+static const costs native_later = {90, 32, 14, false};
+static const costs native = {160, 80, 40, true};
+
+/* The form that is made, and the one that code may be made of later. */
+#define N_FORMS 2
 
 /* What an iteration of a loop counts more than one of the loop around. */
 #define DEEPER 8
@@ -39,13 +44,13 @@ static const costs native = {160, 80, 40};
 typedef struct set {
     uint32_t parent;
     bool is_bad; /* one of it has no parts, or other ones */
-    int64_t gain;
+    int64_t gains[N_FORMS];
 } set;
 
 typedef struct spreading {
     eddy__linear_build *w;
     set *sets; /* a value */
-    const costs *costs;
+    const costs *costs[N_FORMS];
 } spreading;
 
 /* ---- values ---- */
@@ -108,7 +113,8 @@ static void join_sets(spreading *s, uint32_t a, uint32_t b)
     if (x == y)
         return;
     y->parent = x->parent;
-    x->gain += y->gain;
+    for (uint32_t f = 0; f < N_FORMS; f++)
+        x->gains[f] += y->gains[f];
     x->is_bad = x->is_bad || y->is_bad;
 }
 
@@ -138,6 +144,19 @@ static int64_t weight_of(const eddy__linear_build *w, uint32_t frame)
     return weight;
 }
 
+/* Value `v` is joined to a tensor, or a tensor is split. */
+static void count_change(spreading *s, uint32_t v, int64_t weight, bool is_join)
+{
+    set *of = set_of(s, v);
+
+    for (uint32_t f = 0; f < N_FORMS; f++) {
+        const costs *c = s->costs[f];
+        const int64_t parts = c->is_code ? s->w->values[v].n_parts : 0;
+
+        of->gains[f] -= weight * (parts + (is_join ? c->join : c->split));
+    }
+}
+
 /* A kernel that is called reads and makes tensors. */
 static void count_call(spreading *s, uint32_t id)
 {
@@ -147,13 +166,11 @@ static void count_call(spreading *s, uint32_t id)
 
     for (uint32_t i = 0; i < step->node->n_in; i++)
         if (is_apart(w, eddy__linear_input(w, id, i)))
-            set_of(s, eddy__linear_input(w, id, i))->gain -=
-                weight * s->costs->join;
+            count_change(s, eddy__linear_input(w, id, i), weight, true);
     for (uint32_t i = 0; i < step->node->n_out; i++)
         if (is_apart(w, eddy__linear_output(w, id, i)) &&
             eddy__step_uses(step, i) > 0)
-            set_of(s, eddy__linear_output(w, id, i))->gain -=
-                weight * s->costs->split;
+            count_change(s, eddy__linear_output(w, id, i), weight, false);
 }
 
 /* One of its values that is of a set; EDDY__NO: none is. */
@@ -181,6 +198,7 @@ static void count_kernel(spreading *s, uint32_t id)
 {
     const eddy__linear_build *w = s->w;
     const eddy__spread *spread = w->spreads[id];
+    const int64_t weight = weight_of(w, w->plan->steps[id].frame);
     uint32_t one;
     int64_t members = 1;
 
@@ -193,10 +211,11 @@ static void count_kernel(spreading *s, uint32_t id)
         members = 1 + (int64_t)spread->n_members / 4;
     if (spread->way == EDDY__SPREAD_PRODUCT)
         members = 2;
-    if (one != EDDY__NO)
-        set_of(s, one)->gain +=
-            weight_of(w, w->plan->steps[id].frame) *
-            (s->costs->call * members - (int64_t)spread->n_code);
+    for (uint32_t f = 0; f < N_FORMS && one != EDDY__NO; f++)
+        set_of(s, one)->gains[f] +=
+            weight *
+            (s->costs[f]->call * members -
+             (int64_t)(s->costs[f]->is_code ? spread->n_done : spread->n_code));
 }
 
 /* What comes in at the Merge of a loop, and what comes back. */
@@ -243,8 +262,8 @@ static void join_step(spreading *s, uint32_t id)
     case EDDY__STEP_ENTER:
         if ((step->flags & EDDY__STEP_CONSTANT) &&
             is_apart(w, eddy__linear_input(w, id, 0)))
-            set_of(s, eddy__linear_input(w, id, 0))->gain -=
-                weight_of(w, step->frame) * s->costs->join;
+            count_change(s, eddy__linear_input(w, id, 0),
+                         weight_of(w, step->frame), true);
         break;
     case EDDY__STEP_EXIT:
         if (w->plan->frames[step->frame].parent != 0)
@@ -258,11 +277,11 @@ static void join_step(spreading *s, uint32_t id)
 
 /* ---- what is spread ---- */
 
-static bool is_gain(spreading *s, uint32_t v)
+static bool is_gain(spreading *s, uint32_t v, uint32_t form)
 {
     const set *of = set_of(s, v);
 
-    return s->w->values[v].n_parts > 0 && !of->is_bad && of->gain > 0;
+    return s->w->values[v].n_parts > 0 && !of->is_bad && of->gains[form] > 0;
 }
 
 static bool is_in_loop(const eddy__linear_build *w, uint32_t id)
@@ -369,8 +388,11 @@ static void settle(spreading *s)
     eddy__linear_build *w = s->w;
     uint64_t n_code = 0;
 
-    for (uint32_t v = 0; v < w->n_values; v++)
-        w->values[v].is_spread = is_apart(w, v) && is_gain(s, v);
+    for (uint32_t v = 0; v < w->n_values; v++) {
+        w->values[v].is_spread = is_apart(w, v) && is_gain(s, v, 0);
+        w->has_more = w->has_more || (is_apart(w, v) && is_gain(s, v, 1) &&
+                                      !w->values[v].is_spread);
+    }
     for (uint32_t id = 0; id < w->plan->n_steps; id++)
         if (w->spreads[id])
             settle_kernel(s, id, &n_code);
@@ -392,16 +414,22 @@ static void settle(spreading *s)
 
 /* ---- all of it ---- */
 
-static const costs *costs_of(const eddy_plan_options *options)
+static const costs *costs_of(const eddy__linear_build *w)
 {
+    const eddy_plan_options *options = w->l->options;
+
     if (options->executor == EDDY_EXECUTOR_LINEAR || options->no_native)
         return &interpreted;
-    return options->executor == EDDY_EXECUTOR_NATIVE ? &native : &native_later;
+    return options->executor == EDDY_EXECUTOR_NATIVE || w->is_later
+               ? &native
+               : &native_later;
 }
 
 eddy_status eddy__linear_find_spread(eddy__linear_build *w)
 {
-    spreading s = {.w = w, .costs = costs_of(w->l->options)};
+    const costs *first = costs_of(w);
+    spreading s = {.w = w,
+                   .costs = {first, first == &native_later ? &native : first}};
 
     s.sets =
         eddy__arena_allocate_zeroed(&w->scratch, w->n_values, sizeof *s.sets);

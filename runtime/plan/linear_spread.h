@@ -44,6 +44,7 @@ typedef struct eddy__spread_source {
 typedef struct eddy__spread_member {
     uint32_t op; /* SELECT_8 and the like, too */
     uint32_t n_in;
+    uint8_t from;      /* dtype of the operands */
     uint8_t dtype;     /* of the result */
     const int64_t *in; /* i: an input; -1 - i: what member i gave */
     uint32_t output;   /* or EDDY__NO: nobody outside reads it */
@@ -52,6 +53,7 @@ typedef struct eddy__spread_member {
 struct eddy__spread {
     uint32_t way;    /* eddy__spread_way */
     uint32_t n_code; /* instructions */
+    uint32_t n_done; /* the same where some are done at once, in vectors */
     uint32_t op;     /* of EACH, SELECT, SUM; the product's sum */
     uint32_t times;  /* the product's other one */
     eddy__spread_fold fold;

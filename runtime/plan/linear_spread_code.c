@@ -185,9 +185,11 @@ static eddy_status emit_chain(eddy__linear_writer *r, uint32_t id,
     if (!results)
         return eddy__fail_memory(r->w->err);
     EDDY_TRY(find_results(r, id, s, results));
-    for (uint32_t m = 0; m < s->n_members; m++)
-        for (uint32_t j = 0; j < n; j++)
-            EDDY_TRY(emit_member(r, id, s, results, m * n + j));
+    /* So many at a time that what is between two members stays at hand. */
+    for (uint32_t first = 0; first < n; first += LANES)
+        for (uint32_t m = 0; m < s->n_members; m++)
+            for (uint32_t j = first; j < n && j < first + LANES; j++)
+                EDDY_TRY(emit_member(r, id, s, results, m * n + j));
     return EDDY_OK;
 }
 
@@ -306,25 +308,69 @@ static eddy_status finish(folding *f, uint32_t to)
     return emit_op(f->r, f->fold->finish, to, in);
 }
 
+/* An element of the output, from what meets in it in runs of neighbours. */
+static eddy_status emit_runs(folding *f, uint32_t j, uint32_t run)
+{
+    uint32_t to = 0;
+
+    EDDY_TRY(list_elements(f, j));
+    f->total = EDDY__NO;
+    for (uint32_t i = 0; i < f->n; i += run)
+        EDDY_TRY(fold_run(f, f->elements + i, run));
+    EDDY_TRY(output_part(f->r, f->id, j, &to));
+    return finish(f, to);
+}
+
+/* What meets in each of the outputs from `first` on, by output. */
+static eddy_status list_columns(folding *f, uint32_t first, uint32_t n,
+                                uint32_t columns[LANES][EDDY__MOST_PARTS])
+{
+    const eddy_shape *shape = input_shape(f->r, f->id, 0);
+    const uint32_t v = eddy__linear_input(f->r->w, f->id, 0);
+    uint32_t counts[LANES] = {0};
+
+    for (uint32_t i = 0; i < f->r->w->values[v].n_parts; i++) {
+        const uint32_t j = target_of(shape, f->fold->axes, i) - first;
+
+        if (j < n)
+            EDDY_TRY(input_part(f->r, f->id, 0, i, &columns[j][counts[j]++]));
+    }
+    f->n = counts[0];
+    return EDDY_OK;
+}
+
+/*
+ * Where the last elements of a row are kept, those of the output go on side by
+ * side, `n` from `first` on, as vectors may have them.
+ */
+static eddy_status emit_columns(folding *f, uint32_t first, uint32_t n)
+{
+    uint32_t columns[LANES][EDDY__MOST_PARTS], totals[LANES], to = 0;
+
+    memset(totals, 0xff, sizeof totals);
+    EDDY_TRY(list_columns(f, first, n, columns));
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            EDDY_TRY(fold_one(f, &totals[j], columns[j][i]));
+    for (uint32_t j = 0; j < n; j++) {
+        f->total = totals[j];
+        EDDY_TRY(output_part(f->r, f->id, first + j, &to));
+        EDDY_TRY(finish(f, to));
+    }
+    return EDDY_OK;
+}
+
 static eddy_status emit_reduction(eddy__linear_writer *r, uint32_t id,
                                   const eddy__spread *s)
 {
     folding f = {.r = r, .id = id, .fold = &s->fold};
     const uint32_t run = run_of(input_shape(r, id, 0), s->fold.axes);
+    const uint32_t n = count_of(r, id, 0), step = run > 0 ? 1 : LANES;
 
     f.dtype = r->w->plan->steps[id].node->in_dtypes[0];
-    for (uint32_t j = 0; j < count_of(r, id, 0); j++) {
-        uint32_t to = 0;
-
-        EDDY_TRY(list_elements(&f, j));
-        f.total = EDDY__NO;
-        for (uint32_t i = 0; run > 0 && i < f.n; i += run)
-            EDDY_TRY(fold_run(&f, f.elements + i, run));
-        for (uint32_t i = 0; run == 0 && i < f.n; i++)
-            EDDY_TRY(fold_one(&f, &f.total, f.elements[i]));
-        EDDY_TRY(output_part(r, id, j, &to));
-        EDDY_TRY(finish(&f, to));
-    }
+    for (uint32_t j = 0; j < n; j += step)
+        EDDY_TRY(run > 0 ? emit_runs(&f, j, run)
+                         : emit_columns(&f, j, n - j < step ? n - j : step));
     return EDDY_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which steps compute elements one by one, and how (linear_spread.h). */
+#include "core/base/cpu.h"
 #include "core/base/status.h"
 #include "core/graph/attr.h"
 #include "core/value/dtype.h"
@@ -160,6 +161,7 @@ static bool find_member(eddy__spread_member *m, const char *op, eddy_dtype type,
                         eddy_dtype result)
 {
     m->dtype = (uint8_t)result;
+    m->from = (uint8_t)type;
     m->output = EDDY__NO;
     if (is_select(op))
         m->op = eddy__spread_select_of(type);
@@ -357,6 +359,63 @@ static bool find_product(const eddy__linear_build *w, uint32_t id,
                b->dims[eddy__node_bool(node, "transpose_b") ? 1 : 0];
 }
 
+/* ---- how much of it is done at once ---- */
+
+/* Elements that a vector of machine code has; 1: they are done one by one. */
+static uint32_t lanes_of(eddy_dtype dtype)
+{
+    const eddy__vectors vectors = eddy__cpu_vectors();
+    const uint32_t size = (uint32_t)eddy_dtype_size(dtype);
+    const bool is_wide = vectors >= EDDY__VECTORS_AVX512;
+
+    if (vectors < EDDY__VECTORS_AVX2 || size < 4)
+        return 1;
+    /* Few vectors of longer integers have products or an order. */
+    if (dtype == EDDY_INT64 || dtype == EDDY_UINT64)
+        return is_wide ? 8 : 1;
+    return (is_wide ? 64 : 16) / size;
+}
+
+/* Comparisons, choices and casts are done one by one, and so is what they
+ * read and make. */
+static uint32_t lanes_of_members(const eddy__spread *s)
+{
+    uint32_t least = s->n_members > 0 ? UINT32_MAX : 1;
+
+    for (uint32_t i = 0; i < s->n_members; i++) {
+        const eddy__spread_member *m = &s->members[i];
+        const uint32_t lanes =
+            m->from != m->dtype || eddy__linear_is_select(m->op)
+                ? 1
+                : lanes_of((eddy_dtype)m->dtype);
+
+        least = lanes < least ? lanes : least;
+    }
+    return least;
+}
+
+static uint32_t done_of(const eddy__linear_build *w, uint32_t id,
+                        const eddy__spread *s)
+{
+    const eddy__kernel_node *kernel = w->plan->steps[id].node;
+    const eddy_dtype dtype = (eddy_dtype)kernel->in_dtypes[0];
+    const uint32_t n = count_of(w, eddy__linear_output(w, id, 0));
+    uint32_t lanes = lanes_of(dtype);
+
+    switch ((eddy__spread_way)s->way) {
+    case EDDY__SPREAD_CHAIN:
+        lanes = lanes_of_members(s);
+        return s->n_members * ((n + lanes - 1) / lanes);
+    case EDDY__SPREAD_EACH:
+    case EDDY__SPREAD_SUM:
+        if (kernel->out_dtypes[0] != dtype)
+            return s->n_code;
+        return s->n_code / n * ((n + lanes - 1) / lanes);
+    default:
+        return s->n_code;
+    }
+}
+
 /* ---- any ---- */
 
 bool eddy__spread_reads(const eddy__linear_build *w, uint32_t id, uint32_t i)
@@ -403,7 +462,9 @@ static eddy_status find_way(eddy__linear_build *w, uint32_t id,
         is_one = find_product(w, id, *spread);
     else
         is_one = find_elementwise(w, id, *spread);
-    if (!is_one || (*spread)->n_code > MOST_CODE)
+    if (is_one && (*spread)->n_code <= MOST_CODE)
+        (*spread)->n_done = done_of(w, id, *spread);
+    else
         *spread = NULL;
     return EDDY_OK;
 }

@@ -31,11 +31,12 @@ typedef struct dtype {
 } dtype;
 
 static const dtype dtypes[] = {
-    {"int8", false, true},     {"int32", false, true},
-    {"int64", false, true},    {"uint8", false, false},
-    {"uint32", false, false},  {"float32", true, true},
-    {"float64", true, true},   {"float32[3]", true, true},
-    {"int64[2]", false, true},
+    {"int8", false, true},       {"int32", false, true},
+    {"int64", false, true},      {"uint8", false, false},
+    {"uint32", false, false},    {"float32", true, true},
+    {"float64", true, true},     {"float32[3]", true, true},
+    {"int64[2]", false, true},   {"float32[20]", true, true},
+    {"int32[8,8]", false, true},
 };
 
 #define N_DTYPES (sizeof dtypes / sizeof dtypes[0])

@@ -132,8 +132,10 @@ typedef union tree_element {
     double f64;
 } tree_element;
 
+#define TREE_ELEMENTS 64 /* of a variable, at most */
+
 typedef struct tree_value {
-    tree_element at[3];
+    tree_element at[TREE_ELEMENTS];
 } tree_value;
 
 typedef struct tree_result {

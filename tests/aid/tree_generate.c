@@ -20,6 +20,8 @@ const tree_dtype tree_dtypes[] = {
     {"bool", "", EDDY_BOOL, TREE_BOOL, false, 1, 1},
     {"float32", "[3]", EDDY_FLOAT32, TREE_FLOAT, true, 4, 3},
     {"int64", "[2]", EDDY_INT64, TREE_INT, true, 8, 2},
+    {"float32", "[20]", EDDY_FLOAT32, TREE_FLOAT, true, 4, 20},
+    {"int32", "[64]", EDDY_INT32, TREE_INT, true, 4, 64},
 };
 
 const uint32_t tree_n_dtypes = sizeof tree_dtypes / sizeof tree_dtypes[0];

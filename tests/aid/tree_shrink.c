@@ -159,11 +159,12 @@ static void print_expected(const tree *t, const tree_result *r)
 
         if (v >= TREE_DATA && (v - TREE_DATA) % 2 == 0)
             continue; /* a flow */
+        char dims[32] = "0, NULL";
+
+        if (n > 1)
+            snprintf(dims, sizeof dims, "PROGRAM_DIMS(%u)", n);
         fprintf(stderr, "    program_want_fetch(&p, %u, %s, PROGRAM_NUMBERS(",
-                v,
-                n == 3   ? "PROGRAM_DIMS(3)"
-                : n == 2 ? "PROGRAM_DIMS(2)"
-                         : "0, NULL");
+                v, dims);
         for (uint32_t i = 0; i < n; i++) {
             char text[64];
 

@@ -561,9 +561,10 @@ END_TEST
 
 /* ---- chains ---- */
 
-/* As often as is asked for, x becomes (x + 1) x - x. */
+/* As often as is asked for, x, which is too long to be spread, becomes
+ * (x + 1) x - x. */
 #define CHAIN                                                                  \
-    "n ?int64\nx float32[64]=0.25,-1,0.5\none float32=1\n"                     \
+    "n ?int64\nx float32[128]=0.25,-1,0.5\none float32=1\n"                    \
     "zero int64=0\nstep int64=1\n"                                             \
     "i/enter Enter@w zero\nx/enter Enter@w x\nn/in Enter@w! n\n"               \
     "one/in Enter@w! one\nstep/in Enter@w! step\n"                             \

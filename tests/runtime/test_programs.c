@@ -245,7 +245,7 @@ START_TEST(random_programs_do_what_the_tree_says)
     }
     for (uint64_t seed = first; seed < first + n; seed++)
         try_seed(seed, &n_failing);
-    if (n >= 100) {
+    if (n >= 250) {
         ck_assert_uint_gt(n_linear, n / 8);
         ck_assert_uint_gt(n_bare, n / 16);
         ck_assert_uint_gt(n_failing, 0);

@@ -15,25 +15,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last two are code for narrower vectors than there may be. */
-#define N_PROGRAMS 6
+/*
+ * Two are code for narrower vectors than there may be; the last two are
+ * interpreted first, as many iterations as `warm` says, and then code, which
+ * may be of another form.
+ */
+#define N_PROGRAMS 8
 
 /* The first one is what counts. */
 static program programs[N_PROGRAMS];
+static uint64_t warm;
 
 static void setup(void)
 {
     static const eddy_plan_executor executors[N_PROGRAMS] = {
         EDDY_EXECUTOR_DYNAMIC, EDDY_EXECUTOR_LINEAR, EDDY_EXECUTOR_NATIVE,
-        EDDY_EXECUTOR_NATIVE,  EDDY_EXECUTOR_NATIVE, EDDY_EXECUTOR_NATIVE};
+        EDDY_EXECUTOR_NATIVE,  EDDY_EXECUTOR_NATIVE, EDDY_EXECUTOR_NATIVE,
+        EDDY_EXECUTOR_AUTO,    EDDY_EXECUTOR_AUTO};
 
     for (int i = 0; i < N_PROGRAMS; i++) {
         program_init(&programs[i], 0);
         programs[i].plan_options.executor = executors[i];
         programs[i].plan_options.parallel_iterations = 1;
-        programs[i].plan_options.optimize =
-            i == 0 || i == 3 ? EDDY_OPTIMIZE_NONE : EDDY_OPTIMIZE_EXACT;
+        programs[i].plan_options.optimize = i == 0 || i == 3 || i == 7
+                                                ? EDDY_OPTIMIZE_NONE
+                                                : EDDY_OPTIMIZE_EXACT;
     }
+    warm = 0;
 }
 
 static void teardown(void)
@@ -84,14 +92,22 @@ static void want_same_counts(const program *p, const char *text)
 /* Vectors that code for a program may use, at most. */
 static const uint32_t most_vectors[N_PROGRAMS] = {
     EDDY__VECTORS_COUNT, EDDY__VECTORS_COUNT, EDDY__VECTORS_COUNT,
-    EDDY__VECTORS_COUNT, EDDY__VECTORS_AVX2,  EDDY__VECTORS_BASELINE};
+    EDDY__VECTORS_COUNT, EDDY__VECTORS_AVX2,  EDDY__VECTORS_BASELINE,
+    EDDY__VECTORS_COUNT, EDDY__VECTORS_COUNT};
 
-static void lower_vectors(const eddy_plan *plan, uint32_t most)
+static void change_tiers(const program *p, uint32_t most)
 {
-    for (uint32_t f = 1; f < plan->n_frames; f++)
-        if (plan->frames[f].linear && plan->frames[f].linear->tier &&
-            plan->frames[f].linear->tier->vectors > most)
-            plan->frames[f].linear->tier->vectors = most;
+    for (uint32_t f = 1; f < p->plan->n_frames; f++) {
+        eddy__linear_tier *tier =
+            p->plan->frames[f].linear ? p->plan->frames[f].linear->tier : NULL;
+
+        if (tier && tier->vectors > most)
+            tier->vectors = most;
+        if (tier && p->plan_options.executor == EDDY_EXECUTOR_AUTO) {
+            tier->threshold = warm;
+            tier->patience = 0;
+        }
+    }
 }
 
 static void plan_all(const char *text, const char *fetches)
@@ -100,18 +116,24 @@ static void plan_all(const char *text, const char *fetches)
         program_clear(&programs[i]);
         program_build(&programs[i], text);
         program_plan(&programs[i], NULL, fetches);
-        lower_vectors(programs[i].plan, most_vectors[i]);
+        change_tiers(&programs[i], most_vectors[i]);
     }
 }
 
+/* Where code may come later, a second run begins with it. */
 static void run_all(const char *text, size_t n)
 {
     for (int i = 0; i < N_PROGRAMS; i++) {
-        program_run(&programs[i]);
-        for (size_t f = 0; f < n && i > 0; f++)
-            want_same(eddy_run_fetch(programs[i].run, f),
-                      eddy_run_fetch(programs[0].run, f), text, i);
-        want_same_counts(&programs[i], text);
+        const int n_runs =
+            programs[i].plan_options.executor == EDDY_EXECUTOR_AUTO ? 2 : 1;
+
+        for (int r = 0; r < n_runs; r++) {
+            program_run(&programs[i]);
+            for (size_t f = 0; f < n && i > 0; f++)
+                want_same(eddy_run_fetch(programs[i].run, f),
+                          eddy_run_fetch(programs[0].run, f), text, i);
+            want_same_counts(&programs[i], text);
+        }
     }
 }
 
@@ -426,9 +448,10 @@ typedef struct shape {
     int32_t dims[2];
 } shape;
 
-static const shape shapes[] = {{0, {1, 1}}, {1, {3, 1}},  {1, {4, 1}},
-                               {2, {2, 2}}, {2, {3, 3}},  {2, {1, 3}},
-                               {2, {3, 1}}, {1, {17, 1}}, {2, {2, 20}}};
+static const shape shapes[] = {
+    {0, {1, 1}},  {1, {3, 1}}, {1, {4, 1}},  {2, {2, 2}},  {2, {3, 3}},
+    {2, {1, 3}},  {2, {3, 1}}, {1, {17, 1}}, {2, {2, 20}}, {1, {33, 1}},
+    {1, {64, 1}}, {2, {8, 8}}, {2, {1, 8}},  {2, {8, 1}},  {2, {4, 16}}};
 
 #define N_SHAPES (sizeof shapes / sizeof shapes[0])
 #define MOST_VALUES 64
@@ -710,6 +733,7 @@ START_TEST(random_bodies_are_the_same)
     for (uint64_t i = first; i < first + n; i++) {
         begin_body(b, i);
         put_body(b, 2 + (uint32_t)(i % 24));
+        warm = i % 5;
         plan_all(loop_text(w, b->before, b->w.text), "v/x");
         run_all(w->text, 1);
     }
@@ -805,6 +829,132 @@ START_TEST(vectors_are_put_back)
                  bodies[_i]),
              "v/x");
     run_all(w->text, 1);
+    free(w);
+}
+END_TEST
+
+/* ---- two forms ---- */
+
+/* Loops that are interpreted as tensors, and as code have vectors of them. */
+static const row wide[] = {
+    {"x float32[64]=1,-2.5,3.25\n" C("float32[64]=0.3,0.7"),
+     "a Mul v/s:1 k1\nb AddV2 a k1\ng Mul b v/s:1\nv/b Maximum g k1\n", 0},
+    /* Rows and columns, what is broadcast, and elements in other places. */
+    {"x float64[8,8]=1,-2.5,3.25\n" C("float64[8,1]=0.3,0.7") D("int32=1")
+         E("int32=0"),
+     "a Mul v/s:1 k1\nb Sum a k2 keep_dims=true\ng Sub a b\n"
+     "h Sum g k3 keep_dims=true\nk AddV2 g h\nv/b AddV2 k v/s:1\n",
+     0},
+    /* A constant that a kernel reads in either form, and what it makes. */
+    {"x float32[48]=1,-2.5,3.25\n" C("float32[48]=0.3,0.7,-1"),
+     "a Mul v/s:1 k1\nq Tanh k1\nb AddV2 a k1\ng Sub b q\nh Mul g a\n"
+     "k Minimum h g\nv/b AddV2 k q\n",
+     1},
+    {"x int32[33]=7,-8,9\n" C("int32[33]=2,3,-4") D("int32[33]=3,5,-2"),
+     "a Mul v/s:1 k1\nb Sub a v/s:1\ng BitwiseXor b k1\nh FloorDiv g k2\n"
+     "k Sub g h\nl AddV2 k g\nv/b Sub l k1\n",
+     1},
+};
+
+#define N_WIDE (sizeof wide / sizeof wide[0])
+
+static bool has_form_for_code(const program *p)
+{
+    const eddy__linear *linear = p->plan->frames[1].linear;
+
+    return linear && linear->later;
+}
+
+/* Gone over to at the beginning, after each iteration, and not at all. */
+START_TEST(code_may_have_a_form_of_its_own)
+{
+    const row *r = &wide[_i];
+    writer *w = calloc(1, sizeof *w);
+
+    ck_assert_ptr_nonnull(w);
+    loop_text(w, r->before, r->body);
+    for (warm = 0; warm < 7; warm++) {
+        eddy_native_stats stats = {.size = sizeof stats};
+
+        plan_all(w->text, "v/x");
+        run_all(w->text, 1);
+        eddy_plan_native_stats(programs[6].plan, &stats);
+        if (!eddy_native_machine() ||
+            eddy__cpu_vectors() < EDDY__VECTORS_AVX2 ||
+            programs[6].plan->frames[1].linear == NULL)
+            continue;
+        ck_assert(has_form_for_code(&programs[6]));
+        ck_assert(!has_form_for_code(&programs[1]));
+        ck_assert(!has_form_for_code(&programs[2]));
+        /* Two runs of three iterations, and a test each. */
+        ck_assert_uint_eq(stats.compiled, warm < 8);
+    }
+    free(w);
+}
+END_TEST
+
+/* What fails later does so as it would have before. */
+START_TEST(errors_are_the_same_in_either_form)
+{
+    writer *w = calloc(1, sizeof *w);
+
+    ck_assert_ptr_nonnull(w);
+    loop_text(w, "x int32[33]=7,8,9\n" C("int32[33]=1"),
+              "a Mul v/s:1 k1\nb AddV2 a v/s:1\none/i AddV2 i/o i/o\n"
+              "d Sub i/s:1 one/i\n"
+              "e AddV2 b k1\ng Sub e b\nh Mul g d\nj FloorDiv b h\n"
+              "l AddV2 b j\nm Sub l e\nv/b AddV2 m k1\n");
+    for (warm = 0; warm < 4; warm++) {
+        plan_all(w->text, "v/x");
+        for (int i = 0; i < N_PROGRAMS; i++) {
+            const eddy_error *e = &programs[i].err;
+
+            program_want(&programs[i], program_execute(&programs[i]),
+                         EDDY_INVALID_ARGUMENT, EDDY_E_DIVISION_BY_ZERO);
+            ck_assert_str_eq(e->node, "j");
+            ck_assert_str_eq(e->frame, "w[2]");
+            ck_assert_str_eq(e->message, programs[0].err.message);
+        }
+    }
+    free(w);
+}
+END_TEST
+
+/* Memory that ends while forms are made, or while it is gone over. */
+START_TEST(two_forms_may_lack_memory)
+{
+    program *p = &programs[6];
+    writer *w = calloc(1, sizeof *w);
+    eddy_status status = EDDY_RESOURCE_EXHAUSTED;
+
+    ck_assert_ptr_nonnull(w);
+    loop_text(w, wide[_i].before, wide[_i].body);
+    warm = 2;
+    plan_all(w->text, "v/x");
+    program_run(&programs[0]);
+    for (long long at = 0; status != EDDY_OK; at += 1 + at / 32) {
+        program_clear(p);
+        program_build(p, w->text);
+        counting_allocator_fail(&p->counting, at);
+        status = program_try_plan(p, NULL, "v/x");
+        counting_allocator_fail(&p->counting, -1);
+        if (status != EDDY_OK)
+            ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
+    }
+    status = EDDY_RESOURCE_EXHAUSTED;
+    for (long long at = 0; status != EDDY_OK || at < 64; at++) {
+        program_plan(p, NULL, "v/x");
+        change_tiers(p, EDDY__VECTORS_COUNT);
+        program_make_run(p);
+        counting_allocator_fail(&p->counting, at);
+        status = eddy_run_execute(p->run, &p->err);
+        counting_allocator_fail(&p->counting, -1);
+        if (status == EDDY_OK)
+            want_same(eddy_run_fetch(p->run, 0),
+                      eddy_run_fetch(programs[0].run, 0), w->text, 6);
+        else
+            ck_assert_int_eq(status, EDDY_RESOURCE_EXHAUSTED);
+    }
     free(w);
 }
 END_TEST
@@ -913,6 +1063,9 @@ TCase *small_tensors_tests(void)
     tcase_add_test(tc, stacks_hold_tensors);
     tcase_add_loop_test(tc, elements_stand_side_by_side, 0, (int)N_IN_VECTORS);
     tcase_add_loop_test(tc, vectors_are_put_back, 0, 2);
+    tcase_add_loop_test(tc, code_may_have_a_form_of_its_own, 0, (int)N_WIDE);
+    tcase_add_test(tc, errors_are_the_same_in_either_form);
+    tcase_add_loop_test(tc, two_forms_may_lack_memory, 0, (int)N_WIDE);
     tcase_add_test(tc, code_may_lack_memory);
     tcase_add_test(tc, errors_are_those_of_the_kernel);
     tcase_add_test(tc, memory_may_end_anywhere);

@@ -406,13 +406,15 @@ static inline bool may_write(unsigned state)
 static int64_t cold_chunk(const eddy__linear_run *l, const tank *t)
 {
     const eddy__linear_tier *tier = l->region->tier;
-    const uint64_t spent =
-        !tier ? 0
-              : atomic_load_explicit(&tier->spent, memory_order_relaxed) +
-                    (uint64_t)(t->filled - t->fuel);
+    uint64_t spent, threshold;
 
-    return tier && spent < tier->threshold && tier->threshold - spent < CHUNK
-               ? (int64_t)(tier->threshold - spent)
+    if (!tier)
+        return CHUNK;
+    threshold = eddy__linear_threshold(l);
+    spent = atomic_load_explicit(&tier->spent, memory_order_relaxed) +
+            (uint64_t)(t->filled - t->fuel);
+    return spent < threshold && threshold - spent < CHUNK
+               ? (int64_t)(threshold - spent)
                : CHUNK;
 }
 

@@ -8,6 +8,12 @@
 
 #include <string.h>
 
+/* Registers of both forms, those that code uses first. */
+static size_t room_of(const eddy__linear *region)
+{
+    return (size_t)region->n_before + region->n_registers + region->n_behind;
+}
+
 static void carve_run(const eddy__linear *region, eddy__carver *c,
                       eddy__linear_run *l)
 {
@@ -15,7 +21,7 @@ static void carve_run(const eddy__linear *region, eddy__carver *c,
 
     eddy__carve(c, 1, sizeof *l);
     parts.runner = eddy__carve(c, 1, sizeof *l->runner);
-    parts.registers = eddy__carve(c, region->n_registers, sizeof *l->registers);
+    parts.registers = eddy__carve(c, room_of(region), sizeof *l->registers);
     parts.instances = eddy__carve(c, region->n_frames, sizeof *l->instances);
     parts.places = eddy__carve(c, region->n_frames, sizeof *l->places);
     parts.iterations = eddy__carve(c, region->n_frames, sizeof *l->iterations);
@@ -25,7 +31,7 @@ static void carve_run(const eddy__linear *region, eddy__carver *c,
     if (!l)
         return;
     l->runner = parts.runner;
-    l->registers = parts.registers;
+    l->registers = parts.registers + region->n_before;
     l->instances = parts.instances;
     l->places = parts.places;
     l->iterations = parts.iterations;
@@ -46,9 +52,9 @@ eddy__native_layout eddy__linear_layout(const eddy__linear *region)
     eddy__carve(&c, 1, sizeof parts);
     at = c.used;
     eddy__carve(&c, 1, sizeof *parts.runner);
-    registers = c.used;
+    registers = c.used + region->n_before * sizeof *parts.registers;
     layout.state = -(int32_t)(registers - at);
-    eddy__carve(&c, region->n_registers, sizeof *parts.registers);
+    eddy__carve(&c, room_of(region), sizeof *parts.registers);
     eddy__carve(&c, region->n_frames, sizeof *parts.instances);
     layout.indexes =
         (int32_t)(c.used - registers + offsetof(eddy__place, index));
@@ -66,6 +72,10 @@ eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
     eddy__linear_run *l;
     size_t size;
 
+    /* With code, it begins in the form of the code. */
+    if (region->later &&
+        atomic_load_explicit(&region->tier->machine, memory_order_acquire))
+        region = region->later;
     carve_run(region, &c, NULL);
     size = c.used;
     c = (eddy__carver){.block = eddy__heap_allocate(&run->heap, size, &size)};
@@ -136,6 +146,70 @@ void eddy__linear_enter(eddy_run *run, eddy__linear_run *l, uint32_t i,
         if (entry->uses == 0)
             eddy__value_clear(&run->heap, to);
     }
+}
+
+/* What entry `from` brought in, or what has come back to it since. */
+static void move_entry(eddy_run *run, eddy__linear_run *l, eddy__value *before,
+                       const eddy__linear_entry *from,
+                       const eddy__linear_entry *to)
+{
+    const bool is_held = from->held != EDDY__LINEAR_NONE;
+    eddy__value *value;
+
+    if (from->to == EDDY__LINEAR_NONE) {
+        for (uint32_t i = 0; i < from->n_parts; i++)
+            l->registers[to->parts[i]].as = before[from->parts[i]].as;
+        return;
+    }
+    value = &before[is_held ? from->held : from->to];
+    if (from->is_raw) {
+        l->registers[to->to].as = value->as;
+        return;
+    }
+    if (value->kind == EDDY__NONE)
+        return; /* nobody reads it any more */
+    eddy__linear_put_elements(l, value, to->parts, to->n_parts);
+    if (to->to == EDDY__LINEAR_NONE) {
+        eddy__value_clear(&run->heap, value);
+        return;
+    }
+    l->registers[is_held ? to->held : to->to] = *value;
+    if (is_held)
+        l->registers[to->to] = eddy__value_lend(value);
+    value->kind = EDDY__NONE;
+}
+
+/* Where an iteration of `later`'s one loop begins as one does at `at`. */
+static uint32_t place_of(const eddy__linear *first, const eddy__linear *later,
+                         uint32_t at)
+{
+    const bool is_enter = first->code[at].op == EDDY__LINEAR_ENTER;
+    uint32_t i = 0;
+
+    while (is_enter ? later->code[i].op != EDDY__LINEAR_ENTER
+                    : later->code[i].op != EDDY__LINEAR_BACK &&
+                          !eddy__linear_is_back_if(later->code[i].op))
+        i++;
+    return i;
+}
+
+void eddy__linear_go_over(eddy_run *run, eddy__linear_run *l)
+{
+    const eddy__linear *first = l->region, *later = first->later;
+    eddy__value *const before = l->registers;
+
+    if (!later)
+        return;
+    l->registers = before - later->n_registers;
+    memcpy(l->registers, later->start,
+           later->n_registers * sizeof *l->registers);
+    for (uint32_t i = 0; i < first->n_entries; i++)
+        move_entry(run, l, before, &first->entries[i], &later->entries[i]);
+    for (uint32_t i = 0; i < first->n_owned; i++)
+        eddy__value_clear(&run->heap, &before[first->owned[i]]);
+    l->at = place_of(first, later, l->at);
+    l->region = later;
+    run->kernel.values = l->registers;
 }
 
 eddy__value eddy__linear_take_exit(eddy__linear_run *l, uint32_t i)

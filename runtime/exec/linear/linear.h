@@ -38,8 +38,9 @@ typedef struct eddy__linear_run {
     uint64_t *live;    /* at the end, a guard: how often */
     uint64_t *entered; /* at the end, a frame: how often live */
     size_t block_size;
-    uint32_t at; /* the next instruction */
-    bool is_on;  /* it has begun and not been counted */
+    uint64_t wanted; /* iterations of the plan, at least, before code is made */
+    uint32_t at;     /* the next instruction */
+    bool is_on;      /* it has begun and not been counted */
 } eddy__linear_run;
 
 typedef enum eddy__linear_verdict {
@@ -95,6 +96,12 @@ eddy__linear_verdict eddy__linear_perform(eddy_run *run, eddy__linear_run *l,
 void eddy__linear_drain(eddy_run *run, const eddy__linear_run *l,
                         eddy__tank *tank);
 
+/*
+ * Goes over to the form that code is made of, if there is another one, where an
+ * iteration is to begin.  (linear.c)
+ */
+void eddy__linear_go_over(eddy_run *run, eddy__linear_run *l);
+
 /* ---- functions.c ---- */
 
 /* By operation; NULL where it is no typed one, or a jump. */
@@ -105,6 +112,14 @@ extern const eddy__native_function eddy__linear_functions[EDDY__LINEAR_N_OPS];
 /* Where things stand in an execution of the region (linear.c). */
 eddy__native_layout eddy__linear_layout(const eddy__linear *region);
 
+/* Iterations of all executions after which code may be made in this one. */
+static inline uint64_t eddy__linear_threshold(const eddy__linear_run *l)
+{
+    const uint64_t least = l->region->tier->threshold;
+
+    return l->wanted > least ? l->wanted : least;
+}
+
 static inline bool eddy__linear_is_warm(const eddy__linear_run *l)
 {
     const eddy__linear_tier *tier = l->region->tier;
@@ -113,7 +128,7 @@ static inline bool eddy__linear_is_warm(const eddy__linear_run *l)
            !atomic_load_explicit(&tier->is_refused, memory_order_relaxed) &&
            (atomic_load_explicit(&tier->machine, memory_order_relaxed) ||
             atomic_load_explicit(&tier->spent, memory_order_relaxed) >=
-                tier->threshold);
+                eddy__linear_threshold(l));
 }
 
 /* After the end: the value of exit `i`, which is the caller's. */

@@ -56,12 +56,47 @@ static uint32_t perform(eddy__native_state *state, uint32_t at)
         r, eddy__linear_perform(r->run, r->l, r->tank, at, r->budget));
 }
 
+/* ---- when code is made ---- */
+
+/* Executions of the plan that never paid, one by one, before one does. */
+#define OFTEN 4
+
+/*
+ * Code that takes long is made where the iterations that are left pay for it,
+ * and half as much again, since that is an estimate.  Where nobody knows how
+ * many are left, it waits until interpreting has taken several times as long;
+ * and where there are never enough at a time, until there have been many.
+ */
+static bool must_wait(eddy__linear_run *l)
+{
+    const eddy__linear *region = l->region;
+    const eddy__linear_tier *tier = region->tier;
+    const uint64_t spent =
+        atomic_load_explicit(&tier->spent, memory_order_relaxed);
+    uint64_t left;
+
+    if (tier->patience == 0 ||
+        atomic_load_explicit(&tier->machine, memory_order_relaxed))
+        return false;
+    left = eddy__linear_trips_left(region, l->registers);
+    if (left == UINT64_MAX) {
+        l->wanted = tier->patience;
+        return spent < tier->patience;
+    }
+    if (tier->saved_ns > 0 && left >= tier->made_ns * 3 / 2 / tier->saved_ns)
+        return false;
+    l->wanted = UINT64_MAX;
+    return region->code[l->at].op != EDDY__LINEAR_ENTER ||
+           spent < OFTEN * tier->patience;
+}
+
 /* ---- code is made ---- */
 
 static eddy__native_code *make_code(const eddy_plan *plan,
                                     const eddy__linear *region)
 {
     const eddy__native_provider *provider = eddy__native_provider_here();
+    const eddy__linear *form = eddy__linear_code_form(region);
     eddy__linear_tier *tier = region->tier;
     const uint64_t begun = eddy__clock_now_ns();
     eddy__native_code *code = NULL;
@@ -69,8 +104,8 @@ static eddy__native_code *make_code(const eddy_plan *plan,
 
     if (!provider ||
         provider->compile(
-            &(eddy__native_request){.linear = region,
-                                    .layout = eddy__linear_layout(region),
+            &(eddy__native_request){.linear = form,
+                                    .layout = eddy__linear_layout(form),
                                     .allocator = &plan->ctx->allocator,
                                     .vectors = (eddy__vectors)tier->vectors},
             &code) != EDDY_OK) {
@@ -145,13 +180,17 @@ eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
     run->kernel.values = l->registers;
     if (*budget <= 0)
         return EDDY__LINEAR_PAUSED;
-    verdict = eddy__linear_interpret(run, l, &tank, budget, true);
+    do
+        verdict = eddy__linear_interpret(run, l, &tank, budget, true);
+    while (verdict == EDDY__LINEAR_WARM && must_wait(l));
     if (verdict == EDDY__LINEAR_WARM) {
         code = find_code(run->plan, l->region);
-        if (code)
+        if (code) {
+            eddy__linear_go_over(run, l);
             verdict = run_code(run, l, code, &tank, budget);
-        else
+        } else {
             verdict = eddy__linear_interpret(run, l, &tank, budget, false);
+        }
     }
     eddy__linear_drain(run, l, &tank);
     return verdict;
@@ -256,7 +295,8 @@ bool eddy_plan_each_native(const eddy_plan *plan, see_fn see, void *user)
                  : frame->linear->tier ? "interpreted: refused"
                                        : "interpreted, as the options want it");
         if (!see(user, line, NULL, 0) ||
-            (code && !see_code(plan, frame->linear, code, see, user)))
+            (code && !see_code(plan, eddy__linear_code_form(frame->linear),
+                               code, see, user)))
             return false;
     }
     return true;
