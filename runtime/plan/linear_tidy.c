@@ -17,10 +17,21 @@
 /* How far before a jump its comparison is looked for. */
 #define MOST_BETWEEN 16
 
+/* What has been seen of a register, up to where the walk is. */
+typedef struct seen {
+    uint32_t name;      /* the register that it is now, by number */
+    uint32_t write;     /* the last instructions, plus 1; 0: none */
+    uint32_t touch;     /* likewise, of any kind */
+    uint32_t call;      /* likewise, of calls of kernels alone */
+    uint32_t n_reads;   /* so far */
+    uint32_t n_earlier; /* of those, up to the last write */
+} seen;
+
 typedef struct tidy {
     eddy__linear_text *t;
     uint32_t *n_reads, *n_writes; /* a register, by number */
     uint32_t *n_listed; /* of the writes: by operations that have a call too */
+    seen *seen;         /* a register, by number */
     uint8_t *is_target; /* an instruction: something jumps there */
     uint8_t *is_gone;
     uint32_t *moved; /* an instruction: where it is in the end */
@@ -37,37 +48,32 @@ static uint32_t *operand(eddy__linear_code *c, uint32_t i)
     return i == 0 ? &c->to : i == 1 ? &c->a : &c->b;
 }
 
-/* Is a register (an offset) among those of this kind, 'r' or 'w'? */
-static bool has_operand(eddy__linear_code *c, uint32_t reg, char kind)
+/* The register that operand `i` is by now, by number. */
+static uint32_t named(const tidy *d, eddy__linear_code *c, uint32_t i)
+{
+    return d->seen[number_of(*operand(c, i))].name;
+}
+
+/* Is a register among those of this kind, 'r' or 'w'? */
+static bool has_operand(const tidy *d, eddy__linear_code *c, uint32_t number,
+                        char kind)
 {
     const char *operands = eddy__linear_operands(c->op);
 
     for (uint32_t i = 0; i < 3; i++)
-        if (operands[i] == kind && *operand(c, i) == reg)
+        if (operands[i] == kind && named(d, c, i) == number)
             return true;
     return kind == 'r' && eddy__linear_is_select(c->op) &&
-           c->aux == number_of(reg);
+           d->seen[c->aux].name == number;
 }
 
-static bool is_listed(const uint32_t *list, uint32_t n, uint32_t number)
+/* The call that it is, or that may be made in its place; or NULL. */
+static const eddy__linear_call *call_of(const tidy *d,
+                                        const eddy__linear_code *c)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i] == number)
-            return true;
-    return false;
-}
-
-static bool touches(const tidy *d, eddy__linear_code *c, uint32_t reg)
-{
-    const eddy__linear_call *call;
-
-    if (has_operand(c, reg, 'r') || has_operand(c, reg, 'w'))
-        return true;
-    if (!eddy__linear_is_call(c->op) && !eddy__linear_has_aux_call(c->op))
-        return false;
-    call = &d->t->calls[eddy__linear_is_call(c->op) ? c->a : c->aux];
-    return is_listed(call->in, call->n_in, number_of(reg)) ||
-           is_listed(call->out, call->n_out, number_of(reg));
+    if (eddy__linear_is_call(c->op))
+        return &d->t->calls[c->a];
+    return eddy__linear_has_aux_call(c->op) ? &d->t->calls[c->aux] : NULL;
 }
 
 /* ---- how often registers are read and written ---- */
@@ -104,77 +110,116 @@ static void count_code(tidy *d)
 
 /* ---- moves ---- */
 
-/* Whoever reads or writes `from` does so with `to`. */
+/* Whoever reads or writes `from` does so with `to`, both by number. */
 static void rename_register(tidy *d, uint32_t from, uint32_t to)
 {
-    /* spare_move has seen to it that a number fits where one stands. */
-    eddy__linear_text *t = d->t;
-    const uint32_t old = number_of(from), number = number_of(to);
+    seen *old = &d->seen[from], *now = &d->seen[to];
 
-    d->n_looks += t->n;
-    d->n_listed[number] += d->n_listed[old];
-    d->n_listed[old] = 0;
+    d->n_listed[to] += d->n_listed[from];
+    d->n_listed[from] = 0;
+    old->name = to;
+    now->write = old->write > now->write ? old->write : now->write;
+    now->touch = old->touch > now->touch ? old->touch : now->touch;
+    now->call = old->call > now->call ? old->call : now->call;
+}
+
+/* Writes the names that registers have come to. */
+static void write_names(tidy *d)
+{
+    eddy__linear_text *t = d->t;
+
     for (size_t i = 0; i < t->n; i++) {
         const char *operands = eddy__linear_operands(t->code[i].op);
 
         for (uint32_t j = 0; j < 3; j++)
-            if ((operands[j] == 'r' || operands[j] == 'w') &&
-                *operand(&t->code[i], j) == from)
-                *operand(&t->code[i], j) = to;
-        if (eddy__linear_is_select(t->code[i].op) && t->code[i].aux == old)
-            t->code[i].aux = (uint16_t)number;
+            if (operands[j] == 'r' || operands[j] == 'w')
+                *operand(&t->code[i], j) =
+                    named(d, &t->code[i], j) * (uint32_t)sizeof(eddy__value);
+        /* spare_move has seen to it that a number fits where one stands. */
+        if (eddy__linear_is_select(t->code[i].op))
+            t->code[i].aux = (uint16_t)d->seen[t->code[i].aux].name;
     }
     for (size_t i = 0; i < t->n_calls; i++) {
         for (uint32_t j = 0; j < t->calls[i].n_in; j++)
-            if (t->calls[i].in[j] == old)
-                t->calls[i].in[j] = number;
+            t->calls[i].in[j] = d->seen[t->calls[i].in[j]].name;
         for (uint32_t j = 0; j < t->calls[i].n_out; j++)
-            if (t->calls[i].out[j] == old)
-                t->calls[i].out[j] = number;
+            t->calls[i].out[j] = d->seen[t->calls[i].out[j]].name;
     }
     for (uint32_t i = 0; i < t->n_exits; i++)
-        if (t->exits[i].from == old)
-            t->exits[i].from = number;
-    d->n_looks += t->n + t->n_calls;
+        t->exits[i].from = d->seen[t->exits[i].from].name;
+}
+
+static void see(tidy *d, uint32_t number, size_t at, bool is_call, bool is_read)
+{
+    seen *s = &d->seen[d->seen[number].name];
+
+    s->touch = (uint32_t)at + 1;
+    if (is_call)
+        s->call = (uint32_t)at + 1;
+    s->n_reads += is_read;
+}
+
+/* The walk goes past instruction `at`. */
+static void see_all(tidy *d, size_t at)
+{
+    eddy__linear_code *c = &d->t->code[at];
+    const char *operands = eddy__linear_operands(c->op);
+    const eddy__linear_call *call = call_of(d, c);
+    const bool is_call = eddy__linear_is_call(c->op);
+
+    for (uint32_t j = 0; j < 3; j++)
+        if (operands[j] == 'r' || operands[j] == 'w')
+            see(d, number_of(*operand(c, j)), at, false, operands[j] == 'r');
+    if (eddy__linear_is_select(c->op))
+        see(d, c->aux, at, false, true);
+    for (uint32_t j = 0; call && j < call->n_in; j++)
+        see(d, call->in[j], at, is_call, true);
+    for (uint32_t j = 0; call && j < call->n_out; j++)
+        see(d, call->out[j], at, is_call, false);
+    for (uint32_t j = 0; j < 3; j++)
+        if (operands[j] == 'w') {
+            seen *s = &d->seen[named(d, c, j)];
+
+            s->write = (uint32_t)at + 1;
+            s->n_earlier = s->n_reads;
+        }
 }
 
 /* How often an instruction reads a register, as count_code counts it. */
-static uint32_t reads_of(const tidy *d, eddy__linear_code *c, uint32_t reg)
+static uint32_t reads_of(const tidy *d, eddy__linear_code *c, uint32_t number)
 {
     const char *operands = eddy__linear_operands(c->op);
-    const eddy__linear_call *call = NULL;
+    const eddy__linear_call *call = call_of(d, c);
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < 3; i++)
-        n += operands[i] == 'r' && *operand(c, i) == reg;
-    n += eddy__linear_is_select(c->op) && c->aux == number_of(reg);
-    if (eddy__linear_is_call(c->op) || eddy__linear_has_aux_call(c->op))
-        call = &d->t->calls[eddy__linear_is_call(c->op) ? c->a : c->aux];
+        n += operands[i] == 'r' && named(d, c, i) == number;
+    n += eddy__linear_is_select(c->op) && d->seen[c->aux].name == number;
     for (uint32_t i = 0; call && i < call->n_in; i++)
-        n += call->in[i] == number_of(reg);
+        n += d->seen[call->in[i]].name == number;
     return n;
 }
 
 /*
- * Is what is made at `from` and moved at `at` read by nobody who may see
- * another value in the move's target?  So by those in between, and by those
- * that follow in a row until that is written again.
+ * Is register `from`, which the walk has seen written and which is moved to
+ * `to` at `at`, read by nobody who may see another value in `to`?  So by those
+ * in between, and by those that follow in a row until `to` is written again.
  */
-static bool is_read_near(tidy *d, size_t from, size_t at)
+static bool is_read_near(tidy *d, size_t at, uint32_t from, uint32_t to)
 {
     eddy__linear_text *t = d->t;
-    const eddy__linear_code move = t->code[at];
-    uint32_t left = d->n_reads[number_of(move.a)];
+    const seen *s = &d->seen[from];
+    /* The move is one of those that read it. */
+    uint32_t left = d->n_reads[from] - (s->n_reads - s->n_earlier) - 1;
 
-    for (size_t i = from + 1; i < t->n && d->n_looks++ < MOST_LOOKS; i++) {
+    for (size_t i = at + 1; left > 0 && i < t->n && d->n_looks++ < MOST_LOOKS;
+         i++) {
         eddy__linear_code *c = &t->code[i];
 
-        if (d->is_gone[i])
-            continue;
-        if (i > at && (d->is_target[i] || has_operand(c, move.to, 'w')))
+        if (d->is_target[i] || has_operand(d, c, to, 'w'))
             break;
-        left -= reads_of(d, c, move.a);
-        if (i > at && eddy__linear_operands(c->op)[0] == 't')
+        left -= reads_of(d, c, from);
+        if (eddy__linear_operands(c->op)[0] == 't')
             break;
     }
     return left == 0;
@@ -187,39 +232,31 @@ static bool is_read_near(tidy *d, size_t from, size_t at)
 static void spare_move(tidy *d, size_t at)
 {
     eddy__linear_text *t = d->t;
-    const eddy__linear_code move = t->code[at];
-    size_t i = at;
+    const uint32_t to = named(d, &t->code[at], 0);
+    const uint32_t from = named(d, &t->code[at], 1);
+    const seen *s = &d->seen[from];
+    const uint32_t write = s->write; /* of which it is behind */
 
-    while (i-- > 0 && d->n_looks++ < MOST_LOOKS) {
-        eddy__linear_code *c = &t->code[i];
-
-        if (d->is_gone[i])
-            continue;
-        if (has_operand(c, move.a, 'w')) {
-            if (c->op > EDDY__LINEAR_CALL && number_of(move.to) <= UINT16_MAX &&
-                t->guard_of[i] == t->guard_of[at] && is_read_near(d, i, at)) {
-                rename_register(d, move.a, move.to);
-                d->is_gone[at] = 1;
-                /* It has another value before: never to be renamed itself. */
-                d->n_writes[number_of(move.to)] += 2;
-            }
-            return;
-        }
-        if (touches(d, c, move.to) ||
-            (eddy__linear_is_call(c->op) && touches(d, c, move.a)))
-            return;
-    }
+    if (write == 0 || d->seen[to].touch > write || s->call > write ||
+        t->code[write - 1].op <= EDDY__LINEAR_CALL || to > UINT16_MAX ||
+        t->guard_of[write - 1] != t->guard_of[at] ||
+        !is_read_near(d, at, from, to))
+        return;
+    rename_register(d, from, to);
+    d->is_gone[at] = 1;
+    /* It has another value before: never to be renamed itself. */
+    d->n_writes[to] += 2;
 }
 
 /*
  * The source may have been written by an operation that has a call in which it
  * is listed too.
  */
-static bool is_written_once(const tidy *d, uint32_t reg)
+static bool is_written_once(const tidy *d, uint32_t number)
 {
-    const uint32_t n = d->n_writes[number_of(reg)];
+    const uint32_t n = d->n_writes[number];
 
-    return n == 1 || (n == 2 && d->n_listed[number_of(reg)] > 0);
+    return n == 1 || (n == 2 && d->n_listed[number] > 0);
 }
 
 static void count_listed(tidy *d)
@@ -233,10 +270,14 @@ static void spare_moves(tidy *d)
 {
     eddy__linear_text *t = d->t;
 
-    for (size_t i = 0; i < t->n && d->n_looks < MOST_LOOKS; i++)
-        if (t->code[i].op == EDDY__LINEAR_MOVE &&
-            is_written_once(d, t->code[i].a))
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->code[i].op == EDDY__LINEAR_MOVE && d->n_looks < MOST_LOOKS &&
+            is_written_once(d, named(d, &t->code[i], 1)))
             spare_move(d, i);
+        if (!d->is_gone[i])
+            see_all(d, i);
+    }
+    write_names(d);
 }
 
 /* ---- comparisons and jumps ---- */
@@ -256,7 +297,7 @@ static size_t find_comparison(tidy *d, size_t at)
             return at;
         if (d->is_gone[i])
             continue;
-        if (c->op > EDDY__LINEAR_CALL && has_operand(c, reg, 'w'))
+        if (c->op > EDDY__LINEAR_CALL && has_operand(d, c, number_of(reg), 'w'))
             return eddy__linear_unless(c->op) != 0 ? i : at;
         if (eddy__linear_operands(c->op)[0] == 't' ||
             eddy__linear_is_call(c->op))
@@ -271,8 +312,9 @@ static bool is_overtaken(tidy *d, size_t from, size_t at)
     eddy__linear_text *t = d->t;
 
     for (size_t i = from + 1; i < at; i++)
-        if (!d->is_gone[i] && (has_operand(&t->code[i], t->code[from].a, 'w') ||
-                               has_operand(&t->code[i], t->code[from].b, 'w')))
+        if (!d->is_gone[i] &&
+            (has_operand(d, &t->code[i], number_of(t->code[from].a), 'w') ||
+             has_operand(d, &t->code[i], number_of(t->code[from].b), 'w')))
             return true;
     return false;
 }
@@ -360,12 +402,15 @@ eddy_status eddy__linear_tidy(eddy__arena *scratch, eddy__linear_text *text,
         eddy__arena_allocate_zeroed(scratch, n_registers, sizeof *d.n_writes);
     d.n_listed =
         eddy__arena_allocate_zeroed(scratch, n_registers, sizeof *d.n_listed);
+    d.seen = eddy__arena_allocate_zeroed(scratch, n_registers, sizeof *d.seen);
     d.is_target = eddy__arena_allocate_zeroed(scratch, text->n + 1, 1);
     d.is_gone = eddy__arena_allocate_zeroed(scratch, text->n + 1, 1);
     d.moved = eddy__arena_allocate(scratch, text->n, sizeof *d.moved);
-    if (!d.n_reads || !d.n_writes || !d.n_listed || !d.is_target ||
+    if (!d.n_reads || !d.n_writes || !d.n_listed || !d.seen || !d.is_target ||
         !d.is_gone || !d.moved)
         return eddy__fail_memory(err);
+    for (size_t i = 0; i < n_registers; i++)
+        d.seen[i].name = (uint32_t)i;
     count_code(&d);
     count_listed(&d);
     spare_moves(&d);
