@@ -27,6 +27,9 @@
 #define MOST_INNER 8192
 #define LEAST_COLUMNS 32
 #define MOST_ELEMENTS ((int64_t)1 << 24)
+#define MOST_CACHED_ROWS 256
+#define LEAST_CACHED ((int64_t)1 << 13)
+#define MOST_CACHED ((int64_t)1 << 16)
 #define LEAST_AHEAD 8
 #define MOST_AHEAD ((int64_t)1 << 24)
 /* Small matrices of more rows than these are the libraries' best. */
@@ -195,10 +198,22 @@ static bool is_compact(int64_t m, int64_t n, int64_t k)
     return m > FEW_ROWS && k >= MOST_SHORT && n * k < SMALL_FACTOR;
 }
 
+/*
+ * Matrices of whole panels that a second cache holds: done as fast as by the
+ * libraries, which need not be loaded for them.
+ */
+static bool is_cached(int64_t m, int64_t n, int64_t k)
+{
+    return m > MOST_ROWS && m <= MOST_CACHED_ROWS && n % COLUMNS == 0 &&
+           n * k >= LEAST_CACHED && n * k <= MOST_CACHED;
+}
+
 static bool takes(int64_t m, int64_t n, int64_t k)
 {
-    return m > 1 && (m <= MOST_ROWS || k <= MOST_SHORT) && may_take(n, k) &&
-           !is_compact(m, n, k);
+    if (m < 2 || !may_take(n, k))
+        return false;
+    return is_cached(m, n, k) ||
+           ((m <= MOST_ROWS || k <= MOST_SHORT) && !is_compact(m, n, k));
 }
 
 bool eddy__tiles_take(const eddy__product *p)
