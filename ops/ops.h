@@ -9,6 +9,7 @@
 /* X(family): <family>.c in a folder of ops/ holds the table eddy__<family>_ops.
  */
 #define EDDY__OP_FAMILY_MAP(X)                                                 \
+    X(accumulator)                                                             \
     X(addn)                                                                    \
     X(ahead)                                                                   \
     X(argmax)                                                                  \
@@ -98,6 +99,7 @@
     X(sparse_union)                                                            \
     X(stack)                                                                   \
     X(stitch)                                                                  \
+    X(stage)                                                                   \
     X(stateful)                                                                \
     X(string_codes)                                                            \
     X(string_format)                                                           \

@@ -134,6 +134,152 @@ def generator_in_loop():
         return [[y, g.state.read_value()]]
 
 
+# ---- what nodes wait for --------------------------------------------------------
+
+
+def under(deps, op, **arguments):
+    """An op that runs after others."""
+    with after(*tf.nest.flatten(deps)):
+        y = getattr(raw, op)(**arguments)
+    return y
+
+
+@family
+def accumulators():
+    runs = []
+    for v in ("", "Resource"):
+        for dtype in (tf.float32, tf.float64, tf.float16):
+            for kind in ("MEAN", "SUM"):
+                h = getattr(raw, v + "ConditionalAccumulator")(
+                    dtype=dtype, shape=[2], reduction_type=kind)
+
+                def apply(step, value, *deps):
+                    return under(deps, v + "AccumulatorApplyGradient",
+                                 handle=h, local_step=np.int64(step),
+                                 gradient=tf.constant(value, dtype))
+
+                def count(*deps):
+                    return under(deps, v + "AccumulatorNumAccumulated",
+                                 handle=h)
+
+                def take(n, *deps):
+                    return under(deps, v + "AccumulatorTakeGradient",
+                                 handle=h, num_required=n, dtype=dtype)
+
+                a = apply(0, [2, 1], apply(0, [1, 2]), apply(3, [4, 2]))
+                n = count(a)
+                mean = take(2, n)
+                m = count(apply(0, [9, 9], mean))
+                one = take(1, apply(1, [5, 7], m))
+                step = under(one, v + "AccumulatorSetGlobalStep", handle=h,
+                             new_global_step=np.int64(9))
+                late = count(apply(8, [5, 7], step))
+                right = count(apply(9, [5, 7], late))
+                runs.append([n, mean, m, one, late, right])
+    return runs
+
+
+@family
+def accumulators_wait():
+    h = raw.ResourceConditionalAccumulator(dtype=tf.float32, shape=[])
+    mean = raw.ResourceAccumulatorTakeGradient(
+        handle=h, num_required=3, dtype=tf.float32)
+    added = [under([], "ResourceAccumulatorApplyGradient", handle=h,
+                   local_step=np.int64(0), gradient=tf.constant(float(i)))
+             for i in range(3)]
+    def loop(i, total):
+        g = under([], "ResourceAccumulatorApplyGradient", handle=inner,
+                  local_step=tf.cast(i, tf.int64),
+                  gradient=tf.cast(i, tf.float32))
+        mean = under([g], "ResourceAccumulatorTakeGradient", handle=inner,
+                     num_required=1, dtype=tf.float32)
+        return i + 1, total + tf.ensure_shape(mean, [])
+
+    inner = raw.ResourceConditionalAccumulator(dtype=tf.float32, shape=[])
+    total = tf.while_loop(lambda i, t: i < 5, loop, (0, 0.0),
+                          parallel_iterations=1)[1]
+    return [[mean, *added], [total]]
+
+
+@family
+def accumulator_mistakes():
+    def h(shape=(2,)):
+        return raw.ResourceConditionalAccumulator(dtype=tf.float32,
+                                                  shape=shape)
+
+    def apply(h, gradient, step=0, *deps):
+        return under(deps, "ResourceAccumulatorApplyGradient", handle=h,
+                     local_step=fed(step, tf.int64),
+                     gradient=fed(gradient, tf.float32))
+
+    def take(h, n):
+        return raw.ResourceAccumulatorTakeGradient(
+            handle=h, num_required=fed(n), dtype=tf.float32)
+
+    some, any_shape = h([None]), h(None)
+    return [
+        [apply(h(), [1, 2, 3])], [apply(h(), 1)], [take(h(), 0)],
+        [take(h(), -1)],
+        [apply(some, [1, 2, 3], 0, apply(some, [1, 2]))],
+        [apply(any_shape, [1, 2, 3], 0, apply(any_shape, [1, 2]))],
+        [apply(h(), [1, 2, 3], -1)],
+    ]
+
+
+@family
+def stages():
+    runs = []
+    for number, more in enumerate((dict(), dict(capacity=2),
+                                   dict(memory_limit=80))):
+        name = "stage%d" % number
+
+        def stage(i, deps):
+            return under(deps, "Stage", shared_name=name, values=[
+                tf.constant([i, i]), tf.constant("text %d" % i)], **more)
+
+        def unstage(deps):
+            return under(deps, "Unstage", shared_name=name,
+                         dtypes=[tf.int32, tf.string], **more)
+
+        def size(deps):
+            return under(deps, "StageSize", shared_name=name,
+                         dtypes=[tf.int32, tf.string], **more)
+
+        two = stage(2, stage(1, []))
+        n = size(two)
+        at = under(n, "StagePeek", index=1, shared_name=name,
+                   dtypes=[tf.int32, tf.string], **more)
+        # The third waits for room where there is a limit.
+        one = unstage(at)
+        three = stage(3, at)
+        left = size([three, *one])
+        clear = under(left, "StageClear", shared_name=name,
+                      dtypes=[tf.int32, tf.string], **more)
+        runs.append([n, *at, *one, three, left, size(clear)])
+    # Whoever takes comes before whoever puts.
+    taken = [raw.Unstage(dtypes=[tf.float32], shared_name="late")
+             for _ in range(2)]
+    put = [raw.Stage(values=[tf.constant(5.0)], shared_name="late")
+           for _ in range(2)]
+    runs.append([*taken[0], *taken[1], *put])
+    return runs
+
+
+@family
+def stage_mistakes():
+    def put(name, **more):
+        return raw.Stage(values=[fed(np.ones([10], np.float32))],
+                         shared_name=name, **more)
+
+    return [
+        [put("small", memory_limit=39)],
+        list(under(put("b"), "Unstage", shared_name="b",
+                   dtypes=[tf.float32, tf.float32])),
+        list(under(put("c"), "Unstage", shared_name="c", dtypes=[tf.int32])),
+        [under(put("d"), "StageSize", shared_name="d", dtypes=[])],
+    ]
+
+
 # ---- maps of many keys ---------------------------------------------------------
 
 
@@ -338,7 +484,7 @@ def odd_windows():
 
 def configuration():
     c = tf1.ConfigProto(intra_op_parallelism_threads=1,
-                        inter_op_parallelism_threads=1)
+                        inter_op_parallelism_threads=8)
     c.graph_options.optimizer_options.opt_level = tf1.OptimizerOptions.L0
     c.graph_options.rewrite_options.disable_meta_optimizer = True
     return c
