@@ -67,6 +67,37 @@ static size_t list_op(char *list, size_t size, size_t length,
                                      length ? ", " : "", name, hint);
 }
 
+/*
+ * A Const is what it says, since passes compute with its elements before its
+ * step is made.
+ */
+static eddy_status check_constants(const eddy__selection *selection,
+                                   eddy_error *err)
+{
+    const eddy_graph *graph = selection->graph;
+
+    for (eddy_node id = 0; id < graph->n_nodes; id++) {
+        const eddy__node *node = eddy__graph_node(graph, id);
+        const eddy_attr *value;
+        eddy_dtype got;
+
+        if (!eddy__selected(selection, id) ||
+            eddy__node_role(node) != EDDY__ROLE_CONST)
+            continue;
+        value = eddy__node_attr(node, "value");
+        if (!value)
+            continue;
+        got = eddy_tensor_dtype(value->as.tensors[0]);
+        if (got != (eddy_dtype)node->output_dtypes[0])
+            return eddy__graph_fail_at(
+                err, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE, node,
+                "the value is %s, but the attribute dtype is %s",
+                eddy_dtype_name(got),
+                eddy_dtype_name((eddy_dtype)node->output_dtypes[0]));
+    }
+    return EDDY_OK;
+}
+
 /* Names as many unknown ops as fit into the message. */
 eddy_status eddy__plan_check_ops(eddy__plan_build *b)
 {
@@ -86,8 +117,10 @@ eddy_status eddy__plan_check_ops(eddy__plan_build *b)
         n_unknown++;
         length = list_op(list, sizeof list, length, graph, node->op_name);
     }
-    if (!first)
-        return refuse_unreadable(selection, b->err);
+    if (!first) {
+        EDDY_TRY(refuse_unreadable(selection, b->err));
+        return check_constants(selection, b->err);
+    }
     return eddy__graph_fail_at(b->err, EDDY_NOT_FOUND, EDDY_E_UNKNOWN_OP, first,
                                "%zu needed node%s of unknown op: %s", n_unknown,
                                n_unknown == 1 ? " is" : "s are", list);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gradients of ops against central differences, in float64. */
 #include "tests/aid/differences.h"
+#include "tests/aid/program.h"
 #include "tests/suites.h"
+
+#include <stdio.h>
 
 /*
  * Graphs from x, float64[2,3], to y; `w` and `v` are constants of that shape
@@ -638,7 +641,61 @@ static const char *const programs[] = {
     "n float64[3]=1,2,3\na Mul x x\ny Igammac n a\n",
     "n float64=2\nm float64=3\na Sigmoid x\ny Betainc n m a\n",
     "n float64[3]=2,3,1.5\ny Zeta n x\n",
+    "y BesselI0 x\n",
+    "y BesselI1 x\n",
+    "y BesselI0e x\n",
+    "y BesselI1e x\n",
+    "y BesselJ0 x\n",
+    "y BesselJ1 x\n",
+    "y BesselK0 x\n",
+    "y BesselK1 x\n",
+    "y BesselK0e x\n",
+    "y BesselK1e x\n",
+    "y BesselY0 x\n",
+    "y BesselY1 x\n",
 };
+
+/* Cells of float32 alone, so that differences are as rough. */
+static const char *const cells[] = {
+    "a Cast x SrcT=float64 DstT=float32\nh float32[2,4]=0.5\n"
+    "u float32[7,8]=0.3\nc float32[7,4]=0.2\nb float32[8]=0.1\n"
+    "d float32[4]=-0.4\ng GRUBlockCell a h u c b d\n"
+    "s AddN g g:1 g:2 g:3 N=4\ny Cast s SrcT=float32 DstT=float64\n",
+    "a Cast x SrcT=float64 DstT=float32\nh float32[2,4]=0.5\n"
+    "k float32[7,16]=0.1\np float32[4]=0.2\nb float32[16]=-0.4\n"
+    "g LSTMBlockCell a h h k p p p b use_peephole=true\n"
+    "s AddN g g:1 g:2 g:3 g:4 g:5 g:6 N=7\n"
+    "y Cast s SrcT=float32 DstT=float64\n",
+};
+
+START_TEST(cells_agree_with_differences)
+{
+    differences_check(cells[_i], "2,3", 1e-2, 5e-3);
+}
+END_TEST
+
+/* There the quotient in the rule is one of zeros, and its limit one half. */
+START_TEST(odd_bessel_functions_have_a_slope_at_zero)
+{
+    static const char *const ops[] = {"BesselI1", "BesselI1e", "BesselJ1"};
+    eddy_output x, y, gradient;
+    program p;
+    char text[64];
+
+    program_init(&p, 0);
+    snprintf(text, sizeof text, "x float32=0.0\ny %s x\n", ops[_i]);
+    program_build(&p, text);
+    x = program_output(&p, "x");
+    y = program_output(&p, "y");
+    ck_assert_int_eq(
+        eddy_gradients(p.graph, &y, 1, &x, 1, NULL, &gradient, &p.err),
+        EDDY_OK);
+    program_plan_outputs(&p, &gradient, 1);
+    ck_assert_int_eq(program_execute(&p), EDDY_OK);
+    ck_assert(program_fetch_float(&p, 0) == 0.5F);
+    program_deinit(&p);
+}
+END_TEST
 
 START_TEST(rules_agree_with_differences)
 {
@@ -671,6 +728,8 @@ TCase *rule_tests(void)
     const int n = (int)(sizeof programs / sizeof programs[0]);
 
     tcase_add_loop_test(tcase, rules_agree_with_differences, 0, n);
+    tcase_add_loop_test(tcase, cells_agree_with_differences, 0, 2);
+    tcase_add_loop_test(tcase, odd_bessel_functions_have_a_slope_at_zero, 0, 3);
     tcase_add_loop_test(tcase, rules_agree_where_the_shape_is_not_known, 0, n);
     tcase_add_loop_test(tcase, rules_agree_with_forward_mode, 0, n);
     tcase_add_loop_test(

@@ -334,6 +334,46 @@ START_TEST(unknown_ops_are_refused_all_in_one_message)
 }
 END_TEST
 
+/* Passes that compute with constants would read beyond its eight bytes. */
+START_TEST(a_constant_of_another_dtype_than_its_value_is_refused)
+{
+    static const eddy_optimize levels[] = {
+        EDDY_OPTIMIZE_NONE, EDDY_OPTIMIZE_EXACT, EDDY_OPTIMIZE_FULL};
+    const eddy_dtype dtype = EDDY_FLOAT64;
+    const eddy_shape shape = {.rank = 1, .dims = {8}};
+    eddy_tensor *bytes = NULL;
+    eddy_node node = EDDY_NO_NODE;
+    eddy_output y;
+
+    ck_assert_int_eq(
+        eddy_tensor_create(p.ctx, EDDY_UINT8, &shape, &bytes, &p.err), EDDY_OK);
+    memset(eddy_tensor_mutable_data(bytes), 1, 8);
+    {
+        const eddy_attr attrs[] = {eddy_attr_tensor("value", &bytes),
+                                   eddy_attr_type("dtype", &dtype)};
+        const eddy_node_spec spec = {.size = sizeof spec,
+                                     .op = "Const",
+                                     .name = "c",
+                                     .attrs = attrs,
+                                     .n_attrs = 2};
+
+        program_build(&p, "x float64=1.5\n");
+        ck_assert_int_eq(eddy_graph_add(p.graph, &spec, &node, &p.err),
+                         EDDY_OK);
+    }
+    eddy_tensor_release(bytes);
+    ck_assert_int_eq(eddy_graph_add_op(p.graph, "Neg", "y",
+                                       &(eddy_output){node, 0}, 1, &y, &p.err),
+                     EDDY_OK);
+    p.plan_options.optimize = levels[_i];
+    program_want(&p, program_try_plan(&p, NULL, "y"), EDDY_INVALID_ARGUMENT,
+                 EDDY_E_DTYPE);
+    ck_assert_str_eq(p.err.node, "c");
+    program_plan(&p, NULL, "x");
+    program_run(&p);
+}
+END_TEST
+
 START_TEST(an_unknown_op_may_be_fed)
 {
     program to;
@@ -525,6 +565,8 @@ TCase *plan_tests(void)
     tcase_add_test(tc, a_placeholder_that_nothing_needs_may_stay_unfed);
     tcase_add_test(tc, an_unknown_node_number_is_refused);
     tcase_add_test(tc, unknown_ops_are_refused_all_in_one_message);
+    tcase_add_loop_test(
+        tc, a_constant_of_another_dtype_than_its_value_is_refused, 0, 3);
     tcase_add_test(tc, an_unknown_op_may_be_fed);
     tcase_add_test(tc, more_nodes_than_max_nodes_are_refused);
     tcase_add_test(tc, options_of_an_unknown_size_are_refused);
