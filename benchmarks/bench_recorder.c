@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recorder costs: the recorded graphs by the dynamic executor, which
- * runs what is recorded, with a recorder and without, as every node stands in
- * the graph; and by the fastest executor there is.  Nanoseconds a node, of the
- * thread's processor time, least of all executions.
+ * What a recorder costs: the recorded graphs by the dynamic executor and by the
+ * linear one, with a recorder and without, as every node stands in the graph;
+ * and by the fastest executor there is.  Nanoseconds a node, of the thread's
+ * processor time, least of all executions.
  */
 #include "benchmarks/measure.h"
 #include "benchmarks/options.h"
@@ -28,6 +28,11 @@ static const column columns[] = {
     {"first ns", "first", "ns", 8, 2},
     {"values/off", "ratio", "values/off", 10, 2},
     {"first/off", "first_ratio", "first/off", 9, 2},
+    {"linear ns", "linear", "ns", 9, 2},
+    {"its tokens", "linear_tokens", "ns", 10, 2},
+    {"its values", "linear_values", "ns", 10, 2},
+    {"values/off", "linear_ratio", "its values/linear", 10, 2},
+    {"of dynamic", "linear_of_dynamic", "its values/values", 10, 2},
 };
 
 #define N_COLUMNS (sizeof columns / sizeof columns[0])
@@ -104,11 +109,11 @@ static eddy_status measure_all(const recording *r, double *row, eddy_error *err)
                                      .max_records = RING,
                                      .keep_last = true,
                                      .values = true};
-    const way ways[] = {{EDDY_EXECUTOR_AUTO, NULL},
-                        {EDDY_EXECUTOR_DYNAMIC, NULL},
-                        {EDDY_EXECUTOR_DYNAMIC, &tokens},
-                        {EDDY_EXECUTOR_DYNAMIC, &values},
-                        {EDDY_EXECUTOR_DYNAMIC, &ring}};
+    const way ways[] = {
+        {EDDY_EXECUTOR_AUTO, NULL},       {EDDY_EXECUTOR_DYNAMIC, NULL},
+        {EDDY_EXECUTOR_DYNAMIC, &tokens}, {EDDY_EXECUTOR_DYNAMIC, &values},
+        {EDDY_EXECUTOR_DYNAMIC, &ring},   {EDDY_EXECUTOR_LINEAR, NULL},
+        {EDDY_EXECUTOR_LINEAR, &tokens},  {EDDY_EXECUTOR_LINEAR, &values}};
     times t[sizeof ways / sizeof ways[0]];
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -116,12 +121,14 @@ static eddy_status measure_all(const recording *r, double *row, eddy_error *err)
 
         if (status != EDDY_OK)
             return status;
-        row[1 + i] = t[i].least_ns;
+        row[i < 5 ? 1 + i : 4 + i] = t[i].least_ns;
     }
     row[0] = t[1].n_nodes;
     row[6] = t[3].first_ns;
     row[7] = t[3].least_ns / t[1].least_ns;
     row[8] = t[3].first_ns / t[1].least_ns;
+    row[12] = t[7].least_ns / t[5].least_ns;
+    row[13] = t[7].least_ns / t[3].least_ns;
     return EDDY_OK;
 }
 

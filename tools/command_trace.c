@@ -22,6 +22,9 @@ static void print_totals(const eddy_trace *trace)
            (unsigned long long)t.live, (unsigned long long)t.dead,
            (unsigned long long)t.stats.iterations,
            (unsigned long long)t.stats.frames);
+    if (eddy__recording_linear_frames(trace) > 0)
+        printf("%zu by the linear executor, ",
+               eddy__recording_linear_frames(trace));
     if (eddy_trace_ranks(trace) > 1)
         printf("%zu messages, %u ranks, ", count_messages(trace),
                (unsigned)eddy_trace_ranks(trace));
@@ -78,9 +81,10 @@ const eddy__command eddy__command_trace = {
     .arguments = "GRAPH [--feed NAME=VALUE]... [--fetch NAME]... -o FILE",
     .summary = "record a run: every node in every iteration",
     .details =
-        "Runs GRAPH as `eddy run` does, by the dynamic executor, and writes\n"
-        "what every node did: frame path, live or dead, output of a Switch,\n"
-        "worker, time, bytes, and a summary of every value.  FILE ends in\n"
+        "Runs GRAPH as `eddy run` does, but for machine code, and writes what\n"
+        "every node did: frame path, live or dead, output of a Switch, "
+        "worker,\n"
+        "time, bytes, and a summary of every value.  FILE ends in\n"
         "\n"
         ".html for one page that needs nothing else: the graph, wavefront,\n"
         "timeline, tape, memory, and why a node is dead; of more than 100,000\n"

@@ -191,3 +191,12 @@ eddy_status eddy__recording_check(eddy_trace *trace, eddy_error *err)
     }
     return check_dead(trace, err);
 }
+
+size_t eddy__recording_linear_frames(const eddy_trace *trace)
+{
+    size_t n = 0;
+
+    for (size_t f = 0; f < eddy_trace_frames(trace); f++)
+        n += eddy_trace_frame_at(trace, f)->is_linear;
+    return n;
+}

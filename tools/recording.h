@@ -29,4 +29,7 @@ EDDY_MUST_USE eddy_status eddy__recording_check(eddy_trace *trace,
 bool eddy__recording_find(const eddy_trace *trace, const char *path,
                           uint32_t *out_frame, int64_t *out_iteration);
 
+/* How many of its frames the linear executor ran. */
+size_t eddy__recording_linear_frames(const eddy_trace *trace);
+
 #endif

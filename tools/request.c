@@ -6,6 +6,7 @@
 #include "tools/request.h"
 
 #include "tools/recording.h"
+#include "tools/same_tokens.h"
 
 #include <stdlib.h>
 
@@ -83,6 +84,13 @@ eddy_status eddy__request_find_target(const eddy_graph *graph, const char *name,
     return status;
 }
 
+/* Is what runs told of, node by node? */
+static bool is_recorded(const eddy__options *options)
+{
+    return options->record || options->trace != NULL ||
+           options->subcommand == EDDY__FOR_EXPLAIN;
+}
+
 eddy_status eddy__request_plan(const eddy__request *request,
                                const eddy_graph *graph,
                                const eddy__options *options,
@@ -107,6 +115,7 @@ eddy_status eddy__request_plan(const eddy__request *request,
         .observe = request->observe,
         .user = request->user,
         .checkpoint = request->is_saved ? &checkpoint : NULL,
+        .record = is_recorded(options),
     };
 
     return eddy_plan_create(graph, &plan, out_plan, err);
@@ -136,7 +145,37 @@ eddy_status eddy__request_bind(const eddy__request *request, eddy_plan *plan,
     return status;
 }
 
-eddy_status eddy__request_execute(eddy__request *request, eddy_plan *plan,
+/* The same by the dynamic executor alone: it has the same tokens. */
+static eddy_status check_tokens(const eddy__request *request,
+                                const eddy_graph *graph,
+                                const eddy__options *options, eddy_error *err)
+{
+    const eddy_trace_options how = {.size = sizeof how, .values = true};
+    eddy__options own = *options;
+    eddy__request other = *request;
+    eddy_plan *plan = NULL;
+    eddy_run *run = NULL;
+    eddy_status status;
+
+    own.executor = EDDY_EXECUTOR_DYNAMIC;
+    other.recorder = NULL;
+    status = eddy__request_plan(request, graph, &own, &plan, err);
+    if (status == EDDY_OK)
+        status = eddy_trace_create(plan, &how, &other.recorder, err);
+    if (status == EDDY_OK)
+        status = eddy__request_bind(&other, plan, &own, &run, err);
+    if (status == EDDY_OK)
+        status = eddy_run_execute(run, err);
+    if (status == EDDY_OK)
+        status = eddy__same_tokens(request->recorded, other.recorder, err);
+    eddy_run_destroy(run);
+    eddy_trace_destroy(other.recorder);
+    eddy_plan_release(plan);
+    return status;
+}
+
+eddy_status eddy__request_execute(eddy__request *request,
+                                  const eddy_graph *graph, eddy_plan *plan,
                                   const eddy__options *options,
                                   eddy_run **out_run, eddy_error *err)
 {
@@ -153,5 +192,8 @@ eddy_status eddy__request_execute(eddy__request *request, eddy_plan *plan,
         status = eddy_run_execute(*out_run, err);
     if (status == EDDY_OK && options->record)
         status = eddy__recording_check(request->recorded, err);
+    if (status == EDDY_OK && options->record &&
+        eddy__recording_linear_frames(request->recorded) > 0)
+        status = check_tokens(request, graph, options, err);
     return status;
 }

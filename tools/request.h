@@ -61,13 +61,13 @@ EDDY_MUST_USE eddy_status eddy__request_bind(const eddy__request *request,
 
 /*
  * The same, and runs it.  With --record the run is recorded and the record held
- * against what the run counted; what does not agree is an error of its own.
+ * against what the run counted, and where the linear executor ran a loop,
+ * against one of the dynamic executor; what does not agree is an error of its
+ * own.  `graph` is that of the plan.
  */
-EDDY_MUST_USE eddy_status eddy__request_execute(eddy__request *request,
-                                                eddy_plan *plan,
-                                                const eddy__options *options,
-                                                eddy_run **out_run,
-                                                eddy_error *err);
+EDDY_MUST_USE eddy_status eddy__request_execute(
+    eddy__request *request, const eddy_graph *graph, eddy_plan *plan,
+    const eddy__options *options, eddy_run **out_run, eddy_error *err);
 
 /*
  * A request from the names and values of the command line, and `fetches`.  When

@@ -190,8 +190,8 @@ static eddy_status attempt(const eddy__recorded_case *c, recorded_gradient *r)
         status = eddy__request_plan(&r->request, r->graph, c->options, &r->plan,
                                     &r->err);
     if (status == EDDY_OK)
-        status = eddy__request_execute(&r->request, r->plan, c->options,
-                                       &r->run, &r->err);
+        status = eddy__request_execute(&r->request, r->graph, r->plan,
+                                       c->options, &r->run, &r->err);
     return status;
 }
 

@@ -214,8 +214,9 @@ static eddy_status execute(model_case *c, const char *model_path)
             eddy__request_plan(&c->request, eddy_onnx_model_graph(c->model),
                                c->options, &c->plan, &c->err);
     if (status == EDDY_OK)
-        status = eddy__request_execute(&c->request, c->plan, c->options,
-                                       &c->run, &c->err);
+        status =
+            eddy__request_execute(&c->request, eddy_onnx_model_graph(c->model),
+                                  c->plan, c->options, &c->run, &c->err);
     return status;
 }
 

@@ -66,6 +66,12 @@ typedef struct eddy_plan_options {
     const char *const *without;
     size_t n_without;
     const eddy_checkpoint *checkpoint; /* NULL: no loop is saved */
+    /*
+     * The linear executor may be recorded (eddy/trace.h): what it runs has its
+     * code a second time, and planning takes longer.  Else, and unless
+     * `executor` is LINEAR, recorded runs go by the dynamic one alone.
+     */
+    bool record;
 } eddy_plan_options;
 
 /* The name of pass `i` of planning, in order; NULL past the end.  @thread any

@@ -3,9 +3,12 @@
  * Recorded runs: what every node did in every iteration, and questions to it.
  *
  * A trace is made for a plan and named in the options of a run; each execution
- * of that run fills it anew, with a record a token.  A recorded execution goes
- * by the dynamic executor, whichever the plan was made for: results, errors and
- * counts are the same.  Without a trace a run is not a test slower.
+ * of that run fills it anew, with a record a token.  Loops go by the linear
+ * executor where they do so without a recorder, or go by machine code, if the
+ * plan was made with `record` or for that executor; all else goes by the
+ * dynamic one.  Tokens, results, errors and counts are the same; what is not is
+ * the order of tokens within an iteration.  Without a trace a run is not a test
+ * slower.
  *
  * A trace belongs to the driver of its run while an execution is under way;
  * else anybody may read it, and the caller serialises.
@@ -80,7 +83,8 @@ typedef struct eddy_trace_frame {
     uint32_t static_frame;
     uint32_t parent; /* number of the frame that it was entered from */
     int64_t parent_iteration;
-    bool is_known; /* some record is of it, or of a frame in it */
+    bool is_known;  /* some record is of it, or of a frame in it */
+    bool is_linear; /* the linear executor ran it (of several ranks: one's) */
 } eddy_trace_frame;
 
 typedef struct eddy_trace_record {

@@ -104,7 +104,7 @@ class PlanOptions:
     def __init__(self, context, *, optimize="exact", executor="auto",
                  parallel_iterations=0, native=True, without=(), max_nodes=0,
                  plan_bytes=0, plan_timeout=0, is_cancelled=None, observe=None,
-                 checkpoint=None, untrusted=False):
+                 checkpoint=None, record=False, untrusted=False):
         self.options = o = ffi.new("eddy_plan_options *")
         o.size = ffi.sizeof("eddy_plan_options")
         if untrusted:
@@ -112,6 +112,7 @@ class PlanOptions:
         o.optimize = _choice("optimize", _LEVELS, optimize)
         o.executor = _choice("executor", _EXECUTORS, executor)
         o.parallel_iterations = parallel_iterations
+        o.record = record
         o.no_native = bool(o.no_native) or not native
         o.max_nodes = max_nodes or o.max_nodes
         self.calls = Calls(context, observe=observe, is_cancelled=is_cancelled)

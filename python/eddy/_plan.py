@@ -161,6 +161,8 @@ class Plan:
              whether to give up
     checkpoint
              an eddy.Checkpoint: the loop that is in no other is saved
+    record   trace() goes by the linear executor where a call does; else by the
+             dynamic one, unless the linear one is asked for
     timeout, max_iterations, max_bytes, max_frames
              of an execution: seconds, iterations of all loops, bytes, loops
     progress called as f(eddy.Progress) each `progress_seconds` of a run, which
@@ -187,7 +189,7 @@ class Plan:
                  optimize="exact", executor="auto", parallel_iterations=0,
                  native=True, without=(), observe=None, max_nodes=0,
                  plan_bytes=0, plan_timeout=0, is_cancelled=None,
-                 checkpoint=None, **of_runs):
+                 checkpoint=None, record=False, **of_runs):
         self.graph_context = graph.context
         self.session, self._tensors = session, tensors
         if fetches is None and not targets:
@@ -216,7 +218,7 @@ class Plan:
             native=native, without=without, observe=observe,
             max_nodes=max_nodes, plan_bytes=plan_bytes,
             plan_timeout=plan_timeout, is_cancelled=is_cancelled,
-            checkpoint=checkpoint)
+            checkpoint=checkpoint, record=record)
         self._of_runs = RunOptions(untrusted=untrusted, **of_runs)
         self._run_options = self._of_runs.options
         self._compile(graph, options)
@@ -276,7 +278,8 @@ class Plan:
         nodes           only these; "name*" is all that begin so
 
         With optimize="none" a plan has each node as it stands in the graph.  A
-        run that fails is recorded too: Trace.error says how.
+        run that fails is recorded too: Trace.error says how.  Loops go by the
+        dynamic executor, unless the plan was made with record=True.
         """
         from ._trace import record
         return record(self, self._gather((feeds or {},), {}),

@@ -376,18 +376,21 @@ def record(plan, values, session, how):
 
 
 def trace(graph, feeds=None, fetches=None, targets=(), *, optimize="none",
-          session=None, parallel_iterations=0, timeout=0, max_iterations=0,
-          max_bytes=0, **how):
+          session=None, executor="auto", parallel_iterations=0, timeout=0,
+          max_iterations=0, max_bytes=0, **how):
     """Runs a graph recorded, by itself with every node as it stands in it.
 
         t = eddy.trace(graph, {"x": 0.6, "n": 5}, "loss")
+
+    executor  who runs loops, as of a Plan; the dynamic one has tokens that may
+              overlap
 
     `feeds` is a dict; what else there is to say of recording, Plan.trace has.
     """
     feeds, options = feeds or {}, {} if session is None else {"session": session}
     plan = graph.plan(feeds=list(feeds), fetches=fetches, targets=targets,
-                      optimize=optimize, timeout=timeout,
-                      parallel_iterations=parallel_iterations,
+                      optimize=optimize, timeout=timeout, executor=executor,
+                      record=True, parallel_iterations=parallel_iterations,
                       max_iterations=max_iterations, max_bytes=max_bytes,
                       **options)
     return plan.trace(feeds, **how)

@@ -17,6 +17,8 @@ struct eddy__task;
 typedef struct eddy__frame_instance {
     const eddy__plan_frame *plan;
     const eddy__place *parent; /* where it was entered; NULL: the root */
+    uint64_t number; /* of the frames that began before it; linear: recorded */
+    bool is_linear;  /* the linear executor runs it */
 } eddy__frame_instance;
 
 /*

@@ -127,6 +127,7 @@ static eddy_status make_member(member *m, const eddy_partition *p,
     how.targets = eddy_partition_targets(p, m->rank, &how.n_targets);
     running.done = NULL;
     how.checkpoint = NULL;
+    how.record = how.record || options->trace != NULL;
     if (parts->part && parts->part[m->rank] != EDDY__NOT_FOUND) {
         saved.part = parts->part[m->rank];
         how.checkpoint = &saved;

@@ -63,7 +63,9 @@
     X(SELECT_8, "wrr", "a if aux, a register by number, else b: 8 bits")       \
     X(SELECT_16, "wrr", "")                                                    \
     X(SELECT_32, "wrr", "")                                                    \
-    X(SELECT_64, "wrr", "")
+    X(SELECT_64, "wrr", "")                                                    \
+    X(WATCH, "---", "CALL, and the node is recorded")                          \
+    X(TELL, "---", "call `a`, or what `aux` says, is recorded")
 
 /* Stores of items of so many bits; a is the handle. */
 #define EDDY__LINEAR_STORE_MAP(X, bits)                                        \
@@ -87,10 +89,26 @@ typedef enum eddy__linear_op {
         EDDY__LINEAR_N_OPS
 } eddy__linear_op;
 
+/*
+ * What a TELL, which stands in code of recorded runs alone, says of the node of
+ * its call; `in` and `out` of that are where the node's values are.
+ */
+typedef enum eddy__linear_tale {
+    EDDY__TALE_MADE,     /* it has run: its outputs */
+    EDDY__TALE_PASSED,   /* it hands its input on; `b` is the record's output */
+    EDDY__TALE_CHOSE,    /* a Switch of input 0, by input 1 */
+    EDDY__TALE_MERGED,   /* a loop's Merge: input `to` at first, then `b` */
+    EDDY__TALE_CONSTANT, /* the plan's constant */
+    EDDY__TALE_DEAD,     /* not of a call: step `a` of frame `to` is dead */
+    EDDY__TALE_BEGIN,    /* not of a node: `to` frames from `a` on begin */
+    EDDY__TALE_END,      /* likewise: those, which were dead, are over */
+} eddy__linear_tale;
+
 /* Registers are byte offsets, targets numbers of instructions. */
 typedef struct eddy__linear_code {
     uint16_t op; /* eddy__linear_op */
-    /* BACK: the frame; CHECKED, PUSH, ...: a call; SELECT: a register */
+    /* BACK: the frame; CHECKED, PUSH, ...: a call; SELECT: a register; TELL:
+     * an eddy__linear_tale */
     uint16_t aux;
     uint32_t to, a, b;
 } eddy__linear_code;

@@ -199,7 +199,9 @@ static eddy_status emit_kernel(eddy__linear_writer *r, uint32_t id)
     if (r->w->spreads[id])
         return eddy__linear_emit_spread(r, id);
     EDDY_TRY(eddy__linear_add_call(r, id, &call));
-    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_CALL, 0, call, 0));
+    EDDY_TRY(eddy__linear_emit3(
+        r, r->w->is_recorded ? EDDY__LINEAR_WATCH : EDDY__LINEAR_CALL, 0, call,
+        0));
     return emit_splits(r, id, call);
 }
 
@@ -408,9 +410,9 @@ static eddy_status begin_side(eddy__linear_writer *r, uint32_t p, uint32_t from,
             EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_CONSUME, 0, a, 0));
         }
     }
-    return n_loops == 0
-               ? EDDY_OK
-               : eddy__linear_emit3(r, EDDY__LINEAR_SKIP, n_loops, first, 0);
+    if (n_loops > 0)
+        EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_SKIP, n_loops, first, 0));
+    return eddy__linear_tell_side(r, from, to, n_loops);
 }
 
 static eddy_status emit_true(eddy__linear_writer *r, uint32_t e)
@@ -558,9 +560,10 @@ static eddy_status emit_loop(eddy__linear_writer *r, uint32_t e)
     eddy__linear_build_loop *loop = &w->loops[w->events[e].at];
 
     EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_ENTER, loop->number, 0, 0));
+    EDDY_TRY(eddy__linear_tell_entry(r, w->events[e].at));
     w->events[e].step = (uint32_t)r->text.n; /* where it goes back to */
     r->guard = loop->root;
-    return EDDY_OK;
+    return eddy__linear_tell_iteration(r, w->events[e].at);
 }
 
 static eddy_status emit_test(eddy__linear_writer *r, uint32_t e)
@@ -646,8 +649,11 @@ static eddy_status emit_event(eddy__linear_writer *r, nesting *open, uint32_t e,
             : EDDY__NO;
     switch ((eddy__event_kind)event->kind) {
     case EDDY__EVENT_STEP:
-        return emit_step(r, event->step, top);
+        EDDY_TRY(eddy__linear_tell_before(r, event->step));
+        EDDY_TRY(emit_step(r, event->step, top));
+        return eddy__linear_tell_after(r, event->step);
     case EDDY__EVENT_INPUT:
+        EDDY_TRY(eddy__linear_tell_input(r, event->step, event->at));
         return emit_input(r, event);
     case EDDY__EVENT_LOOP:
         open->begins[open->n++] = e;
@@ -928,7 +934,8 @@ static eddy_status add_tier(eddy__linear_writer *r)
     const eddy_plan_options *options = r->w->l->options;
     eddy__linear_tier *tier;
 
-    if (options->executor == EDDY_EXECUTOR_LINEAR || options->no_native)
+    if (options->executor == EDDY_EXECUTOR_LINEAR || options->no_native ||
+        r->w->is_recorded)
         return EDDY_OK;
     tier = eddy__arena_allocate_zeroed(&r->w->plan->arena, 1, sizeof *tier);
     if (!tier)
@@ -1004,7 +1011,9 @@ static eddy_status write_region(eddy__linear_writer *r, uint32_t top)
         eddy__linear_refuse(w, top, EDDY__NO, "it is too large");
         return EDDY_OK;
     }
-    EDDY_TRY(eddy__linear_tidy(&w->scratch, &r->text, r->n_registers, w->err));
+    if (!w->is_recorded)
+        EDDY_TRY(
+            eddy__linear_tidy(&w->scratch, &r->text, r->n_registers, w->err));
     EDDY_TRY(list_guards(r));
     return keep_all(r);
 }

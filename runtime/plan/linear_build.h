@@ -3,8 +3,9 @@
  * What the parts of the pass share that makes the linear form: guards
  * (linear_guard.c, linear_reach.c), stacks and arrays (linear_store.c), small
  * tensors (linear_spread.c), the order of steps (linear_order.c), code
- * (linear_build.c, linear_write.c), what is done to it (linear_tidy.c), all
- * of it once or twice (linear_forms.c), and what it is worth (linear_worth.c).
+ * (linear_build.c, linear_write.c), what it tells of nodes (linear_tell.c),
+ * what is done to it (linear_tidy.c), all of it in one form or more
+ * (linear_forms.c), and what it is worth (linear_worth.c).
  *
  * A guard says when the steps of a frame's iteration are live: always, on one
  * side of a predicate under another guard, in the body of the loop or at its
@@ -103,8 +104,9 @@ typedef struct eddy__linear_build {
     eddy__layout *l;
     eddy_plan *plan;
     eddy_error *err;
-    bool is_later; /* it is for the form that code is made of */
-    bool has_more; /* which would spread more than this one does */
+    bool is_later;    /* it is for the form that code is made of */
+    bool has_more;    /* which would spread more than this one does */
+    bool is_recorded; /* it is for the form of recorded runs */
     eddy__arena scratch;
     eddy__linear_build_loop *loops; /* one a frame */
     eddy__held *values;

@@ -7,7 +7,8 @@
  * Elements that are interpreted one by one take longer than a kernel's call
  * where there are many, and shorter where vectors of machine code have them.
  * So a loop of which both is true has two forms: one that is interpreted first,
- * and a second one for code.
+ * and a second one for code.  A plan that may be recorded has another one,
+ * whose code tells of its nodes (linear_tell.c).
  */
 #include "core/base/status.h"
 #include "core/context.h"
@@ -117,7 +118,7 @@ static eddy_status find_all(eddy__linear_build *w)
 {
     EDDY_TRY(begin(w));
     EDDY_TRY(eddy__linear_guards(w));
-    return eddy__linear_find_spread(w);
+    return w->is_recorded ? EDDY_OK : eddy__linear_find_spread(w);
 }
 
 static void end(eddy__linear_build *w)
@@ -208,6 +209,34 @@ static eddy_status make_later(eddy__linear_build *w,
     return EDDY_OK;
 }
 
+/* ---- the one of recorded runs ---- */
+
+static bool is_to_be_recorded(const eddy__linear_build *w)
+{
+    const eddy_plan_options *options = w->l->options;
+
+    return options->record || options->executor == EDDY_EXECUTOR_LINEAR;
+}
+
+/* Of all that has the first one. */
+static eddy_status make_recorded(eddy__linear_build *w,
+                                 const eddy__linear_build *first)
+{
+    uint64_t budget = budget_of(w->plan);
+
+    w->is_recorded = true;
+    EDDY_TRY(find_all(w));
+    for (uint32_t f = 1; f < w->plan->n_frames; f++) {
+        eddy__linear *region = NULL;
+
+        if (!first->regions[f] || w->loops[f].doubt.why)
+            continue;
+        EDDY_TRY(eddy__linear_make_region(w, f, &budget, &region));
+        w->plan->frames[f].recorded = region;
+    }
+    return EDDY_OK;
+}
+
 /* ---- the pass ---- */
 
 eddy_status eddy__plan_make_linear(eddy__plan_build *b)
@@ -217,7 +246,7 @@ eddy_status eddy__plan_make_linear(eddy__plan_build *b)
         .plan = b->plan,
         .err = b->err,
         .scratch = {.allocator = &b->budget->allocator}};
-    eddy__linear_build later = first;
+    eddy__linear_build later = first, recorded = first;
     eddy_status status;
 
     if (b->plan->n_frames < 2 || b->now.executor == EDDY_EXECUTOR_DYNAMIC)
@@ -233,6 +262,10 @@ eddy_status eddy__plan_make_linear(eddy__plan_build *b)
         if (status == EDDY_OK)
             status = make_later(&later, &first);
         end(&later);
+    }
+    if (status == EDDY_OK && is_to_be_recorded(&first)) {
+        status = make_recorded(&recorded, &first);
+        end(&recorded);
     }
     for (uint32_t f = 1; f < b->plan->n_frames && status == EDDY_OK; f++)
         if (first.regions[f])

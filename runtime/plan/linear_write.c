@@ -292,6 +292,20 @@ eddy_status eddy__linear_add_call(eddy__linear_writer *r, uint32_t id,
                      out_call);
 }
 
+eddy_status eddy__linear_add_list(eddy__linear_writer *r, uint32_t id,
+                                  const uint32_t *values, uint32_t n,
+                                  uint32_t *out_call)
+{
+    uint32_t *in = eddy__arena_allocate(&r->w->plan->arena, n, sizeof *in);
+
+    if (!in)
+        return eddy__fail_memory(r->w->err);
+    for (uint32_t i = 0; i < n; i++)
+        EDDY_TRY(eddy__linear_register_of(r, values[i], &in[i]));
+    return note_call(r, (eddy__linear_call){.step = id, .n_in = n, .in = in},
+                     out_call);
+}
+
 /* ---- from and to tensors ---- */
 
 /* The shape of a value that some step made. */

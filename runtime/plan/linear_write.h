@@ -82,6 +82,35 @@ eddy_status eddy__linear_emit3(eddy__linear_writer *r, uint32_t op, uint32_t to,
 eddy_status eddy__linear_add_call(eddy__linear_writer *r, uint32_t id,
                                   uint32_t *out_call);
 
+/*
+ * The registers of `n` values, as what a call of step `id` reads that is not
+ * made: what is told of has one.
+ */
+eddy_status eddy__linear_add_list(eddy__linear_writer *r, uint32_t id,
+                                  const uint32_t *values, uint32_t n,
+                                  uint32_t *out_call);
+
+/* ---- code that tells of nodes; none unless it is recorded ---- */
+
+/* Tells of a step, before its own code or after it: one of them does. */
+eddy_status eddy__linear_tell_before(eddy__linear_writer *r, uint32_t id);
+eddy_status eddy__linear_tell_after(eddy__linear_writer *r, uint32_t id);
+
+/* Tells of a branch's Merge, before its input `port` is moved. */
+eddy_status eddy__linear_tell_input(eddy__linear_writer *r, uint32_t merge,
+                                    uint32_t port);
+
+/* A loop begins; each of its iterations does. */
+eddy_status eddy__linear_tell_entry(eddy__linear_writer *r, uint32_t frame);
+eddy_status eddy__linear_tell_iteration(eddy__linear_writer *r, uint32_t frame);
+
+/*
+ * Under the guard of one side of a branch: what stands between events `from`
+ * and `to`, with `n_loops`, on the other.
+ */
+eddy_status eddy__linear_tell_side(eddy__linear_writer *r, uint32_t from,
+                                   uint32_t to, uint32_t n_loops);
+
 /* ---- values that are spread ---- */
 
 /* A tensor of its elements in a new register, for step `id`, which reads it. */

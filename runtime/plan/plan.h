@@ -142,8 +142,13 @@ typedef struct eddy__plan_frame {
     uint32_t *replayed;
     uint32_t n_replayed;
     const struct eddy__linear *linear; /* of the outermost of a nest */
-    bool is_linear;                    /* it, or one around it */
-    const char *why, *why_node;        /* it is not; or NULL */
+    /*
+     * The same region with code that tells of all nodes, which is not tidied,
+     * spreads nothing and is only interpreted; NULL: there is none.
+     */
+    const struct eddy__linear *recorded;
+    bool is_linear;             /* it, or one around it */
+    const char *why, *why_node; /* it is not; or NULL */
 } eddy__plan_frame;
 
 typedef struct eddy__plan_fetch {

@@ -2,6 +2,7 @@
 /* Recorded runs: what is recorded, and what the record answers. */
 #include "tests/aid/probe_ops.h"
 #include "tests/aid/program.h"
+#include "tests/runtime/recorder_tests.h"
 #include "tests/suites.h"
 
 #include <math.h>
@@ -16,6 +17,12 @@ static void setup(void)
 {
     program_init(&p, 0);
     trace = NULL;
+}
+
+static void setup_linear(void)
+{
+    setup();
+    p.plan_options.record = true;
 }
 
 static void drop(void)
@@ -132,6 +139,9 @@ START_TEST(counts_are_those_of_the_run)
     run_loop(5, 1);
     want_counts();
     ck_assert_uint_eq(eddy_trace_frames(trace), 2);
+    ck_assert(!eddy_trace_frame_at(trace, 0)->is_linear);
+    ck_assert_int_eq(eddy_trace_frame_at(trace, 1)->is_linear,
+                     p.plan_options.record);
     ck_assert_float_eq(program_fetch_float(&p, 0), 64);
     ck_assert_uint_eq(eddy_trace_records(trace),
                       eddy_trace_total(trace).n_seen);
@@ -947,11 +957,11 @@ START_TEST(progress_is_told)
 }
 END_TEST
 
-TCase *recorder_tests(void)
+TCase *recorder_tests_by(const char *name, bool is_linear)
 {
-    TCase *tc = tcase_create("recorder");
+    TCase *tc = tcase_create(name);
 
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, is_linear ? setup_linear : setup, teardown);
     tcase_add_loop_test(tc, counts_are_those_of_the_run, 0, 2);
     tcase_add_test(tc, records_say_where_and_what);
     tcase_add_test(tc, producers_are_found);
@@ -979,4 +989,9 @@ TCase *recorder_tests(void)
     tcase_add_test(tc, a_writer_may_stop);
     tcase_add_loop_test(tc, progress_is_told, 0, 2);
     return tc;
+}
+
+TCase *recorder_tests(void)
+{
+    return recorder_tests_by("recorder", false);
 }

@@ -250,7 +250,7 @@ static void reset_frame(eddy__frame *frame, eddy__iteration *parent,
     const eddy__plan_frame *plan = frame->plan;
 
     frame->parent = parent;
-    frame->number = number;
+    frame->instance.number = number;
     frame->oldest = frame->newest = NULL;
     frame->n_started = 0;
     frame->n_outstanding = 0;

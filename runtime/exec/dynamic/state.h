@@ -70,7 +70,6 @@ struct eddy__frame {
     eddy__parked *parked;
     eddy__starter *starters;
     size_t block_size;
-    uint64_t number; /* of the frames that began before it */
 };
 
 /*

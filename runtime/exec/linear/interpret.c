@@ -201,26 +201,29 @@ static bool settle_outputs(eddy_run *run, eddy__linear_run *l,
     return true;
 }
 
-/* As the dynamic executor's run_kernel, on registers. */
-static bool run_kernel(eddy_run *run, eddy__linear_run *l,
-                       const eddy__linear_call *call)
+static eddy_status call_kernel(eddy_run *run, eddy__linear_run *l,
+                               const eddy__linear_call *call)
 {
     const eddy__step *step = &run->steps[call->step];
-    eddy__place *at = &l->places[call->frame];
     eddy_kernel *k = &run->kernel;
-    eddy_status status;
 
-    if (must_stop(run))
-        return false;
     aim(k, call, step);
-    k->iteration = at;
+    k->iteration = &l->places[call->frame];
     run->current = step;
     run->suspended = NULL;
     for (uint32_t i = 0; i < call->n_out; i++)
         l->registers[call->out[i]].kind = EDDY__NONE;
-    status = step->kernel(k);
+    return step->kernel(k);
+}
+
+static bool finish_kernel(eddy_run *run, eddy__linear_run *l,
+                          const eddy__linear_call *call, eddy_status status)
+{
+    const eddy__step *step = &run->steps[call->step];
+
     if (status != EDDY_OK) {
-        eddy__run_raise_kernel(run, status, k->err, step, at);
+        eddy__run_raise_kernel(run, status, run->kernel.err, step,
+                               &l->places[call->frame]);
         return false;
     }
     /* The kernel may have given up half way. */
@@ -232,6 +235,32 @@ static bool run_kernel(eddy_run *run, eddy__linear_run *l,
         for (uint32_t i = 0; i < call->n_in; i++)
             eddy__run_consume(run, &l->registers[call->in[i]]);
     return settle_outputs(run, l, call);
+}
+
+/* As the dynamic executor's run_kernel, on registers. */
+static bool run_kernel(eddy_run *run, eddy__linear_run *l,
+                       const eddy__linear_call *call)
+{
+    return !must_stop(run) &&
+           finish_kernel(run, l, call, call_kernel(run, l, call));
+}
+
+/* The same in a recorded region; what it makes may be refused then. */
+static bool watch_kernel(eddy_run *run, eddy__linear_run *l,
+                         const eddy__linear_call *call)
+{
+    uint64_t resource = 0;
+    eddy_status status;
+    bool is_done;
+
+    if (must_stop(run))
+        return false;
+    eddy__linear_watch_begin(run, l, call, &resource);
+    status = call_kernel(run, l, call);
+    eddy__linear_watch_end(run, l, call, status, resource);
+    is_done = !run->failed && finish_kernel(run, l, call, status);
+    eddy__linear_watch_done(run);
+    return is_done;
 }
 
 /* ---- tensors and their elements ---- */
@@ -533,9 +562,18 @@ on_SCALARS:
     if (!run_scalars(run, l, &calls[ip->a]))
         goto failed;
     NEXT;
+on_TELL:
+    if (!eddy__linear_tell(run, l, ip))
+        goto failed;
+    NEXT;
+on_WATCH:
+    if (!watch_kernel(run, l, &calls[ip->a]))
+        goto failed;
+    goto called;
 on_CALL:
     if (!run_kernel(run, l, &calls[ip->a]))
         goto failed;
+called:
     *budget -= COST;
     if (*budget <= 0) {
         ip++;

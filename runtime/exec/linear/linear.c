@@ -100,6 +100,7 @@ eddy__linear_run *eddy__linear_create(eddy_run *run, const eddy__linear *region,
         l->instances[i].parent = frame->parent == EDDY__LINEAR_NONE
                                      ? parent
                                      : &l->places[frame->parent];
+        l->instances[i].is_linear = true;
         l->places[i] = (eddy__place){.instance = &l->instances[i], .index = -1};
     }
     return l;

@@ -102,6 +102,27 @@ void eddy__linear_drain(eddy_run *run, const eddy__linear_run *l,
  */
 void eddy__linear_go_over(eddy_run *run, eddy__linear_run *l);
 
+/* ---- tell.c: in regions of recorded runs ---- */
+
+/* What a TELL says; false: it is not to be (check_numerics), and raised. */
+bool eddy__linear_tell(eddy_run *run, eddy__linear_run *l,
+                       const eddy__linear_code *c);
+
+/* The instruction at which `l` has failed, if it was a kernel on scalars. */
+void eddy__linear_tell_failure(eddy_run *run, eddy__linear_run *l);
+
+/*
+ * Around a kernel: before it; when it has put its outputs out, which may be
+ * refused as above; and when nothing is left to do for it.
+ */
+void eddy__linear_watch_begin(eddy_run *run, eddy__linear_run *l,
+                              const eddy__linear_call *call,
+                              uint64_t *out_resource);
+void eddy__linear_watch_end(eddy_run *run, eddy__linear_run *l,
+                            const eddy__linear_call *call, eddy_status status,
+                            uint64_t resource);
+void eddy__linear_watch_done(eddy_run *run);
+
 /* ---- functions.c ---- */
 
 /* By operation; NULL where it is no typed one, or a jump. */

@@ -193,6 +193,8 @@ eddy__linear_verdict eddy__linear_run_on(eddy_run *run, eddy__linear_run *l,
         }
     }
     eddy__linear_drain(run, l, &tank);
+    if (verdict == EDDY__LINEAR_FAILED && run->trace)
+        eddy__linear_tell_failure(run, l);
     return verdict;
 }
 

@@ -276,6 +276,7 @@ static bool join_frame(joint *j, part *p, uint32_t own)
                                .parent_iteration = from->parent_iteration};
     }
     to->frames[at].is_known = true;
+    to->frames[at].is_linear = to->frames[at].is_linear || from->is_linear;
     p->frame_of[own] = at;
     return true;
 }

@@ -75,7 +75,8 @@ static bool note_frames(eddy_trace *trace, const eddy__place *at)
                           ? (uint32_t)eddy__trace_frame_of(frame->parent)
                           : 0,
             .parent_iteration = frame->parent ? frame->parent->index : 0,
-            .is_known = true};
+            .is_known = true,
+            .is_linear = frame->is_linear};
     }
     return true;
 }
@@ -237,15 +238,13 @@ static bool makes_values(const eddy__step *step)
 
 /* ---- what engines tell ---- */
 
-void eddy__trace_check_inputs(eddy_run *run, const eddy__step *step,
-                              const eddy__value *values)
+void eddy__trace_check_inputs(eddy_trace *trace, const eddy__value *values,
+                              const uint32_t *slots, uint32_t n)
 {
-    const eddy__kernel_node *node = step->node;
-
-    run->trace->inputs_are_finite = true;
-    for (uint32_t i = 0; i < node->n_in; i++)
-        if (eddy__trace_is_non_finite(&values[step->in[i]]))
-            run->trace->inputs_are_finite = false;
+    trace->inputs_are_finite = true;
+    for (uint32_t i = 0; i < n; i++)
+        if (eddy__trace_is_non_finite(&values[slots[i]]))
+            trace->inputs_are_finite = false;
 }
 
 /* A token, as the engine tells it. */

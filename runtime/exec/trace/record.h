@@ -7,7 +7,6 @@
 #ifndef EDDY_EXEC_TRACE_RECORD_H
 #define EDDY_EXEC_TRACE_RECORD_H
 
-#include "runtime/exec/dynamic/state.h"
 #include "runtime/exec/trace/trace.h"
 
 static inline int64_t eddy__trace_bytes(const eddy_run *run)
@@ -25,10 +24,9 @@ static inline uint64_t eddy__trace_resource(const eddy__value *value)
                : 0;
 }
 
-/* A recorded run is the dynamic executor's, whose frames have numbers. */
 static inline uint64_t eddy__trace_frame_of(const eddy__place *at)
 {
-    return ((const eddy__frame *)(const void *)at->instance)->number;
+    return at->instance->number;
 }
 
 static inline void eddy__trace_count(eddy_trace *trace, uint32_t weight,
@@ -52,15 +50,14 @@ static inline void eddy__trace_may_last(eddy_run *run)
     run->trace->clock_at = 1;
 }
 
-/* A kernel is about to run on `values`. */
-static inline void eddy__trace_before(eddy_run *run, const eddy__step *step,
-                                      const eddy__value *values,
+/* A kernel is about to run on those of `values`, `n` of them. */
+static inline void eddy__trace_before(eddy_run *run, const eddy__value *values,
+                                      const uint32_t *slots, uint32_t n,
                                       uint64_t *out_resource)
 {
-    *out_resource =
-        step->node->n_in > 0 ? eddy__trace_resource(&values[step->in[0]]) : 0;
+    *out_resource = n > 0 ? eddy__trace_resource(&values[slots[0]]) : 0;
     if (run->trace->options.check_numerics)
-        eddy__trace_check_inputs(run, step, values);
+        eddy__trace_check_inputs(run->trace, values, slots, n);
 }
 
 /* Was the last token there too? */

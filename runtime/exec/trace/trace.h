@@ -230,8 +230,8 @@ void eddy__trace_pause(eddy_run *run);
 void eddy__trace_end(eddy_run *run);
 
 /* The inputs of a kernel that is about to run, for check_numerics. */
-void eddy__trace_check_inputs(eddy_run *run, const eddy__step *step,
-                              const eddy__value *values);
+void eddy__trace_check_inputs(eddy_trace *trace, const eddy__value *values,
+                              const uint32_t *slots, uint32_t n);
 
 /* As eddy__trace_add of record.h, for any record. */
 void eddy__trace_add_any(eddy_run *run, const eddy__step *step,
