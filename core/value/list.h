@@ -13,10 +13,20 @@
 
 #include "core/value/value.h"
 
+/*
+ * The dtypes of lists that are no TensorLists: an optional value, whose items
+ * are its components (ops/list/optional.c); a map, whose items are a key, its
+ * value, the next key and so on (ops/list/tensor_map.c); the lock of a mutex
+ * (ops/state/mutex.c).
+ */
+#define EDDY__OPTIONAL EDDY_INVALID
+#define EDDY__MAP ((eddy_dtype)0xf0)
+#define EDDY__LOCK ((eddy_dtype)0xf1)
+
 /* The items stand behind the header in the same block. */
 struct eddy__list {
     atomic_uint refs; /* add relaxed, subtract acquire-release */
-    uint8_t dtype;    /* eddy_dtype of the items */
+    uint8_t dtype;    /* eddy_dtype of the items, or one of the above */
     bool from_heap;   /* else its block may not go to a heap's free lists */
     eddy_shape shape; /* of every item, as far as that is said */
     int64_t count;

@@ -6,16 +6,6 @@
 #include "core/value/list.h"
 #include "ops/array/items.h"
 
-/*
- * The dtypes of lists that are no TensorLists: an optional value, whose items
- * are its components (ops/list/optional.c); a map, whose items are a key, its
- * value, the next key and so on (ops/list/tensor_map.c); the lock of a mutex
- * (ops/state/mutex.c).
- */
-#define EDDY__OPTIONAL EDDY_INVALID
-#define EDDY__MAP ((eddy_dtype)0xf0)
-#define EDDY__LOCK ((eddy_dtype)0xf1)
-
 /* What a list is, for messages, with its article. */
 const char *eddy__list_kind(const eddy__list *list);
 

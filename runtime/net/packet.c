@@ -14,9 +14,9 @@
 
 #include <string.h>
 
-enum { DEAD, SCALAR, NUMBERS, STRINGS, HELD, LIST, N_KINDS };
+enum { DEAD, SCALAR, NUMBERS, STRINGS, HELD, LIST, MAP, N_KINDS };
 
-/* `count` items follow one of HELD and LIST; `rank` below 0: unknown. */
+/* `count` items follow one of HELD, LIST and MAP; `rank` below 0: unknown. */
 typedef struct item {
     uint8_t kind, dtype;
     uint16_t unused;
@@ -31,6 +31,7 @@ typedef struct item {
 typedef struct level {
     eddy__value *items;
     int64_t count, at;
+    bool is_map; /* keys and values by turns */
 } level;
 
 /* ---- bytes ---- */
@@ -101,6 +102,29 @@ static bool append_tensor(eddy__bytes *to, const eddy_tensor *t, level *down)
     return append_item(to, it, &t->shape) && append(to, t->data, t->bytes);
 }
 
+/*
+ * The head of a list or a map, to whose items `down` then leads.  The chains of
+ * a map (ops/list/tensor_map.h) stay here: it arrives without.
+ */
+static bool append_list(eddy__bytes *to, eddy__list *list, level *down)
+{
+    item it = {.kind = LIST, .dtype = list->dtype, .count = list->count};
+
+    it.max_count = list->max_count;
+    if (list->dtype == EDDY__MAP) {
+        it.kind = MAP;
+        it.dtype = EDDY_INVALID;
+        it.max_count = INT64_MAX;
+    }
+    *down = (level){.items = list->items, .count = list->count};
+    return append_item(to, it, &list->shape);
+}
+
+static bool is_list(const eddy__value *v)
+{
+    return v->kind == EDDY__LIST || v->kind == EDDY__LENT_LIST;
+}
+
 static eddy_status append_value(eddy__bytes *to, const eddy__value *v,
                                 level *down, eddy_error *err)
 {
@@ -109,15 +133,8 @@ static eddy_status append_value(eddy__bytes *to, const eddy__value *v,
 
     if (eddy__value_is_tensor(v) && v->dtype != EDDY_RESOURCE) {
         ok = append_tensor(to, v->as.tensor, down);
-    } else if (v->kind == EDDY__LIST || v->kind == EDDY__LENT_LIST) {
-        eddy__list *list = v->as.list;
-
-        it.kind = LIST;
-        it.dtype = list->dtype;
-        it.count = list->count;
-        it.max_count = list->max_count;
-        *down = (level){.items = list->items, .count = list->count};
-        ok = append_item(to, it, &list->shape);
+    } else if (is_list(v) && v->as.list->dtype != EDDY__LOCK) {
+        ok = append_list(to, v->as.list, down);
     } else if (v->kind == EDDY__SCALAR) {
         it.kind = SCALAR;
         memcpy(&it.max_count, &v->as, sizeof it.max_count);
@@ -210,18 +227,23 @@ static bool take(reader *r, void *to, size_t n)
     return true;
 }
 
+static bool is_open(const item *it)
+{
+    return it->kind == LIST || it->kind == MAP;
+}
+
 /* The item's shape, in which only a list may leave things open. */
 static bool take_shape(reader *r, const item *it, eddy_shape *shape)
 {
     memset(shape, 0, sizeof *shape);
-    if (it->rank > EDDY_MAX_RANK || it->rank < (it->kind == LIST ? -1 : 0))
+    if (it->rank > EDDY_MAX_RANK || it->rank < (is_open(it) ? -1 : 0))
         return false;
     shape->rank = it->rank;
     if (it->rank > 0 &&
         !take(r, shape->dims, (size_t)it->rank * sizeof *shape->dims))
         return false;
     for (int i = 0; i < it->rank; i++)
-        if (shape->dims[i] < (it->kind == LIST ? -1 : 0))
+        if (shape->dims[i] < (is_open(it) ? -1 : 0))
             return false;
     return true;
 }
@@ -288,21 +310,25 @@ static eddy_status read_tensor(reader *r, const item *it, eddy__value *out,
 static eddy_status read_list(reader *r, const item *it, eddy__value *out,
                              level *down)
 {
+    const bool is_map = it->kind == MAP;
     eddy_shape shape;
     eddy__list *list;
 
     if (!take_shape(r, it, &shape) || it->count < 0 ||
         it->max_count < it->count ||
+        (is_map && (it->count % 2 != 0 || it->max_count != INT64_MAX)) ||
         (uint64_t)it->count > r->left / sizeof(item))
         return refuse(r);
     list = eddy__list_create(NULL, r->account, r->allocator,
-                             (eddy_dtype)it->dtype, &shape, it->count);
+                             is_map ? EDDY__MAP : (eddy_dtype)it->dtype, &shape,
+                             it->count);
     if (!list)
         return no_room(r);
     list->max_count = it->max_count;
     *out = (eddy__value){.kind = EDDY__LIST, .dtype = EDDY_VARIANT, .uses = 1};
     out->as.list = list;
-    *down = (level){.items = list->items, .count = list->count};
+    *down =
+        (level){.items = list->items, .count = list->count, .is_map = is_map};
     return EDDY_OK;
 }
 
@@ -313,7 +339,7 @@ static eddy_status read_value(reader *r, eddy__value *out, level *down)
     if (!take(r, &it, sizeof it) || it.kind >= N_KINDS ||
         it.dtype >= EDDY_DTYPE_COUNT)
         return refuse(r);
-    if (it.kind == LIST)
+    if (is_open(&it))
         return read_list(r, &it, out, down);
     if (it.kind != DEAD && it.kind != SCALAR)
         return read_tensor(r, &it, out, down);
@@ -326,16 +352,25 @@ static eddy_status read_value(reader *r, eddy__value *out, level *down)
     return EDDY_OK;
 }
 
+/* What keys are compared by must be there: their elements. */
+static bool can_be_key(const eddy__value *v)
+{
+    return (v->kind == EDDY__SCALAR || v->kind == EDDY__TENSOR) &&
+           eddy__dtype_in((eddy_dtype)v->dtype, EDDY__MOVABLE);
+}
+
 static eddy_status read_all(reader *r, eddy__value *out)
 {
     level levels[MOST_LEVELS];
     size_t n = 0;
 
     for (eddy__value *v = out; v;) {
+        const bool is_key =
+            n > 0 && levels[n - 1].is_map && levels[n - 1].at % 2 == 1;
         level down = {.items = NULL};
 
         EDDY_TRY(read_value(r, v, &down));
-        if (down.count > 0 && n == MOST_LEVELS)
+        if ((down.count > 0 && n == MOST_LEVELS) || (is_key && !can_be_key(v)))
             return refuse(r);
         if (down.count > 0)
             levels[n++] = down;

@@ -88,6 +88,17 @@ static eddy__value nested(void)
     return list((eddy__value[]){inner, numbers(), scalar(-1)}, 3);
 }
 
+/* Two keys and what they lead to; the chains of another map are left behind. */
+static eddy__value map(void)
+{
+    eddy__value v =
+        list((eddy__value[]){scalar(1), nested(), strings(), numbers()}, 4);
+
+    v.as.list->dtype = EDDY__MAP;
+    v.as.list->max_count = 2;
+    return v;
+}
+
 static eddy__value dead(void)
 {
     return (eddy__value){.kind = EDDY__NONE};
@@ -98,8 +109,8 @@ static eddy__value half(void)
     return scalar(0.5F);
 }
 
-static eddy__value (*const makers[])(void) = {dead, half, numbers, strings,
-                                              nested};
+static eddy__value (*const makers[])(void) = {dead,    half,   numbers,
+                                              strings, nested, map};
 #define N_MAKERS ((int)(sizeof makers / sizeof *makers))
 
 static void append(const eddy__value *v)
@@ -208,6 +219,33 @@ START_TEST(a_number_of_rank_0_is_a_scalar)
 }
 END_TEST
 
+START_TEST(a_lock_stays)
+{
+    eddy__value v = list(NULL, 0);
+    eddy_error err = {0};
+
+    v.as.list->dtype = EDDY__LOCK;
+    ck_assert_int_eq(eddy__packet_append(&bytes, (eddy__packet){0}, &v, &err),
+                     EDDY_INVALID_ARGUMENT);
+    ck_assert_uint_eq(bytes.n, 0);
+    eddy__value_clear(NULL, &v);
+}
+END_TEST
+
+/* A list among the keys of a map could not be compared with one. */
+START_TEST(a_key_that_is_none_is_refused)
+{
+    eddy__value v = list((eddy__value[]){nested(), scalar(1)}, 2), back;
+
+    v.as.list->dtype = EDDY__MAP;
+    append(&v);
+    ck_assert_int_eq(read_back(bytes.data + sizeof(eddy__packet),
+                               bytes.n - sizeof(eddy__packet), &back),
+                     EDDY_DATA_LOSS);
+    eddy__value_clear(NULL, &v);
+}
+END_TEST
+
 START_TEST(handles_stay)
 {
     eddy__value v = {.kind = EDDY__RESOURCE, .dtype = EDDY_RESOURCE};
@@ -270,6 +308,8 @@ TCase *packet_tests(void)
     tcase_add_loop_test(tests, changed_bytes_do_no_harm, 0, N_MAKERS);
     tcase_add_test(tests, a_number_of_rank_0_is_a_scalar);
     tcase_add_test(tests, handles_stay);
+    tcase_add_test(tests, a_lock_stays);
+    tcase_add_test(tests, a_key_that_is_none_is_refused);
     tcase_add_test(tests, lists_nest_only_so_deep);
     tcase_add_loop_test(tests, memory_may_end, 0, N_MAKERS);
     return tests;
