@@ -356,7 +356,7 @@ static eddy_status read_value(reader *r, eddy__value *out, level *down)
 static bool can_be_key(const eddy__value *v)
 {
     return (v->kind == EDDY__SCALAR || v->kind == EDDY__TENSOR) &&
-           eddy__dtype_in((eddy_dtype)v->dtype, EDDY__MOVABLE);
+           v->dtype != EDDY_VARIANT && v->dtype != EDDY_RESOURCE;
 }
 
 static eddy_status read_all(reader *r, eddy__value *out)

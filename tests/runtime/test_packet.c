@@ -221,7 +221,8 @@ END_TEST
 
 START_TEST(a_lock_stays)
 {
-    eddy__value v = list(NULL, 0);
+    const eddy__value item = scalar(1);
+    eddy__value v = list(&item, 1);
     eddy_error err = {0};
 
     v.as.list->dtype = EDDY__LOCK;
