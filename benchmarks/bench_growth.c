@@ -128,8 +128,8 @@ static eddy_status load(subject *s)
     if (s->is_limited)
         eddy_graphdef_options_untrusted(&options);
     phase_begin(s);
-    status = eddy_graphdef_read(s->bench->ctx, s->file.out.bytes, s->file.out.length,
-                                &options, &graph, &s->err);
+    status = eddy_graphdef_read(s->bench->ctx, s->file.out.bytes,
+                                s->file.out.length, &options, &graph, &s->err);
     status = phase_end(s, LOAD, status);
     eddy_graph_destroy(s->graph);
     s->graph = graph;

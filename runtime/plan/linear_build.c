@@ -17,6 +17,7 @@
 #include "core/value/dtype.h"
 #include "runtime/plan/linear_spread.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A region has at most so many instructions and registers. */
@@ -850,6 +851,7 @@ static eddy_status list_guards(eddy__linear_writer *r)
     eddy__linear_frame *frames = r->frames;
     eddy__linear_guard *guards;
 
+    assert(frames != NULL); /* number_loops has made them */
     for (uint32_t f = 0; f < r->out->n_frames; f++)
         EDDY_TRY(number_guards(r, frames[f].frame));
     guards = eddy__arena_allocate_zeroed(&w->plan->arena, r->n_guards,

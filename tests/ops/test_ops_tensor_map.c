@@ -137,7 +137,7 @@ static void add_many(const char *map, int n)
 START_TEST(each_of_many_keys_is_found_until_it_is_erased)
 {
     enum { N = 70 };
-    char text[200];
+    char text[400];
 
     program_build(&p, "e EmptyTensorMap\n");
     add_many("e", N);
