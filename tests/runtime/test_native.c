@@ -182,7 +182,7 @@ START_TEST(code_can_be_entered_after_any_iteration)
 {
     uint32_t n_compiled = 0;
 
-    for (uint64_t seed = 1; seed <= program_scale(30, 2); seed++)
+    for (uint64_t seed = 1; seed <= program_scale(30, 8); seed++)
         try_seed(seed, 40, &n_compiled);
     if (is_there())
         ck_assert_uint_gt(n_compiled, program_scale(30, 10));
