@@ -53,7 +53,7 @@ void program_init_with(program *p, const eddy_context_options *options);
 /* Without workers, and with a session in run_options. */
 void program_init_session(program *p);
 
-/* Drops that session, and puts a new one in its place. */
+/* Drops that session, if there is one, and puts a new one in its place. */
 void program_renew_session(program *p);
 
 /* Frees everything and fails the test if memory is still held. */

@@ -15,14 +15,7 @@ static void begin(void)
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-static void use_session(void)
-{
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
 }
 
 /* A section that reads `v`, takes `steps` to change it, and writes it. */
@@ -81,7 +74,7 @@ END_TEST
 /* A run that fails lets go of its lock, and of its place in the line. */
 START_TEST(a_failed_run_unlocks)
 {
-    use_session();
+    program_renew_session(&p);
     program_build(&p, "m MutexV2\nno bool=0\nwhy string=why\n"
                       "a MutexLock m\nf Assert no why T=[string] ^a\n"
                       "u ConsumeMutexLock a ^f\nb MutexLock m\n"
@@ -98,7 +91,7 @@ END_TEST
 
 START_TEST(waiting_ends_with_a_cancel)
 {
-    use_session();
+    program_renew_session(&p);
     program_build(&p, "m MutexV2\na MutexLock m\nb MutexLock m ^a\n"
                       "u ConsumeMutexLock a ^b\n");
     program_plan(&p, NULL, "^u");
@@ -118,7 +111,7 @@ START_TEST(one_run_waits_for_another)
     eddy_plan *holder;
     eddy_run *holding;
 
-    use_session();
+    program_renew_session(&p);
     program_build(&p, "m MutexV2 shared_name='m'\n"
                       "q FIFOQueueV2 component_types=[float32]\n"
                       "a MutexLock m\n"

@@ -15,14 +15,7 @@ static void begin(void)
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-static void use_session(void)
-{
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
 }
 
 #define QUEUE "q FIFOQueueV2 component_types=[float32] shared_name='q'\n"
@@ -176,7 +169,7 @@ END_TEST
 
 START_TEST(waiting_ends_at_the_deadline)
 {
-    use_session();
+    program_renew_session(&p);
     p.run_options.timeout_ns = UINT64_C(20) * 1000 * 1000;
     program_build(&p, QUEUE DEQUEUE("d"));
     program_plan(&p, NULL, "d");
@@ -187,7 +180,7 @@ END_TEST
 
 START_TEST(waiting_ends_with_a_cancel)
 {
-    use_session();
+    program_renew_session(&p);
     program_build(&p, QUEUE DEQUEUE("d"));
     program_plan(&p, NULL, "d");
     program_make_run(&p);
@@ -206,7 +199,7 @@ START_TEST(one_run_waits_for_another)
     eddy_plan *taker;
     eddy_run *waiting;
 
-    use_session();
+    program_renew_session(&p);
     program_build(&p, QUEUE "x float32=7\n" ENQUEUE("e", "x") DEQUEUE("d"));
     program_plan(&p, NULL, "d");
     taker = p.plan;
@@ -282,7 +275,7 @@ END_TEST
 
 START_TEST(elements_must_be_the_queue_s)
 {
-    use_session();
+    program_renew_session(&p);
     add_queue(-1);
     program_build(&p, "i int32=1\nv float32[2]=1,2\nx float32=1\n"
                       "minus int32=-1\nzero int32=0\n"

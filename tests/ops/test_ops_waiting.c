@@ -17,14 +17,7 @@ static void begin(void)
 
 static void end(void)
 {
-    eddy_session_release(p.run_options.session);
     program_deinit(&p);
-}
-
-static void use_session(void)
-{
-    ck_assert_int_eq(eddy_session_create(p.ctx, &p.run_options.session, &p.err),
-                     EDDY_OK);
 }
 
 #define ACCUMULATOR                                                            \
@@ -58,7 +51,7 @@ END_TEST
 
 START_TEST(waiting_ends_with_a_cancel)
 {
-    use_session();
+    program_renew_session(&p);
     program_build(&p, waits[_i].text);
     program_plan(&p, NULL, waits[_i].fetch);
     program_make_run(&p);
@@ -93,7 +86,7 @@ static void want_other_to_help(const char *waiter, const char *helper)
 
 START_TEST(one_run_waits_for_another)
 {
-    use_session();
+    program_renew_session(&p);
     program_build(&p, ACCUMULATOR
                   "t ResourceAccumulatorTakeGradient h n dtype=float32\n"
                   "a ResourceAccumulatorApplyGradient h step g\n"
