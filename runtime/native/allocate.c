@@ -255,6 +255,17 @@ static void note_handle(const allocator *a, const eddy__linear_code *c)
     r->dtype = EDDY_UINT64;
 }
 
+static uint8_t class_of_pack(const allocator *a, uint32_t number)
+{
+    const eddy__native_packs *packs = &a->homes->packs;
+    const uint32_t pack = number - a->linear->n_registers;
+
+    return a->file->n_masks > 0 && packs->packs &&
+                   packs->packs[pack].dtype == EDDY_BOOL
+               ? EDDY__CLASS_MASK
+               : EDDY__CLASS_PACK;
+}
+
 /* What comes in from outside has its value before all code. */
 static void begin_ranges(allocator *a)
 {
@@ -270,7 +281,7 @@ static void begin_ranges(allocator *a)
             a->homes->ranges[i].class = EDDY__CLASS_NONE;
     }
     for (uint32_t i = linear->n_registers; i < a->homes->n_ranges; i++) {
-        a->homes->ranges[i] = (eddy__native_range){.class = EDDY__CLASS_PACK,
+        a->homes->ranges[i] = (eddy__native_range){.class = class_of_pack(a, i),
                                                    .home = EDDY__NO_HOME};
         a->around[i] = EDDY__LINEAR_NONE;
     }
@@ -474,22 +485,20 @@ static void scan_ranges(allocator *a)
 {
     scan ints = {.n = a->file->n_ints, .n_kept = a->file->n_kept};
     scan floats = {.n = a->file->n_floats, .n_kept = a->file->n_kept_floats};
-    scan packs = {.n = a->file->n_packs};
+    scan packs = {.n = a->file->n_packs}, masks = {.n = a->file->n_masks};
+    scan *const scans[] = {[EDDY__CLASS_INT] = &ints,
+                           [EDDY__CLASS_FLOAT] = &floats,
+                           [EDDY__CLASS_PACK] = &packs,
+                           [EDDY__CLASS_MASK] = &masks};
     eddy__native_homes *homes = a->homes;
     uint32_t n = 0;
 
-    memset(ints.taken, 0xff, sizeof ints.taken);
-    memset(floats.taken, 0xff, sizeof floats.taken);
-    memset(packs.taken, 0xff, sizeof packs.taken);
+    for (uint32_t i = EDDY__CLASS_INT; i <= EDDY__CLASS_MASK; i++)
+        memset(scans[i]->taken, 0xff, sizeof scans[i]->taken);
     for (uint32_t i = 0; i < homes->n_by_start; i++) {
         const uint32_t number = homes->by_start[i];
-        const uint8_t class = homes->ranges[number].class;
 
-        place(a,
-              class == EDDY__CLASS_INT    ? &ints
-              : class == EDDY__CLASS_PACK ? &packs
-                                          : &floats,
-              number);
+        place(a, scans[homes->ranges[number].class], number);
     }
     for (uint32_t i = 0; i < homes->n_by_start; i++)
         if (homes->ranges[homes->by_start[i]].home != EDDY__NO_HOME)

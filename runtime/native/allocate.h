@@ -21,6 +21,7 @@ typedef enum eddy__native_class {
     EDDY__CLASS_INT,
     EDDY__CLASS_FLOAT,
     EDDY__CLASS_PACK,
+    EDDY__CLASS_MASK, /* a pack of bools that has a register of its own kind */
 } eddy__native_class;
 
 #define EDDY__NO_HOME UINT8_MAX
@@ -47,7 +48,8 @@ typedef struct eddy__native_range {
 typedef struct eddy__native_file {
     uint32_t n_ints, n_floats;      /* EDDY__MOST_HOMES at most of each */
     uint32_t n_kept, n_kept_floats; /* of them */
-    uint32_t n_packs;               /* none survives */
+    uint32_t n_packs;               /* none survives, and none of: ... */
+    uint32_t n_masks;               /* 0: bools are as other packs */
 } eddy__native_file;
 
 typedef struct eddy__native_loop {

@@ -49,12 +49,19 @@ static uint32_t number_of(uint32_t offset)
     return offset / (uint32_t)sizeof(eddy__value);
 }
 
+uint32_t eddy__native_operand(const eddy__linear_code *c, uint32_t k)
+{
+    const uint32_t is_choice = eddy__linear_is_select(c->op);
+
+    if (is_choice && k == 0)
+        return c->aux;
+    return number_of(k == is_choice ? c->a : c->b);
+}
+
 /* Operand `k` of instruction `i`, and what it writes. */
 static uint32_t source_of(const packer *p, uint32_t i, uint32_t k)
 {
-    const eddy__linear_code *c = &p->linear->code[i];
-
-    return number_of(k == 0 ? c->a : c->b);
+    return eddy__native_operand(&p->linear->code[i], k);
 }
 
 static uint32_t target_of(const packer *p, uint32_t i)
@@ -64,7 +71,8 @@ static uint32_t target_of(const packer *p, uint32_t i)
 
 static uint32_t count_sources(uint32_t op)
 {
-    return eddy__linear_operands(op)[2] == 'r' ? 2 : 1;
+    return (eddy__linear_operands(op)[2] == 'r' ? 2u : 1u) +
+           eddy__linear_is_select(op);
 }
 
 static uint8_t dtype_of(const packer *p, uint32_t number)
@@ -72,13 +80,15 @@ static uint8_t dtype_of(const packer *p, uint32_t number)
     return (uint8_t)p->linear->start[number].dtype;
 }
 
+/* Of the longest vectors of all, in bytes. */
+static uint32_t longest_of(const eddy__pack_request *q)
+{
+    return 4 * q->lanes_of(EDDY__LINEAR_MOVE, EDDY_FLOAT32);
+}
+
 static uint32_t lanes_of(const packer *p, uint32_t op, uint8_t dtype)
 {
-    const uint32_t lanes = p->q->lanes_of(op, dtype);
-
-    return lanes == 0
-               ? 0
-               : least(lanes, p->most_bytes / (uint32_t)eddy_dtype_size(dtype));
+    return p->q->lanes_of(op, dtype) * p->most_bytes / longest_of(p->q);
 }
 
 static uint32_t lanes_at(const packer *p, uint32_t i)
@@ -99,11 +109,15 @@ uint32_t eddy__native_lane_of(const eddy__native_pack *pack, uint32_t number)
     return lane;
 }
 
+uint32_t eddy__native_vector_bytes(uint32_t n, uint32_t size)
+{
+    return n * size <= 16 ? 16 : n * size <= 32 ? 32 : 64;
+}
+
 uint32_t eddy__native_pack_bytes(const eddy__native_pack *pack)
 {
-    const uint32_t n = pack->n * (uint32_t)eddy_dtype_size(pack->dtype);
-
-    return n <= 16 ? 16 : n <= 32 ? 32 : 64;
+    return eddy__native_vector_bytes(pack->n,
+                                     (uint32_t)eddy_dtype_size(pack->dtype));
 }
 
 /* ---- what is known before ---- */
@@ -188,7 +202,8 @@ static uint32_t length_of_run(packer *p, uint32_t i, uint32_t most)
     p->stamp++;
     for (uint32_t j = 0; j < most; j++) {
         if (i + j >= p->linear->n_code || code[i + j].op != code[i].op ||
-            (j > 0 && p->is_target[i + j]))
+            (j > 0 && p->is_target[i + j]) ||
+            dtype_of(p, target_of(p, i + j)) != dtype_of(p, target_of(p, i)))
             return j;
         for (uint32_t k = 0; k < n_in; k++)
             if (p->stamps[source_of(p, i + j, k)] == p->stamp)
@@ -558,15 +573,23 @@ static int64_t cost_of_looks(const packer *p, uint32_t i)
     return cost;
 }
 
+/* Bools are no bytes in registers, and have to become some before. */
+static int64_t cost_of_lanes(const eddy__native_pack *pack)
+{
+    return pack->dtype == EDDY_BOOL ? 3 : 1;
+}
+
 static int64_t gain_of_group(const packer *p, const eddy__native_group *group)
 {
     int64_t gain = group->n - 1;
 
     for (uint32_t k = 0; k < group->n_in; k++)
-        gain -= group->in[k].way == EDDY__PACK_SPREAD     ? 2
-                : group->in[k].way == EDDY__PACK_LANES_OF ? 1
-                                                          : 0;
-    return gain - p->out->packs[group->to].is_mirrored;
+        gain -= group->in[k].way == EDDY__PACK_SPREAD ? 2
+                : group->in[k].way == EDDY__PACK_LANES_OF
+                    ? cost_of_lanes(&p->out->packs[group->in[k].which])
+                    : 0;
+    return gain - p->out->packs[group->to].is_mirrored *
+                      cost_of_lanes(&p->out->packs[group->to]);
 }
 
 /* What is spread may have come to be in a pack later. */
@@ -645,8 +668,7 @@ static bool try_packs(const eddy__pack_request *request, uint32_t most_bytes,
 static uint32_t eighths_left(const eddy__pack_request *q,
                              const eddy__native_packs *packs)
 {
-    const packer p = {
-        .q = q, .linear = q->linear, .most_bytes = EDDY__PACK_BYTES};
+    const packer p = {.q = q, .linear = q->linear, .most_bytes = longest_of(q)};
     uint32_t n = 0, n_left = 0;
 
     for (uint32_t i = 1; i < q->linear->n_code; i++)
@@ -661,8 +683,7 @@ static uint32_t eighths_left(const eddy__pack_request *q,
 bool eddy__native_find_packs(const eddy__pack_request *request,
                              eddy__arena *arena, eddy__native_packs *out)
 {
-    const uint32_t most =
-        4 * request->lanes_of(EDDY__LINEAR_MOVE, EDDY_FLOAT32);
+    const uint32_t most = longest_of(request);
     eddy__native_packs other;
     int64_t gain, others;
 

@@ -53,7 +53,7 @@ typedef struct eddy__native_group {
     uint8_t n_in;
     bool is_off; /* they are done one by one after all */
     uint32_t to; /* a pack */
-    eddy__pack_operand in[2];
+    eddy__pack_operand in[3];
 } eddy__native_group;
 
 typedef struct eddy__native_packs {
@@ -79,8 +79,9 @@ typedef enum eddy__native_way {
 /* What finding them has to know. */
 typedef struct eddy__pack_request {
     const eddy__linear *linear;
-    /* Lanes that an operation may be done in at once, of registers of a dtype;
-     * 0: it is done one by one. */
+    /* Lanes that an operation may be done in at once, as many as its longest
+     * elements allow, where MOVE and SELECT are of a dtype; 0: it is done one
+     * by one. */
     uint32_t (*lanes_of)(uint32_t op, uint8_t dtype);
     eddy__native_way (*way_of)(uint32_t op);
 } eddy__pack_request;
@@ -92,10 +93,17 @@ typedef struct eddy__pack_request {
 bool eddy__native_find_packs(const eddy__pack_request *request,
                              eddy__arena *arena, eddy__native_packs *out);
 
+/* Operand `k` of an instruction that groups may have, a register by number; a
+ * choice has its condition first. */
+uint32_t eddy__native_operand(const eddy__linear_code *c, uint32_t k);
+
 /* The lane of a member of a pack. */
 uint32_t eddy__native_lane_of(const eddy__native_pack *pack, uint32_t number);
 
-/* Bytes of a pack's slot: lanes are rounded up to 16, 32 or 64. */
+/* So many lanes of so many bytes are rounded up to 16, 32 or 64. */
+uint32_t eddy__native_vector_bytes(uint32_t n, uint32_t size);
+
+/* Bytes of a pack's slot, in which a bool has one. */
 uint32_t eddy__native_pack_bytes(const eddy__native_pack *pack);
 
 /* The pack of a register, or NULL. */

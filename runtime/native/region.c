@@ -53,10 +53,15 @@ void eddy__native_note_stub(eddy__native_region *r, eddy__native_stub_kind kind,
 static uint32_t slot_of(const eddy__native_region *r,
                         const eddy__native_range *range)
 {
-    return range->class == EDDY__CLASS_INT ? range->home
-           : range->class == EDDY__CLASS_FLOAT
-               ? r->file->n_ints + range->home
-               : r->file->n_ints + r->file->n_floats + range->home;
+    uint32_t first = 0;
+
+    if (range->class >= EDDY__CLASS_FLOAT)
+        first += r->file->n_ints;
+    if (range->class >= EDDY__CLASS_PACK)
+        first += r->file->n_floats;
+    if (range->class == EDDY__CLASS_MASK)
+        first += r->file->n_packs;
+    return first + range->home;
 }
 
 void eddy__native_each_homeless(const eddy__native_region *r, uint32_t at,

@@ -30,7 +30,8 @@ typedef enum eddy__native_stub_kind {
     EDDY__STUB_KERNEL, /* does it in place of the code, which goes on behind */
 } eddy__native_stub_kind;
 
-/* Registers that are live, by home: those of integers first, packs last. */
+/* Registers that are live, by home: those of integers first, packs and masks
+ * last. */
 typedef struct eddy__native_live {
     uint64_t homes;
     uint32_t numbers[EDDY__NATIVE_SLOTS];

@@ -279,17 +279,13 @@ static void jump_if(maker *m, eddy__x86_answer answer, uint32_t to)
 
 static void emit_unless(maker *m, const eddy__linear_code *c)
 {
-    const uint32_t number = eddy__native_number_of(c->a);
-    const eddy__native_range *r = range_of(m, number);
+    const eddy__x86_place place =
+        eddy__x86_place_of(m, eddy__native_number_of(c->a));
 
-    if (r->home == EDDY__NO_HOME) {
-        eddy__x86_emit_is_zero8(&m->x,
-                                (int32_t)(c->a + offsetof(eddy__value, as)));
-    } else {
-        const uint32_t home = eddy__x86_home(m, r);
-
-        eddy__x86_emit(&m->x, EDDY__X86_TEST, false, home, eddy__x86_reg(home));
-    }
+    if (place.is_memory)
+        eddy__x86_emit_number8(&m->x, EDDY__X86_CMP, place, 0);
+    else
+        eddy__x86_emit(&m->x, EDDY__X86_TEST, false, place.reg, place);
     jump_on(m, EDDY__IF_EQUAL, c->to);
 }
 
@@ -587,38 +583,46 @@ static bool make_room(maker *m)
 
 /* ---- registers, by what vectors there are ---- */
 
-#define FILES(floats, packs)                                                   \
+#define FILE_WITH(ints, kept, floats, packs, masks)                            \
     {                                                                          \
-        {.n_ints = 10, .n_floats = 13, .n_kept = 4},                           \
-            {.n_ints = 9, .n_floats = 13, .n_kept = 3},                        \
-            {.n_ints = 10,                                                     \
-             .n_floats = (floats),                                             \
-             .n_kept = 4,                                                      \
-             .n_packs = (packs)},                                              \
-        {                                                                      \
-            .n_ints = 9, .n_floats = (floats), .n_kept = 3, .n_packs = (packs) \
-        }                                                                      \
+        .n_ints = (ints), .n_floats = (floats), .n_kept = (kept),              \
+        .n_packs = (packs), .n_masks = (masks)                                 \
+    }
+
+#define FILES(floats, packs, masks)                                            \
+    {                                                                          \
+        FILE_WITH(10, 4, 13, 0, 0), FILE_WITH(9, 3, 13, 0, 0),                 \
+            FILE_WITH(10, 4, floats, packs, masks),                            \
+            FILE_WITH(9, 3, floats, packs, masks)                              \
     }
 
 /* How homes and spare registers are shared out; the first that will do. */
 typedef struct share {
     eddy__native_processor processor;
-    uint32_t first_pack, spare_packs;
+    uint32_t first_pack, spare_packs, first_mask, spare_masks;
 } share;
 
 static const share shares_512[] = {
-    {{FILES(13, 12), way_of, eddy__x86_lanes_of_512}, 16, 0xf0000000},
-    {{FILES(13, 8), way_of, eddy__x86_lanes_of_512}, 16, 0xff000000},
+    {{FILES(13, 12, 4), way_of, eddy__x86_lanes_of_512},
+     16,
+     0xf0000000,
+     4,
+     0x0e},
+    {{FILES(13, 8, 2), way_of, eddy__x86_lanes_of_512},
+     16,
+     0xff000000,
+     6,
+     0x3e},
 };
 
 static const share shares_2[] = {
-    {{FILES(5, 6), way_of, eddy__x86_lanes_of}, 8, 0xc007},
-    {{FILES(4, 4), way_of, eddy__x86_lanes_of}, 7, 0xf807},
+    {{FILES(5, 6, 0), way_of, eddy__x86_lanes_of}, 8, 0xc007, 0, 0},
+    {{FILES(4, 4, 0), way_of, eddy__x86_lanes_of}, 7, 0xf807, 0, 0},
 };
 
 #define N_SHARES 2
 
-static const share without = {{FILES(13, 0), way_of, NULL}, 0, 0};
+static const share without = {{FILES(13, 0, 0), way_of, NULL}, 0, 0, 0, 0};
 
 static void release(maker *m)
 {
@@ -642,7 +646,9 @@ static eddy_status compile_with(const eddy__native_request *request,
                          .widest = is_512 ? 512 : 128,
                          .is_waited_for = true},
                .first_pack = s->first_pack,
-               .spare_packs = s->spare_packs};
+               .spare_packs = s->spare_packs,
+               .first_mask = s->first_mask,
+               .spare_masks = s->spare_masks};
     eddy_status status = EDDY_RESOURCE_EXHAUSTED;
 
     if (eddy__native_region_begin(&m.region, request, &s->processor) &&

@@ -34,6 +34,8 @@ typedef struct eddy__x86_maker {
     eddy__lanes lanes;
     uint32_t first_pack;  /* the vector register of their first home */
     uint32_t spare_packs; /* for use within a group: a bit each */
+    uint32_t first_mask;  /* likewise, mask registers */
+    uint32_t spare_masks;
     eddy__x86_order *orders;
     size_t n_orders, orders_room;
 } eddy__x86_maker;
@@ -57,10 +59,6 @@ eddy__x86_place eddy__x86_place_of(const eddy__x86_maker *m, uint32_t number);
 /* A lane of a pack's slot. */
 eddy__x86_place eddy__x86_lane_place(const eddy__native_pack *pack,
                                      uint32_t lane);
-
-/* A vector between a register and a pack's slot: LOAD or STORE. */
-void eddy__x86_move_slot(eddy__x86_maker *m, eddy__x86_vector_op op,
-                         const eddy__native_pack *pack, uint32_t reg);
 
 /* The form of vectors of so many bytes. */
 eddy__x86_form eddy__x86_form_of(const eddy__x86_maker *m, uint32_t bytes);

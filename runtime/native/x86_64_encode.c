@@ -213,15 +213,6 @@ void eddy__x86_emit_store_number(eddy__x86 *x, bool wide, int32_t at,
     put32(x, (uint32_t)number);
 }
 
-void eddy__x86_emit_is_zero8(eddy__x86 *x, int32_t at)
-{
-    if (!begin(x))
-        return;
-    put8(x, 0x80);
-    put_memory(x, 7, EDDY__RBP, at);
-    put8(x, 0);
-}
-
 void eddy__x86_emit_sign_extend(eddy__x86 *x, bool wide)
 {
     if (!begin(x))

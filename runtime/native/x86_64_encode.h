@@ -115,9 +115,6 @@ void eddy__x86_emit_imul_number(eddy__x86 *x, uint32_t to, uint32_t from,
 void eddy__x86_emit_mov_number(eddy__x86 *x, uint32_t reg, uint32_t number);
 void eddy__x86_emit_store_number(eddy__x86 *x, bool wide, int32_t at,
                                  int32_t number);
-/* cmp byte, 0 */
-void eddy__x86_emit_is_zero8(eddy__x86 *x, int32_t at);
-
 void eddy__x86_emit_sign_extend(eddy__x86 *x, bool wide); /* cdq, cqo */
 void eddy__x86_emit_set(eddy__x86 *x, uint32_t condition, uint32_t reg);
 /* Every bit of a float register shifted: pslld, psllq, psrld, psrlq. */

@@ -140,8 +140,14 @@ static void narrow_mask(eddy__lanes *l, uint32_t to, uint32_t from)
     const eddy__x86_form half = {
         .bits = 128, .has_number = true, .number = 0x88};
     const eddy__x86_form whole = {.bits = 256, .has_number = true, .number = 1};
-    const uint32_t high = eddy__lanes_take(l);
+    uint32_t high;
 
+    if (l->n <= 2) {
+        eddy__x86_emit_vector(&l->x, EDDY__VECTOR_SHUFFLE, half, to, from,
+                              eddy__x86_reg(from));
+        return;
+    }
+    high = eddy__lanes_take(l);
     eddy__x86_emit_vector(&l->x, EDDY__VECTOR_STORE_HIGH, whole, from, 0,
                           eddy__x86_reg(high));
     eddy__x86_emit_vector(&l->x, EDDY__VECTOR_SHUFFLE, half, to, from,
@@ -809,5 +815,13 @@ const eddy__lane_row *eddy__lane_row_of(const char *op, eddy__lane lane,
 
 bool eddy__lane_row_is_alone(const eddy__lane_row *row)
 {
-    return row->emit == emit_pair || row->emit == emit_relu;
+    static void (*const alone[])(eddy__lanes *, const eddy__lane_op *,
+                                 uint32_t) = {
+        emit_pair, emit_relu,   emit_compare, emit_logical,
+        emit_not,  emit_select, emit_cast};
+
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (row->emit == alone[i])
+            return true;
+    return false;
 }

@@ -177,11 +177,13 @@ void eddy__lanes_put_constants(eddy__lanes *l)
 
 eddy__x86_form eddy__lanes_form(const eddy__lanes *l, eddy__lane lane)
 {
-    const uint32_t size = eddy__lane_is_long(lane) ? 64 : 32;
+    const uint32_t length = l->n * (eddy__lane_is_long(lane) ? 64 : 32);
 
-    return (eddy__x86_form){
-        .is_evex = l->is_512,
-        .bits = l->extent == EDDY__LANES_FIRST ? 128 : (uint16_t)(l->n * size)};
+    return (eddy__x86_form){.is_evex = l->is_512,
+                            .bits =
+                                l->extent == EDDY__LANES_FIRST || length < 128
+                                    ? 128
+                                    : (uint16_t)length};
 }
 
 void eddy__lanes_emit(eddy__lanes *l, eddy__x86_vector_op op, eddy__lane lane,

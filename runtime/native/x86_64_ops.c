@@ -7,7 +7,7 @@
  * The home of what is written may be that of an operand, so all operands have
  * been read by the time it is.
  */
-#include "runtime/native/x86_64.h"
+#include "runtime/native/x86_64_packs.h"
 
 #include "core/value/tape.h"
 #include "runtime/native/ops_table.h"
@@ -196,10 +196,8 @@ void eddy__x86_load(eddy__x86_maker *m, uint32_t number)
     const eddy__native_range *r = eddy__native_range_of(&m->region, number);
     const type *t = type_of(r->dtype);
 
-    if (r->class == EDDY__CLASS_PACK)
-        eddy__x86_move_slot(m, EDDY__VECTOR_LOAD,
-                            eddy__native_as_pack(&m->region, number),
-                            eddy__x86_home(m, r));
+    if (r->class >= EDDY__CLASS_PACK)
+        eddy__x86_load_pack(m, number);
     else if (t->is_float)
         get_float(m, t, eddy__x86_home(m, r), memory_of(number));
     else
@@ -211,10 +209,8 @@ void eddy__x86_store(eddy__x86_maker *m, uint32_t number)
     const eddy__native_range *r = eddy__native_range_of(&m->region, number);
     const type *t = type_of(r->dtype);
 
-    if (r->class == EDDY__CLASS_PACK)
-        eddy__x86_move_slot(m, EDDY__VECTOR_STORE,
-                            eddy__native_as_pack(&m->region, number),
-                            eddy__x86_home(m, r));
+    if (r->class >= EDDY__CLASS_PACK)
+        eddy__x86_store_pack(m, number);
     else if (t->is_float)
         put_float(m, t, memory_of(number), eddy__x86_home(m, r));
     else
@@ -1428,7 +1424,7 @@ static void emit_select(maker *m, const eddy__linear_code *c)
     get_bits(m, t, EDDY__RAX, place_of(m, c->a));
     get_bits(m, t, EDDY__RCX, place_of(m, c->b));
     if (condition.is_memory)
-        eddy__x86_emit_is_zero8(&m->x, condition.at);
+        eddy__x86_emit_number8(&m->x, EDDY__X86_CMP, condition, 0);
     else
         eddy__x86_emit(&m->x, EDDY__X86_TEST, false, condition.reg, condition);
     eddy__x86_emit(&m->x, EDDY__X86_CMOVE, true, EDDY__RAX,

@@ -26,14 +26,15 @@ typedef struct name {
 #define LANE_U16 EDDY__LANE_NONE
 #define LANE_U32 EDDY__LANE_U32
 #define LANE_U64 EDDY__LANE_U64
-#define LANE_B EDDY__LANE_NONE
+#define LANE_B EDDY__LANE_BOOL
 
 static const name names[EDDY__LINEAR_N_OPS] = {
 #define UNARY_OP(name, D, OUT, LOCALS, e)                                      \
     [EDDY__LINEAR_##name##_##D] = {#name, LANE_##D, LANE_##OUT},
 #define BINARY_OP UNARY_OP
 #define CHECKED_OP(name, D, BAD, e)
-#define COMPARE_OP(name, D, e)
+#define COMPARE_OP(name, D, e)                                                 \
+    [EDDY__LINEAR_##name##_##D] = {#name, LANE_##D, EDDY__LANE_BOOL},
 #include "runtime/plan/linear_ops.def"
 };
 
@@ -41,11 +42,13 @@ static const eddy__lane_row no_row;
 
 static const eddy__lane_row *find_row(uint32_t op, bool is_512)
 {
-    const name *n = &names[op];
+    static const name choice = {"Select", EDDY__LANE_F32, EDDY__LANE_F32};
+    const name *n = eddy__linear_is_select(op) ? &choice : &names[op];
     const eddy__lane_row *row =
-        n->op && n->lane == n->result
-            ? eddy__lane_row_of(n->op, (eddy__lane)n->lane,
-                                (eddy__lane)n->result, is_512)
+        n->op
+            ? eddy__lane_row_of(strncmp(n->op, "to_", 3) == 0 ? "Cast" : n->op,
+                                (eddy__lane)n->lane, (eddy__lane)n->result,
+                                is_512)
             : NULL;
 
     return row ? row : &no_row;
@@ -66,25 +69,48 @@ static const eddy__lane_row *row_of(uint32_t op, bool is_512)
     return row;
 }
 
-static uint32_t lanes_of(uint32_t op, uint8_t dtype, bool is_512)
+static uint32_t longest(uint32_t a, uint32_t b)
 {
-    const eddy__lane lane = eddy__lane_of((eddy_dtype)dtype);
-    const uint32_t size = eddy__lane_is_long(lane) ? 8 : 4;
+    return a > b ? a : b;
+}
 
-    if (lane == EDDY__LANE_NONE || lane == EDDY__LANE_BOOL ||
+/* Bytes in a vector; a bool has those of a mask of AVX2. */
+static uint32_t size_in_vector(eddy__lane lane)
+{
+    return eddy__lane_is_long(lane) ? 8 : 4;
+}
+
+/* Of operands, but a condition; MOVE and SELECT are of a dtype. */
+static eddy__lane lane_of_op(uint32_t op, eddy_dtype dtype)
+{
+    return names[op].op ? (eddy__lane)names[op].lane : eddy__lane_of(dtype);
+}
+
+static eddy__lane result_of_op(uint32_t op, eddy_dtype dtype)
+{
+    return names[op].op ? (eddy__lane)names[op].result : eddy__lane_of(dtype);
+}
+
+static uint32_t lanes_of(uint32_t op, eddy_dtype dtype, bool is_512)
+{
+    const eddy__lane lane = lane_of_op(op, dtype);
+    const eddy__lane result = result_of_op(op, dtype);
+
+    if (lane == EDDY__LANE_NONE || result == EDDY__LANE_NONE ||
         (op != EDDY__LINEAR_MOVE && !row_of(op, is_512)->emit))
         return 0;
-    return (is_512 ? 64 : 16) / size;
+    return (is_512 ? 64 : 16) /
+           longest(size_in_vector(lane), size_in_vector(result));
 }
 
 uint32_t eddy__x86_lanes_of(uint32_t op, uint8_t dtype)
 {
-    return lanes_of(op, dtype, false);
+    return lanes_of(op, (eddy_dtype)dtype, false);
 }
 
 uint32_t eddy__x86_lanes_of_512(uint32_t op, uint8_t dtype)
 {
-    return lanes_of(op, dtype, true);
+    return lanes_of(op, (eddy_dtype)dtype, true);
 }
 
 /* ---- places ---- */
@@ -115,36 +141,150 @@ static uint32_t home_of(const maker *m, uint32_t number)
     return eddy__x86_home(m, eddy__native_range_of(&m->region, number));
 }
 
+/* ---- slots: bools are bytes there ---- */
+
+static bool is_bool(const eddy__native_pack *pack)
+{
+    return pack->dtype == EDDY_BOOL;
+}
+
+static void load_bools(maker *m, uint32_t reg, eddy__x86_place slot)
+{
+    const eddy__x86_form form = eddy__x86_form_of(m, 16);
+    const uint32_t other = eddy__lanes_take(&m->lanes);
+
+    if (m->lanes.is_512) {
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_LOAD, form, other, 0, slot);
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_TEST_BYTES, form, reg, other,
+                              eddy__x86_reg(other));
+    } else {
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_XOR, form, other, other,
+                              eddy__x86_reg(other));
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_I32_OF_U8, form, reg, 0,
+                              slot);
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_SUB_I32, form, reg, other,
+                              eddy__x86_reg(reg));
+    }
+    eddy__lanes_give(&m->lanes, other);
+}
+
+/* A register with the constant in all lanes; to be given back. */
+static uint32_t constant(maker *m, eddy__lane_constant which)
+{
+    uint32_t reg;
+
+    m->lanes.x = m->x;
+    reg = eddy__lanes_constant(&m->lanes, which);
+    m->x = m->lanes.x;
+    return reg;
+}
+
+static void store_bools(maker *m, uint32_t reg, eddy__x86_place slot)
+{
+    const uint32_t ones = constant(m, EDDY__LANE_ONE_BYTES);
+    const uint32_t to = eddy__lanes_take(&m->lanes);
+    const eddy__x86_form form = eddy__x86_form_of(m, 16);
+    eddy__x86_form kept = form;
+
+    kept.mask = (uint8_t)reg;
+    kept.is_zeroing = true;
+    if (m->lanes.is_512) {
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_LOAD_U8, kept, to, 0,
+                              eddy__x86_reg(ones));
+    } else {
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_PACK_I32, form, to, reg,
+                              eddy__x86_reg(reg));
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_PACK_I16, form, to, to,
+                              eddy__x86_reg(to));
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_AND, form, to, to,
+                              eddy__x86_reg(ones));
+    }
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_STORE, form, to, 0, slot);
+    eddy__lanes_give(&m->lanes, to);
+    eddy__lanes_give(&m->lanes, ones);
+}
+
+static void load_slot(maker *m, const eddy__native_pack *pack, uint32_t reg)
+{
+    const eddy__x86_place slot = eddy__x86_lane_place(pack, 0);
+
+    if (is_bool(pack))
+        load_bools(m, reg, slot);
+    else
+        eddy__x86_emit_vector(
+            &m->x, EDDY__VECTOR_LOAD,
+            eddy__x86_form_of(m, eddy__native_pack_bytes(pack)), reg, 0, slot);
+}
+
+static void store_slot(maker *m, const eddy__native_pack *pack, uint32_t reg)
+{
+    const eddy__x86_place slot = eddy__x86_lane_place(pack, 0);
+
+    if (is_bool(pack))
+        store_bools(m, reg, slot);
+    else
+        eddy__x86_emit_vector(
+            &m->x, EDDY__VECTOR_STORE,
+            eddy__x86_form_of(m, eddy__native_pack_bytes(pack)), reg, 0, slot);
+}
+
+static void begin_group(maker *m)
+{
+    m->lanes.free = m->spare_packs;
+    m->lanes.free_masks = m->spare_masks;
+    if (m->lanes.is_512)
+        m->lanes.widest = 512;
+}
+
+void eddy__x86_load_pack(eddy__x86_maker *m, uint32_t number)
+{
+    begin_group(m);
+    load_slot(m, pack_of(m, number), home_of(m, number));
+}
+
+void eddy__x86_store_pack(eddy__x86_maker *m, uint32_t number)
+{
+    begin_group(m);
+    store_slot(m, pack_of(m, number), home_of(m, number));
+}
+
+/* ---- between slots and the file ---- */
+
+static void read_lane(maker *m, uint32_t size, eddy__x86_place from)
+{
+    eddy__x86_emit(&m->x, size == 1 ? EDDY__X86_MOVZX8 : EDDY__X86_MOV,
+                   size == 8, EDDY__RAX, from);
+}
+
+static void write_lane(maker *m, uint32_t size, eddy__x86_place to)
+{
+    eddy__x86_emit(&m->x, size == 1 ? EDDY__X86_STORE8 : EDDY__X86_STORE,
+                   size == 8, EDDY__RAX, to);
+}
+
 /* Lanes behind the last member are as the first. */
 void eddy__x86_gather_pack(eddy__x86_maker *m, uint32_t number)
 {
     const eddy__native_pack *pack = pack_of(m, number);
-    const uint32_t n = eddy__native_pack_bytes(pack) / size_of(pack);
-    const bool wide = size_of(pack) == 8;
+    const uint32_t size = size_of(pack);
     uint32_t held = EDDY__LINEAR_NONE;
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < eddy__native_pack_bytes(pack) / size; i++) {
         const uint32_t member = pack->members[i < pack->n ? i : 0];
 
         if (member != held)
-            eddy__x86_emit(&m->x, EDDY__X86_MOV, wide, EDDY__RAX,
-                           file_place(member));
+            read_lane(m, size, file_place(member));
         held = member;
-        eddy__x86_emit(&m->x, EDDY__X86_STORE, wide, EDDY__RAX,
-                       eddy__x86_lane_place(pack, i));
+        write_lane(m, size, eddy__x86_lane_place(pack, i));
     }
     if (has_home(m, number))
-        eddy__x86_move_slot(m, EDDY__VECTOR_LOAD, pack, home_of(m, number));
+        eddy__x86_load_pack(m, number);
 }
 
 static void put_lane(maker *m, const eddy__native_pack *pack, uint32_t lane)
 {
-    const bool wide = size_of(pack) == 8;
-
-    eddy__x86_emit(&m->x, EDDY__X86_MOV, wide, EDDY__RAX,
-                   eddy__x86_lane_place(pack, lane));
-    eddy__x86_emit(&m->x, EDDY__X86_STORE, wide, EDDY__RAX,
-                   file_place(pack->members[lane]));
+    read_lane(m, size_of(pack), eddy__x86_lane_place(pack, lane));
+    write_lane(m, size_of(pack), file_place(pack->members[lane]));
 }
 
 void eddy__x86_scatter_pack(eddy__x86_maker *m, uint32_t number)
@@ -152,7 +292,7 @@ void eddy__x86_scatter_pack(eddy__x86_maker *m, uint32_t number)
     const eddy__native_pack *pack = pack_of(m, number);
 
     if (has_home(m, number) && !pack->is_mirrored)
-        eddy__x86_move_slot(m, EDDY__VECTOR_STORE, pack, home_of(m, number));
+        eddy__x86_store_pack(m, number);
     for (uint32_t i = 0; i < pack->n; i++)
         put_lane(m, pack, i);
 }
@@ -172,16 +312,22 @@ static uint32_t number_of_pack(const maker *m, uint32_t pack)
     return m->region.linear->n_registers + pack;
 }
 
+static uint32_t take_for(maker *m, uint32_t dtype)
+{
+    return eddy__lanes_take_for(&m->lanes, eddy__lane_of((eddy_dtype)dtype));
+}
+
 /* A register that holds it: its home, or one to be given back. */
 static uint32_t hold_pack(maker *m, uint32_t which)
 {
     const uint32_t number = number_of_pack(m, which);
+    const eddy__native_pack *pack = pack_of(m, number);
     uint32_t reg;
 
     if (has_home(m, number))
         return home_of(m, number);
-    reg = eddy__lanes_take(&m->lanes);
-    eddy__x86_move_slot(m, EDDY__VECTOR_LOAD, pack_of(m, number), reg);
+    reg = take_for(m, pack->dtype);
+    load_slot(m, pack, reg);
     return reg;
 }
 
@@ -226,51 +372,111 @@ static bool is_in_order(const eddy__pack_operand *in, uint32_t n)
     return true;
 }
 
-static uint32_t longest(uint32_t a, uint32_t b)
+/* By indexes in a register, which the result takes. */
+static void permute(maker *m, uint32_t size, uint32_t bytes, uint32_t to,
+                    uint32_t from)
 {
-    return a > b ? a : b;
+    const eddy__x86_form form = eddy__x86_form_of(m, bytes);
+
+    if (bytes == 16)
+        eddy__x86_emit_vector(
+            &m->x, size == 8 ? EDDY__VECTOR_ORDER_TWO : EDDY__VECTOR_ORDER_FOUR,
+            form, to, from, eddy__x86_reg(to));
+    else
+        eddy__x86_emit_vector(
+            &m->x, size == 8 ? EDDY__VECTOR_ORDER_F64 : EDDY__VECTOR_ORDER_F32,
+            form, to, to, eddy__x86_reg(from));
+}
+
+/* A mask register's, by way of a vector of all bits or none. */
+static uint32_t permute_mask(maker *m, uint32_t reg, const uint8_t order[64])
+{
+    const uint32_t bits = constant(m, EDDY__LANE_ALL_BITS);
+    const uint32_t lanes = eddy__lanes_take(&m->lanes);
+    const uint32_t to = take_for(m, EDDY_BOOL);
+    eddy__x86_form form = eddy__x86_form_of(m, 64), kept = form;
+
+    kept.mask = (uint8_t)reg;
+    kept.is_zeroing = true;
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_LOAD, kept, bits, 0,
+                          eddy__x86_reg(bits));
+    load_order(m, lanes, order, 64);
+    permute(m, 4, 64, lanes, bits);
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_XOR, form, bits, bits,
+                          eddy__x86_reg(bits));
+    /* Less than 0. */
+    form.has_number = true;
+    form.number = 1;
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_TEST_I32, form, to, lanes,
+                          eddy__x86_reg(bits));
+    eddy__lanes_give(&m->lanes, lanes);
+    eddy__lanes_give(&m->lanes, bits);
+    return to;
 }
 
 static uint32_t choose_lanes(maker *m, const eddy__native_group *group,
                              const eddy__pack_operand *in)
 {
-    const eddy__native_packs *packs = &m->region.homes.packs;
-    const eddy__native_pack *from = &packs->packs[in->which];
+    const eddy__native_pack *from = &m->region.homes.packs.packs[in->which];
+    const bool is_mask = m->lanes.is_512 && is_bool(from);
+    const uint32_t size =
+        size_in_vector(eddy__lane_of((eddy_dtype)from->dtype));
     const uint32_t bytes =
-        longest(eddy__native_pack_bytes(from),
-                eddy__native_pack_bytes(&packs->packs[group->to]));
-    const uint32_t size = size_of(from), reg = hold_pack(m, in->which);
+        is_mask ? 64
+                : eddy__native_vector_bytes(longest(from->n, group->n), size);
+    const uint32_t reg = hold_pack(m, in->which);
     uint8_t order[64] = {0};
     uint32_t to;
 
     if (is_in_order(in, group->n))
         return reg;
-    to = eddy__lanes_take(&m->lanes);
     write_order(in, group->n, size, bytes, order);
+    if (is_mask)
+        return permute_mask(m, reg, order);
+    to = eddy__lanes_take(&m->lanes);
     load_order(m, to, order, bytes);
-    if (bytes == 16)
-        eddy__x86_emit_vector(
-            &m->x, size == 8 ? EDDY__VECTOR_ORDER_TWO : EDDY__VECTOR_ORDER_FOUR,
-            eddy__x86_form_of(m, bytes), to, reg, eddy__x86_reg(to));
-    else
-        eddy__x86_emit_vector(
-            &m->x, size == 8 ? EDDY__VECTOR_ORDER_F64 : EDDY__VECTOR_ORDER_F32,
-            eddy__x86_form_of(m, bytes), to, to, eddy__x86_reg(reg));
+    permute(m, size, bytes, to, reg);
     return to;
 }
 
-/* One register of the linear form in all lanes. */
-static uint32_t spread(maker *m, const eddy__pack_operand *in,
-                       const eddy__native_pack *as)
+/* One register of the linear form in all lanes: a bool. */
+static uint32_t spread_bool(maker *m, uint32_t number)
 {
-    const bool wide = size_of(as) == 8;
+    const eddy__x86_place from = eddy__x86_place_of(m, number);
+    const eddy__x86_form form = eddy__x86_form_of(m, 16);
+    const uint32_t to = take_for(m, EDDY_BOOL);
+
+    eddy__x86_emit(&m->x, from.is_memory ? EDDY__X86_MOVZX8 : EDDY__X86_MOV,
+                   false, EDDY__RAX, from);
+    eddy__x86_emit_alone(&m->x, EDDY__X86_NEG, false, eddy__x86_reg(EDDY__RAX));
+    if (m->lanes.is_512) {
+        eddy__x86_emit_mask(&m->x, EDDY__MASK_OF_BITS, to, 0, EDDY__RAX);
+    } else {
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_OF_BITS, form, to, 0,
+                              eddy__x86_reg(EDDY__RAX));
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_SPREAD_I32, form, to, 0,
+                              eddy__x86_reg(to));
+    }
+    return to;
+}
+
+static eddy_dtype dtype_of(const maker *m, uint32_t number)
+{
+    return (eddy_dtype)m->region.linear->start[number].dtype;
+}
+
+/* The same of a number, in `n` lanes. */
+static uint32_t spread_number(maker *m, uint32_t number, uint32_t n)
+{
+    const eddy__lane lane = eddy__lane_of(dtype_of(m, number));
+    const bool wide = eddy__lane_is_long(lane);
     const uint32_t to = eddy__lanes_take(&m->lanes);
     const uint32_t spare = m->lanes.is_512 ? 0 : to;
-    eddy__x86_place from = eddy__x86_place_of(m, in->which);
-    eddy__x86_form form = eddy__x86_form_of(m, eddy__native_pack_bytes(as));
+    eddy__x86_place from = eddy__x86_place_of(m, number);
+    eddy__x86_form form = eddy__x86_form_of(
+        m, eddy__native_vector_bytes(n, size_in_vector(lane)));
 
-    if (!from.is_memory &&
-        !eddy__lane_is_float(eddy__lane_of((eddy_dtype)as->dtype))) {
+    if (!from.is_memory && !eddy__lane_is_float(lane)) {
         eddy__x86_emit(&m->x, EDDY__X86_OF_BITS, wide, spare, from);
         from = eddy__x86_reg(spare);
     }
@@ -295,41 +501,75 @@ static uint32_t hold_operand(maker *m, const eddy__native_group *group,
     case EDDY__PACK_LANES_OF:
         return choose_lanes(m, group, in);
     case EDDY__PACK_SPREAD:
-        return spread(m, in, &m->region.homes.packs.packs[group->to]);
+        return dtype_of(m, in->which) == EDDY_BOOL
+                   ? spread_bool(m, in->which)
+                   : spread_number(m, in->which, group->n);
     }
     return 0;
 }
 
 /* ---- groups ---- */
 
-static void emit_row(maker *m, const eddy__native_group *group, uint32_t to,
-                     const uint32_t in[2])
+/* As many lanes as the longest of what is read and written has. */
+static void set_lanes(maker *m, const eddy__native_group *group)
 {
-    const eddy__native_pack *pack = &m->region.homes.packs.packs[group->to];
-    const eddy__lane_row *row =
-        row_of(m->region.linear->code[group->first].op, m->lanes.is_512);
-    const eddy__lane lane = eddy__lane_of((eddy_dtype)pack->dtype);
-    const eddy__lane_op op = {
-        .lane = lane, .result = lane, .to = to, .in = {in[0], in[1], 0}};
-    eddy__lanes *l = &m->lanes;
+    const eddy__linear_code *c = &m->region.linear->code[group->first];
+    uint32_t size = size_in_vector(
+        eddy__lane_of(dtype_of(m, eddy__native_number_of(c->to))));
+    uint32_t bytes;
 
-    l->n = eddy__native_pack_bytes(pack) / size_of(pack);
+    for (uint32_t k = 0; k < group->n_in; k++)
+        size = longest(size, size_in_vector(eddy__lane_of(
+                                 dtype_of(m, eddy__native_operand(c, k)))));
+    bytes = eddy__native_vector_bytes(group->n, size);
+    m->lanes.n = bytes / size;
     /* Where there is no need of 64 bytes, they cost a port. */
-    if (l->is_512)
-        l->widest = eddy__native_pack_bytes(pack) > 32 ? 512 : 256;
-    l->x = m->x;
-    row->emit(l, &op, row->which);
-    m->x = l->x;
+    if (m->lanes.is_512)
+        m->lanes.widest = bytes > 32 ? 512 : 256;
+}
+
+static void emit_row(maker *m, const eddy__native_group *group, uint32_t to,
+                     const uint32_t in[3])
+{
+    const eddy_dtype dtype =
+        (eddy_dtype)m->region.homes.packs.packs[group->to].dtype;
+    const uint32_t op = m->region.linear->code[group->first].op;
+    const eddy__lane_row *row = row_of(op, m->lanes.is_512);
+    const eddy__lane_op job = {.lane = lane_of_op(op, dtype),
+                               .result = result_of_op(op, dtype),
+                               .to = to,
+                               .in = {in[0], in[1], in[2]}};
+
+    set_lanes(m, group);
+    m->lanes.x = m->x;
+    row->emit(&m->lanes, &job, row->which);
+    m->x = m->lanes.x;
 }
 
 static void copy(maker *m, const eddy__native_pack *pack, uint32_t to,
                  uint32_t from)
 {
-    if (to != from)
+    if (to == from)
+        return;
+    if (m->lanes.is_512 && is_bool(pack))
+        eddy__x86_emit_mask(&m->x, EDDY__MASK_OR, to, from, from);
+    else
         eddy__x86_emit_vector(
             &m->x, EDDY__VECTOR_LOAD,
             eddy__x86_form_of(m, eddy__native_pack_bytes(pack)), to, 0,
             eddy__x86_reg(from));
+}
+
+/* May the result be made in `to`, which may be an operand's? */
+static bool may_be_made_in(const maker *m, const eddy__native_group *group,
+                           uint32_t to, const uint32_t in[3])
+{
+    const uint32_t op = m->region.linear->code[group->first].op;
+
+    for (uint32_t k = 0; k < group->n_in; k++)
+        if (to == in[k])
+            return eddy__lane_row_is_alone(row_of(op, m->lanes.is_512));
+    return true;
 }
 
 void eddy__x86_emit_group(eddy__x86_maker *m, const eddy__native_group *group)
@@ -338,25 +578,23 @@ void eddy__x86_emit_group(eddy__x86_maker *m, const eddy__native_group *group)
     const eddy__native_pack *pack = pack_of(m, number);
     const uint32_t op = m->region.linear->code[group->first].op;
     const bool is_home = has_home(m, number);
-    uint32_t in[2] = {0, 0}, to;
+    uint32_t in[3] = {0, 0, 0}, to;
 
-    m->lanes.free = m->spare_packs;
-    m->lanes.free_masks = 0xfe;
+    begin_group(m);
     for (uint32_t k = 0; k < group->n_in; k++)
         in[k] = hold_operand(m, group, k);
     if (op == EDDY__LINEAR_MOVE) {
         to = in[0];
     } else {
-        to = is_home ? home_of(m, number) : eddy__lanes_take(&m->lanes);
-        if (!eddy__lane_row_is_alone(row_of(op, m->lanes.is_512)) &&
-            (to == in[0] || (group->n_in > 1 && to == in[1])))
-            to = eddy__lanes_take(&m->lanes);
+        to = is_home ? home_of(m, number) : take_for(m, pack->dtype);
+        if (!may_be_made_in(m, group, to, in))
+            to = take_for(m, pack->dtype);
         emit_row(m, group, to, in);
     }
     if (is_home)
         copy(m, pack, home_of(m, number), to);
     if (!is_home || pack->is_mirrored)
-        eddy__x86_move_slot(m, EDDY__VECTOR_STORE, pack, to);
+        store_slot(m, pack, to);
 }
 
 /* ---- slots, and what stands behind the code ---- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs (packs.h) on x86-64: with AVX-512 up to 64 bytes, in registers 16 to 31
- * that nothing else uses; with AVX2 up to 16 bytes, in some of those that
- * floats would have.  Narrower vectors have none.
+ * that nothing else uses, bools in mask registers; with AVX2 up to 16 bytes, in
+ * some of those that floats would have, bools as four bytes each, all bits or
+ * none.  Narrower vectors have none.
  *
  * Slots stand on the stack, from rsp on, which is a multiple of 64 then.
  */
@@ -14,6 +15,10 @@
 /* As eddy__pack_request has it: with AVX2, and with AVX-512. */
 uint32_t eddy__x86_lanes_of(uint32_t op, uint8_t dtype);
 uint32_t eddy__x86_lanes_of_512(uint32_t op, uint8_t dtype);
+
+/* Between a pack's slot and its home. */
+void eddy__x86_load_pack(eddy__x86_maker *m, uint32_t number);
+void eddy__x86_store_pack(eddy__x86_maker *m, uint32_t number);
 
 /* From the file to slot and home, if it has one; and back. */
 void eddy__x86_gather_pack(eddy__x86_maker *m, uint32_t number);

@@ -19,6 +19,8 @@ uint32_t eddy__x86_home(const eddy__x86_maker *m,
         return FIRST_XMM + range->home;
     case EDDY__CLASS_PACK:
         return m->first_pack + range->home;
+    case EDDY__CLASS_MASK:
+        return m->first_mask + range->home;
     default:
         return m->region.has_tapes ? int_homes_with_tapes[range->home]
                                    : int_homes[range->home];
@@ -51,12 +53,4 @@ eddy__x86_form eddy__x86_form_of(const eddy__x86_maker *m, uint32_t bytes)
 {
     return (eddy__x86_form){.is_evex = m->lanes.is_512,
                             .bits = (uint16_t)(bytes * 8)};
-}
-
-void eddy__x86_move_slot(eddy__x86_maker *m, eddy__x86_vector_op op,
-                         const eddy__native_pack *pack, uint32_t reg)
-{
-    eddy__x86_emit_vector(&m->x, op,
-                          eddy__x86_form_of(m, eddy__native_pack_bytes(pack)),
-                          reg, 0, eddy__x86_lane_place(pack, 0));
 }

@@ -365,10 +365,12 @@ static bool find_product(const eddy__linear_build *w, uint32_t id,
 static uint32_t lanes_of(eddy_dtype dtype)
 {
     const eddy__vectors vectors = eddy__cpu_vectors();
-    const uint32_t size = (uint32_t)eddy_dtype_size(dtype);
+    /* A bool has one as long as those that it comes from. */
+    const uint32_t size =
+        dtype == EDDY_BOOL ? 4 : (uint32_t)eddy_dtype_size(dtype);
     const bool is_wide = vectors >= EDDY__VECTORS_AVX512;
 
-    if (vectors < EDDY__VECTORS_AVX2 || size < 4)
+    if (vectors < EDDY__VECTORS_AVX2 || (size != 4 && size != 8))
         return 1;
     /* Few vectors of longer integers have products or an order. */
     if (dtype == EDDY_INT64 || dtype == EDDY_UINT64)
@@ -376,18 +378,22 @@ static uint32_t lanes_of(eddy_dtype dtype)
     return (is_wide ? 64 : 16) / size;
 }
 
-/* Comparisons, choices and casts are done one by one, and so is what they
- * read and make. */
+/* What is read, and what is made of it, have as many. */
+static uint32_t lanes_between(uint32_t from, uint32_t to)
+{
+    const uint32_t a = lanes_of((eddy_dtype)from);
+    const uint32_t b = lanes_of((eddy_dtype)to);
+
+    return a < b ? a : b;
+}
+
 static uint32_t lanes_of_members(const eddy__spread *s)
 {
     uint32_t least = s->n_members > 0 ? UINT32_MAX : 1;
 
     for (uint32_t i = 0; i < s->n_members; i++) {
-        const eddy__spread_member *m = &s->members[i];
         const uint32_t lanes =
-            m->from != m->dtype || eddy__linear_is_select(m->op)
-                ? 1
-                : lanes_of((eddy_dtype)m->dtype);
+            lanes_between(s->members[i].from, s->members[i].dtype);
 
         least = lanes < least ? lanes : least;
     }
@@ -398,18 +404,16 @@ static uint32_t done_of(const eddy__linear_build *w, uint32_t id,
                         const eddy__spread *s)
 {
     const eddy__kernel_node *kernel = w->plan->steps[id].node;
-    const eddy_dtype dtype = (eddy_dtype)kernel->in_dtypes[0];
     const uint32_t n = count_of(w, eddy__linear_output(w, id, 0));
-    uint32_t lanes = lanes_of(dtype);
+    uint32_t lanes = lanes_between(kernel->in_dtypes[0], kernel->out_dtypes[0]);
 
     switch ((eddy__spread_way)s->way) {
     case EDDY__SPREAD_CHAIN:
         lanes = lanes_of_members(s);
         return s->n_members * ((n + lanes - 1) / lanes);
     case EDDY__SPREAD_EACH:
+    case EDDY__SPREAD_SELECT:
     case EDDY__SPREAD_SUM:
-        if (kernel->out_dtypes[0] != dtype)
-            return s->n_code;
         return s->n_code / n * ((n + lanes - 1) / lanes);
     default:
         return s->n_code;

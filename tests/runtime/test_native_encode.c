@@ -290,8 +290,11 @@ static void try_single(void)
     WANT("add QWORD PTR [rbp-0x8],0x1");
     eddy__x86_emit_store_number(&x, true, 0x20, -1);
     WANT("mov QWORD PTR [rbp+0x20],0xffffffffffffffff");
-    eddy__x86_emit_is_zero8(&x, 0x1234);
+    eddy__x86_emit_number8(&x, EDDY__X86_CMP, eddy__x86_memory(0x1234), 0);
     WANT("cmp BYTE PTR [rbp+0x1234],0x0");
+    eddy__x86_emit_number8(&x, EDDY__X86_CMP,
+                           eddy__x86_memory_by(EDDY__RSP, 0x40), 0);
+    WANT("cmp BYTE PTR [rsp+0x40],0x0");
     eddy__x86_emit_sign_extend(&x, false);
     WANT("cdq");
     eddy__x86_emit_sign_extend(&x, true);

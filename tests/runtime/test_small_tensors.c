@@ -561,6 +561,36 @@ static void put_choice(body *b)
         to->name, y->name, x->name);
 }
 
+/* By two comparisons, as numbers of another dtype too. */
+static void put_logic(body *b)
+{
+    static const char *const ops[] = {"LogicalAnd", "LogicalOr", "NotEqual"};
+    static const char *const relations[] = {"Less", "LessEqual", "Greater",
+                                            "NotEqual"};
+    const value *x = pick(b);
+    shape s;
+    const value *y = pick_with(b, x, &s), *to = add(b, s);
+    const char *t = to->name;
+
+    put(&b->w, "%s/l %s %s %s\n%s/m %s %s %s\n%s/n %s %s/l %s/m\n", t,
+        relations[draw(b, 4)], x->name, y->name, t, relations[draw(b, 4)],
+        y->name, x->name, t, ops[draw(b, 3)], t, t);
+    put(&b->w, "%s/c Cast %s/n DstT=%s\n%s/d Cast %s/c DstT=%s\n", t, t,
+        dtypes[draw(b, 4)], t, t, dtypes[b->dtype]);
+    put(&b->w, "%s SelectV2 %s/%c %s/d %s\n", t, t, draw(b, 2) ? 'n' : 'l', t,
+        y->name);
+}
+
+/* To another dtype and back; what does not fit is the processor's. */
+static void put_cast(body *b)
+{
+    const value *x = pick(b), *to = add(b, x->shape);
+
+    put(&b->w, "%s/c Cast %s DstT=%s\n%s Cast %s/c DstT=%s\n", to->name,
+        x->name, draw(b, 5) == 0 ? "bool" : dtypes[draw(b, 4)], to->name,
+        to->name, dtypes[b->dtype]);
+}
+
 static void put_one(body *b)
 {
     static const char *const ops[] = {"Neg", "Abs",      "Square", "Sign",
@@ -682,12 +712,12 @@ static void put_end(body *b)
 static void put_body(body *b, uint32_t n_ops)
 {
     static void (*const puts[])(body *) = {
-        put_pair,   put_pair,      put_pair,     put_choice,
-        put_one,    put_reduction, put_reversed, put_first,
-        put_longer, put_product,   put_turned};
+        put_pair,      put_pair,     put_pair,  put_choice, put_one,
+        put_reduction, put_reversed, put_first, put_longer, put_product,
+        put_turned,    put_logic,    put_cast};
 
     for (uint32_t i = 0; i < n_ops && b->n + 2 < MOST_VALUES; i++)
-        puts[draw(b, 11)](b);
+        puts[draw(b, sizeof puts / sizeof puts[0])](b);
     put_end(b);
 }
 
@@ -790,6 +820,48 @@ static const row in_vectors[] = {
      "a Mul v/s:1 v/s:1\nb Max a k1\nh AddV2 v/s:1 b\n"
      "k AddV2 h a\nv/b Sub k v/s:1\n",
      0},
+    /* Comparisons and choices, of the same lanes and of fewer. */
+    {"x float32[16]=1,-2.5,nan,3.25\n" C("float32=0.3"),
+     "a Mul v/s:1 k1\nl Less a k1\nm AddV2 a k1\nv/b SelectV2 l m a\n", 0},
+    {"x float64[8]=1,-2.5,nan,3.25\n" C("float64=0.3"),
+     "a Mul v/s:1 k1\nl GreaterEqual a k1\nm AddV2 a k1\n"
+     "v/b SelectV2 l m a\n",
+     0},
+    {"x int64[6]=1,-2,3\n" C("int64=2"),
+     "a Sub v/s:1 k1\nl Greater a k1\nm AddV2 a v/s:1\n"
+     "v/b SelectV2 l m a\n",
+     0},
+    {"x uint32[16]=1,4294967290,3\n" C("uint32=3"),
+     "a AddV2 v/s:1 k1\nl NotEqual a k1\nm BitwiseXor a v/s:1\n"
+     "v/b SelectV2 l m a\n",
+     0},
+    /* What bools are made of, and of them. */
+    {"x float32[16]=1,-2.5,inf,3.25\n" C("float32=0.3") D("bool[16]=1,0,0"),
+     "a Mul v/s:1 k1\nl Less a k1\nm IsInf a\no LogicalOr l m\n"
+     "p LogicalNot o\nq NotEqual p k2\nr LogicalAnd q p\n"
+     "s SelectV2 m r q\nt Cast s DstT=float32\nu AddV2 t a\n"
+     "w SelectV2 s u v/s:1\nv/b AddV2 w k1\n",
+     0},
+    /* In another order, one for all, as numbers and back. */
+    {"x float32[16]=1,-2.5,3.25\n" C("float32=0.3") E("int32=0"),
+     "a Mul v/s:1 k1\nl Less a k1\no SelectV2 l a k1\n"
+     "p All l k3\nq SelectV2 p o a\nr Cast q DstT=bool\n"
+     "s LogicalAnd r l\nv/b SelectV2 s q v/s:1\n",
+     0},
+    {"x float64[16]=1,-2.5,3.25\n" C("float64=0.3") D("float32=1.1"),
+     "a Cast v/s:1 DstT=float32\nb Mul a k2\nl Less v/s:1 k1\n"
+     "m SelectV2 l a b\no Cast m DstT=float64\np Less b k2\n"
+     "q SelectV2 p o v/s:1\nv/b Sub q k1\n",
+     0},
+    {"x float32[16]=1,-2.5,3e9,nan\n" C("float32=3.7") D("int32=5"),
+     "a Mul v/s:1 k1\nb Cast a DstT=int32\ng BitwiseXor b k2\n"
+     "h Cast g DstT=float32\nv/b Sub h a\n",
+     0},
+    /* Rows of three choose for all of theirs. */
+    {"x int32[8,3]=1,-2,3,-4,5\n" C("int32=2") D("bool[8,1]=1,0,1"),
+     "a Mul v/s:1 k1\nb SelectV2 k2 a v/s:1\nl LessEqual b k1\n"
+     "m LogicalAnd l k2\nv/b SelectV2 m b a\n",
+     0},
 };
 
 #define N_IN_VECTORS (sizeof in_vectors / sizeof in_vectors[0])
@@ -820,6 +892,11 @@ START_TEST(vectors_are_put_back)
         "a Mul v/s:1 k1\nb Sub a v/s:1\ng Sub b a\nh AddV2 g v/s:1\n"
         "k Cast h DstT=float64\nl Tanh k\nm Cast l DstT=int32\n"
         "o AddV2 m a\nq Sub o g\nv/b AddV2 q h\n",
+        /* Bools as well, which a kernel reads. */
+        "a Mul v/s:1 k1\nl Less a k2\nm SelectV2 l a k1\n"
+        "h Cast l DstT=float16\nq Cast h DstT=int32\no AddV2 m q\n"
+        "r Cast o DstT=bool\ns LogicalAnd r l\nt SelectV2 s m v/s:1\n"
+        "g FloorDiv t k2\nu SelectV2 l g o\nv/b AddV2 u k1\n",
     };
     writer *w = calloc(1, sizeof *w);
 
@@ -1062,7 +1139,7 @@ TCase *small_tensors_tests(void)
     tcase_add_loop_test(tc, random_bodies_are_the_same, 0, PARTS);
     tcase_add_test(tc, stacks_hold_tensors);
     tcase_add_loop_test(tc, elements_stand_side_by_side, 0, (int)N_IN_VECTORS);
-    tcase_add_loop_test(tc, vectors_are_put_back, 0, 2);
+    tcase_add_loop_test(tc, vectors_are_put_back, 0, 3);
     tcase_add_loop_test(tc, code_may_have_a_form_of_its_own, 0, (int)N_WIDE);
     tcase_add_test(tc, errors_are_the_same_in_either_form);
     tcase_add_loop_test(tc, two_forms_may_lack_memory, 0, (int)N_WIDE);
