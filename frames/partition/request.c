@@ -74,6 +74,16 @@ static void go_on_with(asking *a, eddy_graph *graph)
     a->selection.graph = graph;
 }
 
+static eddy_status move_fed_controls(asking *a)
+{
+    eddy_graph *moved;
+
+    EDDY_TRY(eddy__move_fed_controls(&a->selection, &moved, a->p->err));
+    if (moved)
+        go_on_with(a, moved);
+    return EDDY_OK;
+}
+
 static eddy_status lower(asking *a)
 {
     eddy__partitioning *p = a->p;
@@ -96,6 +106,7 @@ static eddy_status lower(asking *a)
     a->wanted.fetches = lowered.fetches;
     a->wanted.targets = lowered.targets;
     a->wanted.n_targets = lowered.n_targets;
+    EDDY_TRY(move_fed_controls(a));
     return select_needed(a);
 }
 
@@ -114,18 +125,16 @@ static eddy_status join_groups(asking *a)
 static eddy_status simplify(asking *a, const eddy_graph *graph)
 {
     eddy__partitioning *p = a->p;
-    eddy_graph *moved;
+    eddy_graph *copy;
 
-    EDDY_TRY(eddy__move_fed_controls(&a->selection, &moved, p->err));
-    if (moved)
-        go_on_with(a, moved);
+    EDDY_TRY(move_fed_controls(a));
     EDDY_TRY(select_needed(a));
     EDDY_TRY(lower(a));
     EDDY_TRY(join_groups(a));
     if (a->owned)
         return EDDY_OK;
-    EDDY_TRY(eddy__graph_clone(graph, p->budget, &moved, p->err));
-    go_on_with(a, moved);
+    EDDY_TRY(eddy__graph_clone(graph, p->budget, &copy, p->err));
+    go_on_with(a, copy);
     return EDDY_OK;
 }
 

@@ -108,7 +108,7 @@ static void build_replace(eddy__plan_build *b, eddy_graph *graph)
 static eddy_status move_fed_controls(eddy__plan_build *b)
 {
     const eddy__selection fed = {
-        .graph = b->graph,
+        .graph = b->chosen.graph,
         .feeds = b->now.feeds,
         .n_feeds = b->now.n_feeds,
         .budget = b->budget,
@@ -155,6 +155,8 @@ static eddy_status lower(eddy__plan_build *b)
     b->now.targets = lowered.targets;
     b->now.n_targets = lowered.n_targets;
     build_replace(b, lowered.graph);
+    /* A body's end waits for what it gives back, which may be what is fed. */
+    EDDY_TRY(move_fed_controls(b));
     return prune(b);
 }
 

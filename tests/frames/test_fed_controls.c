@@ -115,6 +115,26 @@ START_TEST(calls_wait_for_feeds)
 }
 END_TEST
 
+/* Who waits for a call waits for all that it gives. */
+START_TEST(a_function_may_give_back_what_is_fed)
+{
+    functions_add(&p, "keep", "x=int64",
+                  "n NoOp\n"
+                  "y Identity x ^n T=int64\n",
+                  "y x ^n");
+    program_build(&p, "p ?int64\n"
+                      "call StatefulPartitionedCall p f=@keep "
+                      "Tin=[int64] Tout=[int64,int64]\n"
+                      "sum Add call call:1\n"
+                      "y Identity sum ^call\n");
+    program_plan(&p, "p", "y");
+    program_make_run(&p);
+    program_feed_int(&p, 0, 3);
+    program_run(&p);
+    ck_assert_int_eq(program_fetch_int(&p, 0), 6);
+}
+END_TEST
+
 START_TEST(without_memory_nothing_is_kept)
 {
     eddy_status status = EDDY_RESOURCE_EXHAUSTED;
@@ -144,6 +164,7 @@ TCase *fed_controls_tests(void)
                    a_feed_is_live_though_its_placeholder_waits_for_a_branch);
     tcase_add_test(tc, no_control_edge_leads_from_a_feed_into_a_frame);
     tcase_add_test(tc, calls_wait_for_feeds);
+    tcase_add_test(tc, a_function_may_give_back_what_is_fed);
     tcase_add_test(tc, without_memory_nothing_is_kept);
     return tc;
 }
