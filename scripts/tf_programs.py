@@ -479,6 +479,23 @@ def odd_windows():
     return runs
 
 
+@family
+def buckets():
+    bounds = [-1.5, 0, 0, 3, 16777216]
+    runs = []
+    for t in (tf.int32, tf.int64, tf.float32, tf.float64):
+        x = fed([[-2, -1, 0], [2, 3, 16777217]], t)
+        runs += [[raw.Bucketize(input=x, boundaries=bounds)],
+                 [raw.Bucketize(input=x, boundaries=[])]]
+    odd = fed([np.nan, np.inf, -np.inf, -0.0], tf.float64)
+    runs += [[raw.Bucketize(input=odd, boundaries=bounds)]]
+    y = tf.while_loop(
+        lambda i, n: i < 5,
+        lambda i, n: [i + 1, n + raw.Bucketize(input=i * n, boundaries=bounds)],
+        [tf.constant(0), tf.constant([1, 2, -3])])[1]
+    return runs + [[y], [raw.Bucketize(input=odd, boundaries=[2.0, 1.0])]]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LowerBound and UpperBound: where in each sorted row values belong, before or
- * behind the elements that equal them.  A NaN is less than nothing: it is
- * looked for as std::lower_bound and std::upper_bound would.
+ * behind the elements that equal them; and Bucketize: where among the
+ * boundaries that an attribute has, behind those that equal them.  A NaN is
+ * less than nothing: it is looked for as std::lower_bound and std::upper_bound
+ * would.
  */
 #include "ops/math/elements.h"
 #include "ops/math/numeric.h"
 #include "ops/ops.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { SORTED, VALUES };
 
@@ -120,7 +123,93 @@ static eddy_status infer_bound(eddy_infer *infer)
     return EDDY_OK;
 }
 
+/* ---- boundaries ---- */
+
+/* Made once a plan. */
+typedef struct bounds {
+    size_t n;
+    float values[];
+} bounds;
+
+/* C is what both are for the comparison, as C++ has it in TensorFlow's kernel.
+ */
+#define DEFINE_BUCKETS(D, C)                                                   \
+    static void buckets_##D(eddy_kernel *k, const bounds *b, int32_t *out)     \
+    {                                                                          \
+        const eddy__stored_##D *values =                                       \
+            (const void *)eddy__in_elements(k, 0);                             \
+        const int64_t count = eddy__in_count(k, 0);                            \
+                                                                               \
+        for (int64_t i = 0; i < count && !eddy__spent(k, 64); i++) {           \
+            size_t from = 0;                                                   \
+                                                                               \
+            for (size_t n = b->n; n > 0;) {                                    \
+                const size_t half = n / 2;                                     \
+                const C bound = (C)b->values[from + half];                     \
+                const bool is_behind = !((C)values[i] < bound);                \
+                                                                               \
+                from += is_behind ? half + 1 : 0;                              \
+                n = is_behind ? n - half - 1 : half;                           \
+            }                                                                  \
+            out[i] = (int32_t)from;                                            \
+        }                                                                      \
+    }
+
+DEFINE_BUCKETS(I32, float)
+DEFINE_BUCKETS(I64, float)
+DEFINE_BUCKETS(F32, float)
+DEFINE_BUCKETS(F64, double)
+
+static eddy_status run_bucketize(eddy_kernel *k)
+{
+    static void (*const fills[EDDY_DTYPE_COUNT])(eddy_kernel *, const bounds *,
+                                                 int32_t *) = {
+        [EDDY_INT32] = buckets_I32,
+        [EDDY_INT64] = buckets_I64,
+        [EDDY_FLOAT32] = buckets_F32,
+        [EDDY_FLOAT64] = buckets_F64,
+    };
+    unsigned char *out;
+
+    EDDY_TRY(
+        eddy__output_elements(k, 0, EDDY_INT32, eddy__in_shape(k, 0), &out));
+    fills[eddy__in_dtype(k, 0)](k, k->node->state, (int32_t *)(void *)out);
+    return EDDY_OK;
+}
+
+static eddy_status prepare_bucketize(eddy_infer *infer)
+{
+    eddy_attr given = {.n = 0};
+    size_t size;
+    bounds *b;
+
+    eddy_infer_attr(infer, "boundaries", &given);
+    for (size_t i = 1; i < given.n; i++)
+        if (given.as.floats[i] < given.as.floats[i - 1])
+            return eddy_infer_fail(
+                infer, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                "boundaries must be sorted, but number %zu, %g, is below %g", i,
+                (double)given.as.floats[i], (double)given.as.floats[i - 1]);
+    if (!eddy__mul_size(given.n, sizeof *given.as.floats, &size) ||
+        !eddy__add_size(size, sizeof *b, &size))
+        return EDDY_RESOURCE_EXHAUSTED;
+    b = eddy__prepare_state(infer, size);
+    if (!b)
+        return EDDY_RESOURCE_EXHAUSTED;
+    b->n = given.n;
+    if (given.n > 0)
+        memcpy(b->values, given.as.floats, size - sizeof *b);
+    return EDDY_OK;
+}
+
 static const eddy_op_spec specs[] = {
+    EDDY__OP_ROW(
+        "Bucketize", .inputs = "input: T", .outputs = "output: int32",
+        .attrs = "T: {int32, int64, float32, float64}, boundaries: list(float)",
+        .infer = eddy__infer_unchanged, .prepare = prepare_bucketize,
+        .kernel = run_bucketize, .flags = EDDY_OP_NOT_DIFFERENTIABLE,
+        .doc = "Which interval between sorted boundaries each value is in: how "
+               "many boundaries are not above it."),
     EDDY__OP_ROW(
         "LowerBound", .inputs = "sorted_inputs: T, values: T",
         .outputs = "output: out_type",

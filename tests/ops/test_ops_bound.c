@@ -73,6 +73,39 @@ START_TEST(shapes_must_agree)
 }
 END_TEST
 
+static eddy_attr boundaries(const float *bounds, size_t n)
+{
+    return (eddy_attr){.name = "boundaries",
+                       .kind = EDDY_ATTR_FLOAT,
+                       .is_list = true,
+                       .n = n,
+                       .as.floats = bounds};
+}
+
+/* TensorFlow 2.21 gives these: 16777217 is 16777216 as a float32. */
+START_TEST(values_fall_between_boundaries)
+{
+    static const eddy_dtype dtypes[] = {EDDY_INT32, EDDY_INT64, EDDY_FLOAT32,
+                                        EDDY_FLOAT64};
+    const float bounds[] = {-1.5F, 0, 0, 3, 16777216};
+    const double of[] = {-2, -1, 0, 2, 3, 16777217};
+    const int64_t shape[] = {2, 3};
+    const eddy_attr attr = boundaries(bounds, 5), none = boundaries(NULL, 0);
+    const double unknown[] = {(double)NAN, (double)INFINITY};
+    eddy_tensor *x = harness_numbers(&h, dtypes[_i], 2, shape, of);
+
+    layout_run(&h, "Bucketize", LAYOUT_INPUTS(x), &attr, 1);
+    layout_want(&h, 0, EDDY_INT32, 2, shape, LAYOUT_NUMBERS(0, 1, 3, 3, 4, 5));
+    layout_run(&h, "Bucketize", LAYOUT_INPUTS(x), &none, 1);
+    layout_want(&h, 0, EDDY_INT32, 2, shape, LAYOUT_NUMBERS(0, 0, 0, 0, 0, 0));
+    if (dtypes[_i] != EDDY_FLOAT32 && dtypes[_i] != EDDY_FLOAT64)
+        return;
+    x = harness_numbers(&h, dtypes[_i], 1, shape, unknown);
+    layout_run(&h, "Bucketize", LAYOUT_INPUTS(x), &attr, 1);
+    layout_want(&h, 0, EDDY_INT32, 1, shape, LAYOUT_NUMBERS(5, 5));
+}
+END_TEST
+
 TCase *ops_bound_tests(void)
 {
     TCase *tests = tcase_create("ops_bound");
@@ -80,6 +113,7 @@ TCase *ops_bound_tests(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, values_find_their_place_in_every_row, 0, 11);
     tcase_add_test(tests, infinities_and_empty_rows_have_places);
+    tcase_add_loop_test(tests, values_fall_between_boundaries, 0, 4);
     tcase_add_test(tests, shapes_must_agree);
     return tests;
 }
