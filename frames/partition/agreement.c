@@ -7,6 +7,8 @@
  * numbers that a rank draws without a seed; feeds are the same everywhere, and
  * so is what a collective gives.  A state that something different was put into
  * gives what differs.
+ *
+ * What comes after no Switch by such a value is live and dead alike everywhere.
  */
 #include "core/base/status.h"
 #include "frames/analysis/flow.h"
@@ -95,6 +97,46 @@ static eddy_status find_differing(agreement *a,
     return EDDY_OK;
 }
 
+/* A choice between sides, or of what goes into a loop again. */
+static bool is_uneven_switch(const agreement *a, const eddy__node *node)
+{
+    return eddy__node_role(node) == EDDY__ROLE_SWITCH &&
+           a->differs[node->inputs[node->n_inputs - 1].node];
+}
+
+/* Marks what may be live on one rank and dead on another: all that comes after
+ * a Switch which may go different ways. */
+static eddy_status find_uneven(agreement *a, const eddy__selection *selection)
+{
+    const size_t n = a->p->whole->n_nodes;
+    uint8_t *uneven = eddy__arena_allocate_zeroed(&a->p->arena, n, 1);
+    eddy__flow flow;
+
+    a->p->is_uneven = uneven;
+    if (!uneven)
+        return eddy__fail_memory(a->p->err);
+    EDDY_TRY(eddy__flow_build(&flow, selection, &a->p->arena, a->p->err));
+    for (eddy_node v = 0; v < n; v++)
+        if (a->p->placed[v].is_needed &&
+            is_uneven_switch(a, eddy__partition_node(a->p, v))) {
+            uneven[v] = 1;
+            a->left[a->n_left++] = v;
+        }
+    while (a->n_left > 0) {
+        const eddy_node v = a->left[--a->n_left];
+
+        for (size_t e = flow.first_out[v]; e < flow.first_out[v + 1]; e++) {
+            const eddy_node to = flow.edge[e].to;
+
+            if (uneven[to])
+                continue;
+            uneven[to] = 1;
+            a->left[a->n_left++] = to;
+        }
+    }
+    return EDDY_OK;
+}
+
 static eddy_status refuse(const agreement *a, eddy_node v, eddy_node by)
 {
     return eddy__graph_fail_at(
@@ -153,6 +195,7 @@ static eddy_status check_all(agreement *a)
         keep[v] = a->p->placed[v].is_needed;
     selection.keep = keep;
     EDDY_TRY(find_differing(a, &selection));
+    EDDY_TRY(find_uneven(a, &selection));
     EDDY_TRY(eddy__analysis_build_whole(&selection, &a->analysis, a->p->err));
     for (eddy_node v = 0; v < n; v++)
         if (keep[v] &&

@@ -5,7 +5,8 @@
  * sent in the frame around the loop, once each time that it is entered, to an
  * Enter of the rank's own; inside of the loop it would be sent in every
  * iteration, and what is no invariant would not even be there after the first.
- * So is what makes the predicate of a loop that counts its trips (counting.c).
+ * So is what makes the predicate of a loop that counts its trips, and of a
+ * branch that goes by such a counter (counting.c).
  */
 #include "core/base/status.h"
 #include "core/graph/edit.h"
@@ -13,6 +14,7 @@
 #include "frames/analysis/prune.h"
 #include "frames/partition/partitioning.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct copying {
@@ -52,6 +54,8 @@ static eddy_status add_copy(const copying *c, eddy_node of, uint32_t rank,
         return eddy__fail_memory(p->err);
     placed.rank = rank;
     placed.has_copy = false;
+    placed.is_copy = true;
+    placed.original = of;
     p->placed[of].has_copy = true;
     EDDY_TRY(eddy__copy_add(&p->copier, p->whole, &copy, out, p->err));
     for (uint32_t i = 0; i < eddy__partition_node(p, of)->n_inputs; i++)
@@ -63,26 +67,53 @@ static eddy_status add_copy(const copying *c, eddy_node of, uint32_t rank,
     return eddy__partition_note(p, *out, placed);
 }
 
+/* The copy on `rank`, or EDDY__NOT_FOUND. */
+static eddy_node known_copy(const eddy__map *copies, eddy_node of,
+                            uint32_t rank)
+{
+    char key[32];
+    const int n =
+        snprintf(key, sizeof key, "%u %u", (unsigned)of, (unsigned)rank);
+
+    return eddy__map_find(copies, key, (size_t)n);
+}
+
 /* The copy on `rank`, made when it is first asked for. */
 static eddy_status find_copy(copying *c, eddy_node of, uint32_t rank,
                              eddy_node *out)
 {
-    eddy__arena *arena = &c->p->arena;
-    const char *key =
-        eddy__names_print(arena, "%u %u", (unsigned)of, (unsigned)rank);
+    const char *key;
     uint32_t frame;
 
-    if (!key)
-        return eddy__fail_memory(c->p->err);
-    *out = eddy__map_find(&c->copies, key, strlen(key));
+    *out = known_copy(&c->copies, of, rank);
     if (*out != EDDY__NOT_FOUND)
         return EDDY_OK;
+    key =
+        eddy__names_print(&c->p->arena, "%u %u", (unsigned)of, (unsigned)rank);
+    if (!key)
+        return eddy__fail_memory(c->p->err);
     EDDY_TRY(add_copy(c, of, rank, out));
     frame = c->p->placed[of].frame;
     if (c->p->analysis->frames[frame].loop_cond == of)
         c->p->predicate_copy[eddy__partition_at(c->p, frame, rank)] = *out;
     return eddy__map_set(&c->copies, key, *out) ? EDDY_OK
                                                 : eddy__fail_memory(c->p->err);
+}
+
+/* What `v` reads in place of `from`, which is on another rank, or of a copy. */
+static eddy_status find_near(copying *c, eddy_node from, eddy_node v,
+                             eddy_node *out)
+{
+    const eddy__partitioning *p = c->p;
+    const eddy_node of =
+        p->placed[from].is_copy ? p->placed[from].original : from;
+
+    *out = of;
+    if (!is_copied(p, of))
+        *out = from;
+    else if (eddy__partition_crosses(p, of, v))
+        EDDY_TRY(find_copy(c, of, p->placed[v].rank, out));
+    return EDDY_OK;
 }
 
 /* The edges into `v` come from copies, where there is to be one. */
@@ -92,21 +123,21 @@ static eddy_status read_copies(copying *c, eddy_node v)
 
     for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_inputs; i++) {
         const eddy_output in = eddy__partition_node(p, v)->inputs[i];
-        eddy_node copy = EDDY_NO_NODE;
+        eddy_node near = in.node;
 
-        if (!eddy__partition_crosses(p, in.node, v) || !is_copied(p, in.node))
+        if (!eddy__partition_crosses(p, in.node, v))
             continue;
-        EDDY_TRY(find_copy(c, in.node, p->placed[v].rank, &copy));
-        eddy__edit_input(p->whole, v, i, (eddy_output){copy, in.index});
+        EDDY_TRY(find_near(c, in.node, v, &near));
+        eddy__edit_input(p->whole, v, i, (eddy_output){near, in.index});
     }
     for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_controls; i++) {
         const eddy_node from = eddy__partition_node(p, v)->controls[i];
-        eddy_node copy = EDDY_NO_NODE;
+        eddy_node near = from;
 
-        if (!eddy__partition_crosses(p, from, v) || !is_copied(p, from))
+        if (!eddy__partition_crosses(p, from, v))
             continue;
-        EDDY_TRY(find_copy(c, from, p->placed[v].rank, &copy));
-        eddy__edit_control(p->whole, v, i, copy);
+        EDDY_TRY(find_near(c, from, v, &near));
+        eddy__edit_control(p->whole, v, i, near);
     }
     return EDDY_OK;
 }
@@ -141,15 +172,71 @@ static eddy_status copy_predicates(copying *c, eddy_node from, eddy_node v)
                : copy_to(c, frame, p->placed[from].rank);
 }
 
+/*
+ * The condition under which `known`, of a frame, is dead on both sides of an
+ * edge if the other rank has its predicates; 0: none is of use.
+ */
+static uint32_t condition_of(const eddy__partitioning *p, eddy__known known,
+                             eddy_node from)
+{
+    const bool is_root = p->placed[from].output_frame == 0;
+
+    return eddy__known_is_exact(known, is_root) ? known.condition : 0;
+}
+
+/* Will the rank have all predicates of the condition? */
+static bool can_have(const eddy__partitioning *p, uint32_t condition,
+                     uint32_t rank)
+{
+    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
+        const eddy_node v = eddy__branches_at(p, condition)->predicate.node;
+
+        if (p->placed[v].rank != rank &&
+            (v >= p->n_analysed || !p->is_counting[v]))
+            return false;
+    }
+    return true;
+}
+
+/* Gives the rank of `v` the predicates that `from` is dead by. */
+static eddy_status copy_branches(copying *c, eddy__known known, eddy_node from,
+                                 eddy_node v)
+{
+    const eddy__partitioning *p = c->p;
+    const uint32_t rank = p->placed[v].rank;
+    uint32_t condition = condition_of(p, known, from);
+    eddy_node copy;
+
+    if (!eddy__partition_crosses(p, from, v) || !can_have(p, condition, rank))
+        return EDDY_OK;
+    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
+        const eddy_node of = eddy__branches_at(p, condition)->predicate.node;
+
+        if (p->placed[of].rank != rank)
+            EDDY_TRY(find_copy(c, of, rank, &copy));
+    }
+    return EDDY_OK;
+}
+
 static eddy_status copy_for(copying *c, eddy_node v)
 {
+    eddy__partitioning *p = c->p;
+
     EDDY_TRY(read_copies(c, v));
-    for (uint32_t i = 0; i < eddy__partition_node(c->p, v)->n_inputs; i++)
-        EDDY_TRY(copy_predicates(
-            c, eddy__partition_node(c->p, v)->inputs[i].node, v));
-    for (uint32_t i = 0; i < eddy__partition_node(c->p, v)->n_controls; i++)
+    for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_inputs; i++) {
+        const eddy_output in = eddy__partition_node(p, v)->inputs[i];
+
+        EDDY_TRY(copy_predicates(c, in.node, v));
         EDDY_TRY(
-            copy_predicates(c, eddy__partition_node(c->p, v)->controls[i], v));
+            copy_branches(c, eddy__partition_known_output(p, in), in.node, v));
+    }
+    for (uint32_t i = 0; i < eddy__partition_node(p, v)->n_controls; i++) {
+        const eddy_node from = eddy__partition_node(p, v)->controls[i];
+
+        EDDY_TRY(copy_predicates(c, from, v));
+        EDDY_TRY(
+            copy_branches(c, eddy__partition_known_control(p, from), from, v));
+    }
     return EDDY_OK;
 }
 
@@ -158,6 +245,7 @@ static eddy_status copy_for(copying *c, eddy_node v)
 /* Nodes that are wanted, and what that needs. */
 typedef struct needing {
     eddy__partitioning *p;
+    const eddy__map *copies;
     eddy__wanted wanted;
     eddy_node *targets;
     uint8_t *keep, *is_target;
@@ -218,6 +306,46 @@ static void want_predicates(needing *n, eddy_node from, eddy_node v)
         want_on(n, frame, p->placed[from].rank);
 }
 
+/* The other rank's copies of predicates that `from` is dead by. */
+static void want_branches(needing *n, eddy__known known, eddy_node from,
+                          eddy_node v)
+{
+    eddy__partitioning *p = n->p;
+    uint32_t condition = condition_of(p, known, from);
+
+    if (!eddy__partition_crosses(p, from, v))
+        return;
+    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
+        const eddy_node copy = known_copy(
+            n->copies, eddy__branches_at(p, condition)->predicate.node,
+            p->placed[v].rank);
+
+        if (copy == EDDY__NOT_FOUND)
+            continue;
+        want(n, copy);
+        p->placed[copy].is_asked = true;
+    }
+}
+
+static void want_for(needing *n, eddy_node v)
+{
+    const eddy__partitioning *p = n->p;
+    const eddy__node *node = eddy__partition_node(p, v);
+
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const eddy_output in = node->inputs[i];
+
+        want_predicates(n, in.node, v);
+        want_branches(n, eddy__partition_known_output(p, in), in.node, v);
+    }
+    for (uint32_t i = 0; i < node->n_controls; i++) {
+        const eddy_node from = node->controls[i];
+
+        want_predicates(n, from, v);
+        want_branches(n, eddy__partition_known_control(p, from), from, v);
+    }
+}
+
 /* Marks what is needed, until that needs nothing more; a round a frame. */
 static eddy_status find_needed(needing *n)
 {
@@ -232,14 +360,9 @@ static eddy_status find_needed(needing *n)
         /* A rank runs a predicate only for what waits for its control loop. */
         if (n_before == n_first)
             EDDY_TRY(eddy__partition_find_begun(p, n->keep));
-        for (eddy_node v = 0; v < p->whole->n_nodes; v++) {
-            const eddy__node *node = eddy__partition_node(p, v);
-
-            for (uint32_t i = 0; n->keep[v] && i < node->n_inputs; i++)
-                want_predicates(n, node->inputs[i].node, v);
-            for (uint32_t i = 0; n->keep[v] && i < node->n_controls; i++)
-                want_predicates(n, node->controls[i], v);
-        }
+        for (eddy_node v = 0; v < p->whole->n_nodes; v++)
+            if (n->keep[v])
+                want_for(n, v);
     } while (n->wanted.n_targets > n_before);
     return EDDY_OK;
 }
@@ -254,6 +377,7 @@ static eddy_status drop_unneeded(const copying *c)
     const size_t n_nodes = p->whole->n_nodes;
     needing n = {
         .p = p,
+        .copies = &c->copies,
         .targets = eddy__arena_allocate(&p->arena, n_nodes, sizeof *n.targets),
         .keep = eddy__arena_allocate(&p->arena, n_nodes, 1),
         .is_target = eddy__arena_allocate_zeroed(&p->arena, n_nodes, 1)};

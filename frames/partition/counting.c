@@ -2,9 +2,10 @@
 /*
  * Loops that count, part of the third step of a partition: a predicate that is
  * made of a few cheap nodes of integers alone is not sent; every rank computes
- * it for itself.
+ * it for itself.  So are the predicates of branches that go by such a counter.
  */
 #include "core/base/status.h"
+#include "frames/analysis/trips.h"
 #include "frames/partition/partitioning.h"
 
 #include <string.h>
@@ -26,7 +27,30 @@ static bool is_arithmetic(const eddy__node *node)
     return false;
 }
 
-static bool is_cheap(const eddy__node *node)
+/* By a constant that is not 0, so that it can't fail on the one rank alone. */
+static bool is_remainder(const eddy__partitioning *p, const eddy__node *node)
+{
+    const eddy__node *by;
+    const eddy_attr *value;
+
+    if ((strcmp(node->op_name, "FloorMod") != 0 &&
+         strcmp(node->op_name, "Mod") != 0) ||
+        (node->output_dtypes[0] != EDDY_INT32 &&
+         node->output_dtypes[0] != EDDY_INT64))
+        return false;
+    by = eddy__partition_node(p, node->inputs[1].node);
+    if (eddy__node_role(by) == EDDY__ROLE_ENTER &&
+        eddy__node_bool(by, "is_constant"))
+        by = eddy__partition_node(p, by->inputs[0].node);
+    value = eddy__node_role(by) == EDDY__ROLE_CONST
+                ? eddy__node_attr(by, "value")
+                : NULL;
+    return value && value->kind == EDDY_ATTR_TENSOR && value->n == 1 &&
+           eddy_tensor_count(value->as.tensors[0]) == 1 &&
+           eddy__trips_read_integer(value->as.tensors[0]) != 0;
+}
+
+static bool is_cheap(const eddy__partitioning *p, const eddy__node *node)
 {
     switch (eddy__node_role(node)) {
     case EDDY__ROLE_SWITCH:
@@ -37,7 +61,7 @@ static bool is_cheap(const eddy__node *node)
     case EDDY__ROLE_CONST:
         return true;
     default:
-        return is_arithmetic(node);
+        return is_arithmetic(node) || is_remainder(p, node);
     }
 }
 
@@ -46,7 +70,7 @@ static bool is_copyable(const eddy__partitioning *p, uint32_t frame,
 {
     const eddy__node *node = eddy__partition_node(p, v);
 
-    if (v >= p->n_analysed || !p->placed[v].is_needed || !is_cheap(node) ||
+    if (v >= p->n_analysed || !p->placed[v].is_needed || !is_cheap(p, node) ||
         p->placed[v].output_frame != frame)
         return false;
     for (uint32_t i = 0; i < node->n_outputs; i++)
@@ -77,10 +101,11 @@ static bool put(slice *s, eddy_node v)
 
 /* The nodes behind the predicate, back to the Enters; false: not all will do.
  */
-static bool find_slice(const eddy__partitioning *p, uint32_t frame, slice *s)
+static bool find_slice(const eddy__partitioning *p, uint32_t frame,
+                       eddy_node predicate, slice *s)
 {
     s->n = 0;
-    if (!put(s, p->analysis->frames[frame].loop_cond))
+    if (!put(s, predicate))
         return false;
     for (size_t k = 0; k < s->n; k++) {
         const eddy__node *node = eddy__partition_node(p, s->nodes[k]);
@@ -99,17 +124,35 @@ static bool find_slice(const eddy__partitioning *p, uint32_t frame, slice *s)
     return true;
 }
 
+static void mark(const eddy__partitioning *p, const slice *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        p->is_counting[s->nodes[i]] = 1;
+}
+
 static void find_counted(eddy__partitioning *p)
 {
     for (uint32_t f = 1; f < p->analysis->n_frames; f++) {
         const eddy_frame *frame = &p->analysis->frames[f];
         slice s;
 
-        if (frame->loop_cond == EDDY_NO_NODE || !find_slice(p, f, &s))
+        if (frame->loop_cond == EDDY_NO_NODE ||
+            !find_slice(p, f, frame->loop_cond, &s))
             continue;
         p->is_counted[f] = 1;
-        for (size_t i = 0; i < s.n; i++)
-            p->is_counting[s.nodes[i]] = 1;
+        mark(p, &s);
+    }
+}
+
+void eddy__partition_count_branches(eddy__partitioning *p)
+{
+    for (uint32_t i = 1; i < p->branches.n; i++) {
+        const eddy_node v = p->branches.items[i].predicate.node;
+        slice s;
+
+        if (v < p->n_analysed &&
+            find_slice(p, p->placed[v].output_frame, v, &s))
+            mark(p, &s);
     }
 }
 

@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which values are dead in the last iteration of a loop because its predicate
- * is false, and live in all others: the rank that receives such a value knows
- * the predicate, too, so the value need not be sent when it is dead.  Never to
- * the letter.
+ * is false, or in a branch because that is not taken, and live in all other
+ * iterations: a rank that knows the predicates, too, need not be sent such a
+ * value when it is dead.  Never to the letter.
  *
  * Say that a loop *goes* in its iteration 0 if it was entered live, and in any
  * other if the predicate of the one before was true; entered live is a loop of
  * the root, and within another loop one whose outer iteration goes with a true
  * predicate.  A node is live
  *
- *     EXACTLY    if and only if the loop goes in that iteration
- *     AT_LEAST   if it does; perhaps otherwise (invariants of the loop)
- *     IN_BODY    if and only if it goes, and the predicate is true
+ *     EDDY__EXACTLY    if and only if the loop goes in that iteration
+ *     EDDY__AT_LEAST   if it does; perhaps otherwise (invariants of the loop)
+ *     EDDY__IN_BODY    if and only if it goes, and the predicate is true
  *
- * or nothing is known of it.  In the root, EXACTLY is always.  An ordinary node
- * is live if all that it reads is.  A Switch of the predicate, which must be
- * EXACTLY live itself, makes IN_BODY of the other two; its side 0 is live once,
- * if the loop was entered live, and so is the Exit in the frame around.  A
- * Merge is as live as its Enter says if its NextIteration is IN_BODY, which is
- * taken for granted and looked at when all else is known: so it holds by
- * induction on iterations.  Branches within a loop are not followed.
+ * or nothing is known of it.  In the root, EDDY__EXACTLY is always.  An
+ * ordinary node is live if all that it reads is.  A Switch of the predicate,
+ * which must be EDDY__EXACTLY live itself, makes EDDY__IN_BODY of the other
+ * two; its side 0 is live once, if the loop was entered live, and so is the
+ * Exit in the frame around.  A Merge is as live as its Enter says if its
+ * NextIteration is EDDY__IN_BODY, which is taken for granted and looked at when
+ * all else is known: so it holds by induction on iterations.
+ *
+ * A Switch by any other predicate opens two branches.  What is live in one of
+ * them has a condition besides (conditions.c): it is live, for EDDY__EXACTLY
+ * and EDDY__IN_BODY if and only if that holds too.  A Merge of the two sides is
+ * as live as their Switch is.  A loop within a branch is not followed.
  */
 #include "core/base/status.h"
 #include "frames/partition/partitioning.h"
 
 #include <string.h>
-
-enum { UNKNOWN, EXACTLY, AT_LEAST, IN_BODY };
 
 /* Nothing is known if that is not settled after so many rounds. */
 #define MOST_ROUNDS 16
@@ -36,12 +39,26 @@ typedef struct knowing {
     eddy__partitioning *p;
     eddy_node *order; /* topological, back edges left out */
     size_t n_order;
-    uint8_t *is_broken; /* of a Merge: what comes round is not IN_BODY */
+    uint8_t *is_broken; /* of a Merge: what comes round is not EDDY__IN_BODY */
+    uint8_t *is_fed;
 } knowing;
+
+static const eddy__known nothing = {.when = EDDY__UNKNOWN};
 
 static const eddy__node *node_of(const knowing *k, eddy_node v)
 {
     return eddy__partition_node(k->p, v);
+}
+
+static eddy__known plain(uint8_t when)
+{
+    return (eddy__known){.when = when};
+}
+
+/* Is it known, and under no condition? */
+static bool is_just(eddy__known known, uint8_t when)
+{
+    return known.when == when && known.condition == 0;
 }
 
 static bool is_switch(const eddy__node *node)
@@ -52,33 +69,21 @@ static bool is_switch(const eddy__node *node)
 
 /* ---- what is known of an edge ---- */
 
-static uint8_t of_output(const eddy__partitioning *p, eddy_output of)
-{
-    if (of.node >= p->n_when)
-        return UNKNOWN;
-    return is_switch(eddy__partition_node(p, of.node)) && of.index != 1
-               ? UNKNOWN
-               : p->when[of.node];
-}
-
-/* A Switch runs on whichever side. */
-static uint8_t of_control(const eddy__partitioning *p, eddy_node of)
-{
-    if (of >= p->n_when)
-        return UNKNOWN;
-    return is_switch(eddy__partition_node(p, of)) && p->when[of] == IN_BODY
-               ? EXACTLY
-               : p->when[of];
-}
-
 /* Live when both are. */
-static uint8_t both(uint8_t a, uint8_t b)
+static eddy__known both(const knowing *k, eddy__known a, eddy__known b)
 {
-    if (a == UNKNOWN || b == UNKNOWN)
-        return UNKNOWN;
-    if (a == IN_BODY || b == IN_BODY)
-        return IN_BODY;
-    return a == EXACTLY || b == EXACTLY ? EXACTLY : AT_LEAST;
+    eddy__known known = nothing;
+
+    if (a.when == EDDY__UNKNOWN || b.when == EDDY__UNKNOWN ||
+        !eddy__branches_both(k->p, a.condition, b.condition, &known.condition))
+        return nothing;
+    if (a.when == EDDY__IN_BODY || b.when == EDDY__IN_BODY)
+        known.when = EDDY__IN_BODY;
+    else if (a.when == EDDY__EXACTLY || b.when == EDDY__EXACTLY)
+        known.when = EDDY__EXACTLY;
+    else
+        known.when = EDDY__AT_LEAST;
+    return known;
 }
 
 /* What an Enter of a first iteration gives only a Merge makes one of all. */
@@ -91,65 +96,91 @@ static bool is_first_alone(const knowing *k, eddy_node from)
 }
 
 /* Of all that a node reads and waits for; in a loop it must be something. */
-static uint8_t of_all(const knowing *k, eddy_node v)
+static eddy__known of_all(const knowing *k, eddy_node v)
 {
     const eddy__node *node = node_of(k, v);
-    uint8_t when = k->p->placed[v].frame == 0 ? EXACTLY : AT_LEAST;
+    eddy__known known =
+        plain(k->p->placed[v].frame == 0 ? EDDY__EXACTLY : EDDY__AT_LEAST);
 
     if (k->p->placed[v].frame != 0 && node->n_inputs + node->n_controls == 0)
-        return UNKNOWN;
+        return nothing;
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        when = is_first_alone(k, node->inputs[i].node)
-                   ? UNKNOWN
-                   : both(when, of_output(k->p, node->inputs[i]));
+        known = is_first_alone(k, node->inputs[i].node)
+                    ? nothing
+                    : both(k, known,
+                           eddy__partition_known_output(k->p, node->inputs[i]));
     for (uint32_t i = 0; i < node->n_controls; i++)
-        when = is_first_alone(k, node->controls[i])
-                   ? UNKNOWN
-                   : both(when, of_control(k->p, node->controls[i]));
-    return when;
+        known =
+            is_first_alone(k, node->controls[i])
+                ? nothing
+                : both(k, known,
+                       eddy__partition_known_control(k->p, node->controls[i]));
+    return known;
 }
 
 /* ---- what is known of a node ---- */
 
-static uint8_t of_enter(const knowing *k, eddy_node v)
+static eddy__known of_enter(const knowing *k, eddy_node v)
 {
     const eddy__placed *placed = &k->p->placed[v];
-    const uint8_t outer = of_all(k, v);
+    const eddy__known outer = of_all(k, v);
 
-    if (outer == UNKNOWN || placed->output_frame == 0)
-        return UNKNOWN;
-    return is_first_alone(k, v) &&
-                   (placed->frame == 0 ? outer == EXACTLY : outer == IN_BODY)
-               ? EXACTLY
-               : AT_LEAST;
+    if (outer.when == EDDY__UNKNOWN || outer.condition > 0 ||
+        placed->output_frame == 0)
+        return nothing;
+    return plain(is_first_alone(k, v) &&
+                         (placed->frame == 0 ? outer.when == EDDY__EXACTLY
+                                             : outer.when == EDDY__IN_BODY)
+                     ? EDDY__EXACTLY
+                     : EDDY__AT_LEAST);
 }
 
 /* The Enter of a Merge that is a loop's, or EDDY_NO_NODE. */
-static eddy_node enter_of(const knowing *k, eddy_node v)
+static eddy_node enter_of(const knowing *k, eddy_node v, bool *out_has_next)
 {
     const eddy__node *node = node_of(k, v);
     eddy_node enter = EDDY_NO_NODE;
-    bool has_next = false;
 
-    if (node->n_inputs != 2 || node->n_controls > 0)
-        return EDDY_NO_NODE;
-    for (uint32_t i = 0; i < 2; i++) {
+    *out_has_next = false;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
         const eddy__role role =
             eddy__node_role(node_of(k, node->inputs[i].node));
 
         if (role == EDDY__ROLE_ENTER && is_first_alone(k, node->inputs[i].node))
             enter = node->inputs[i].node;
-        has_next = has_next || role == EDDY__ROLE_NEXT_ITERATION;
+        *out_has_next = *out_has_next || role == EDDY__ROLE_NEXT_ITERATION;
     }
-    return has_next ? enter : EDDY_NO_NODE;
+    return node->n_inputs == 2 ? enter : EDDY_NO_NODE;
 }
 
-static uint8_t of_merge(const knowing *k, eddy_node v)
+/* A Merge of the two sides of a branch is as live as what they part. */
+static eddy__known of_sides(const knowing *k, eddy_node v)
 {
-    const eddy_node enter = enter_of(k, v);
+    const eddy__node *node = node_of(k, v);
+    eddy__known a, b;
 
-    return enter == EDDY_NO_NODE || k->is_broken[v] ? UNKNOWN
-                                                    : k->p->when[enter];
+    if (node->n_inputs != 2)
+        return nothing;
+    a = eddy__partition_known_output(k->p, node->inputs[0]);
+    b = eddy__partition_known_output(k->p, node->inputs[1]);
+    if (a.when == EDDY__UNKNOWN || a.when != b.when || a.condition == 0 ||
+        (a.condition ^ b.condition) != 1)
+        return nothing;
+    return (eddy__known){.when = a.when,
+                         .condition =
+                             eddy__branches_at(k->p, a.condition)->outer};
+}
+
+static eddy__known of_merge(const knowing *k, eddy_node v)
+{
+    bool has_next;
+    const eddy_node enter = enter_of(k, v, &has_next);
+
+    if (node_of(k, v)->n_controls > 0 || k->is_broken[v])
+        return nothing;
+    if (enter == EDDY_NO_NODE && !has_next)
+        return of_sides(k, v);
+    return enter == EDDY_NO_NODE || !has_next ? nothing : k->p->known[enter];
 }
 
 /* Is it the predicate of the frame, or a rank's own? */
@@ -162,38 +193,82 @@ static bool is_predicate(const knowing *k, uint32_t frame, eddy_node v)
                v;
 }
 
-static uint8_t of_switch(const knowing *k, eddy_node v)
+/* By the predicate of the loop, on which all its iterations go. */
+static eddy__known of_turn(const knowing *k, eddy_node v)
+{
+    const eddy__node *node = node_of(k, v);
+    const eddy__known data =
+        eddy__partition_known_output(k->p, node->inputs[0]);
+
+    if (node->n_controls > 0 || is_first_alone(k, node->inputs[0].node) ||
+        !is_just(eddy__partition_known_output(k->p, node->inputs[1]),
+                 EDDY__EXACTLY))
+        return nothing;
+    return is_just(data, EDDY__EXACTLY) || is_just(data, EDDY__AT_LEAST)
+               ? (eddy__known){.when = EDDY__IN_BODY, .is_turn = true}
+               : nothing;
+}
+
+/* Who reads it later may read something else. */
+static bool is_reference(const knowing *k, eddy_output of)
+{
+    return eddy__node_gives_reference(node_of(k, of.node), of.index);
+}
+
+/* The value of another rank's copy, and of an Identity, is the same. */
+static eddy_output same_as(const knowing *k, eddy_output of)
+{
+    const eddy__partitioning *p = k->p;
+
+    for (;;) {
+        const eddy__node *node = node_of(k, of.node);
+
+        if (p->placed[of.node].is_copy)
+            of.node = p->placed[of.node].original;
+        else if (strcmp(node->op_name, "Identity") == 0 &&
+                 node->n_controls == 0 && !is_reference(k, node->inputs[0]))
+            of = node->inputs[0];
+        else
+            return of;
+    }
+}
+
+static eddy__known of_switch(const knowing *k, eddy_node v)
 {
     const eddy__node *node = node_of(k, v);
     const uint32_t frame = k->p->placed[v].frame;
-    uint8_t data;
+    eddy__known known;
 
-    if (!is_switch(node) || frame == 0 || node->n_controls > 0 ||
-        !is_predicate(k, frame, node->inputs[1].node) ||
-        of_output(k->p, node->inputs[1]) != EXACTLY ||
-        is_first_alone(k, node->inputs[0].node))
-        return UNKNOWN;
-    data = of_output(k->p, node->inputs[0]);
-    return data == EXACTLY || data == AT_LEAST ? IN_BODY : UNKNOWN;
+    if (!is_switch(node) || is_reference(k, node->inputs[1]))
+        return nothing;
+    if (frame != 0 && is_predicate(k, frame, node->inputs[1].node))
+        return of_turn(k, v);
+    known = of_all(k, v);
+    if (known.when == EDDY__UNKNOWN)
+        return nothing;
+    known.sides = eddy__branches_sides(k->p, known.condition,
+                                       same_as(k, node->inputs[1]));
+    return known.sides > 0 ? known : nothing;
 }
 
-static uint8_t of_exit(const knowing *k, eddy_node v)
+static eddy__known of_exit(const knowing *k, eddy_node v)
 {
     const eddy__node *node = node_of(k, v);
     const eddy_output in = node->inputs[0];
 
-    if (node->n_controls > 0 || in.node >= k->p->n_when || in.index != 0 ||
-        !is_switch(node_of(k, in.node)) || k->p->when[in.node] != IN_BODY)
-        return UNKNOWN;
-    return k->p->placed[v].output_frame == 0 ? EXACTLY : IN_BODY;
+    if (node->n_controls > 0 || in.node >= k->p->n_known || in.index != 0 ||
+        !k->p->known[in.node].is_turn)
+        return nothing;
+    return plain(k->p->placed[v].output_frame == 0 ? EDDY__EXACTLY
+                                                   : EDDY__IN_BODY);
 }
 
-static uint8_t judge(const knowing *k, eddy_node v)
+static eddy__known judge(const knowing *k, eddy_node v)
 {
     const eddy__node *node = node_of(k, v);
 
     if (!node->op || (node->op->flags & EDDY__OP_TRANSFER))
-        return UNKNOWN;
+        return nothing;
     switch (eddy__node_role(node)) {
     case EDDY__ROLE_ENTER:
         return of_enter(k, v);
@@ -207,7 +282,7 @@ static uint8_t judge(const knowing *k, eddy_node v)
     case EDDY__ROLE_CALL:
     case EDDY__ROLE_BRANCH:
     case EDDY__ROLE_WHILE:
-        return UNKNOWN;
+        return nothing;
     case EDDY__ROLE_NONE:
     case EDDY__ROLE_NEXT_ITERATION:
     case EDDY__ROLE_LOOP_COND:
@@ -219,6 +294,14 @@ static uint8_t judge(const knowing *k, eddy_node v)
     return of_all(k, v);
 }
 
+/* What is fed is there, whatever the node reads. */
+static eddy__known judge_fed(const knowing *k, eddy_node v)
+{
+    const eddy__known known = judge(k, v);
+
+    return k->is_fed[v] && !is_just(known, EDDY__EXACTLY) ? nothing : known;
+}
+
 /* Does what comes round bear out what was taken for granted? */
 static bool is_borne_out(const knowing *k, eddy_node v)
 {
@@ -228,7 +311,7 @@ static bool is_borne_out(const knowing *k, eddy_node v)
         const eddy_node from = node->inputs[i].node;
 
         if (eddy__node_role(node_of(k, from)) == EDDY__ROLE_NEXT_ITERATION &&
-            k->p->when[from] != IN_BODY)
+            !is_just(k->p->known[from], EDDY__IN_BODY))
             return false;
     }
     return true;
@@ -240,12 +323,12 @@ static bool go_round(const knowing *k)
     bool is_settled = true;
 
     for (size_t i = 0; i < k->n_order; i++)
-        k->p->when[k->order[i]] = judge(k, k->order[i]);
+        k->p->known[k->order[i]] = judge_fed(k, k->order[i]);
     for (size_t i = 0; i < k->n_order; i++) {
         const eddy_node v = k->order[i];
 
         if (eddy__node_role(node_of(k, v)) != EDDY__ROLE_MERGE ||
-            k->p->when[v] == UNKNOWN || is_borne_out(k, v))
+            k->p->known[v].when == EDDY__UNKNOWN || is_borne_out(k, v))
             continue;
         k->is_broken[v] = 1;
         is_settled = false;
@@ -253,30 +336,30 @@ static bool go_round(const knowing *k)
     return is_settled;
 }
 
+static void settle(const knowing *k)
+{
+    for (int round = 0; round < MOST_ROUNDS; round++)
+        if (go_round(k))
+            return;
+    memset(k->p->known, 0, k->p->n_known * sizeof *k->p->known);
+}
+
 eddy_status eddy__partition_find_known(eddy__partitioning *p)
 {
     const size_t n = p->whole->n_nodes;
     knowing k = {.p = p,
-                 .is_broken = eddy__arena_allocate_zeroed(&p->arena, n, 1)};
+                 .is_broken = eddy__arena_allocate_zeroed(&p->arena, n, 1),
+                 .is_fed = eddy__arena_allocate_zeroed(&p->arena, n, 1)};
 
-    p->when = eddy__arena_allocate_zeroed(&p->arena, n, 1);
-    if (!k.is_broken || !p->when)
+    p->known = eddy__arena_allocate_zeroed(&p->arena, n, sizeof *p->known);
+    if (!k.is_broken || !k.is_fed || !p->known)
         return eddy__fail_memory(p->err);
-    p->n_when = n;
+    p->n_known = n;
+    for (size_t i = 0; i < p->options->n_feeds; i++)
+        if (p->feeds[i].node < n)
+            k.is_fed[p->feeds[i].node] = 1;
+    EDDY_TRY(eddy__branches_begin(p));
     EDDY_TRY(eddy__partition_order(p, &k.order, &k.n_order));
-    for (int round = 0; round < MOST_ROUNDS; round++)
-        if (go_round(&k))
-            return EDDY_OK;
-    memset(p->when, UNKNOWN, n);
-    return EDDY_OK;
-}
-
-bool eddy__partition_is_known(const eddy__partitioning *p, eddy_output of)
-{
-    return p->placed[of.node].output_frame != 0 && of_output(p, of) == IN_BODY;
-}
-
-bool eddy__partition_control_is_known(const eddy__partitioning *p, eddy_node of)
-{
-    return p->placed[of].output_frame != 0 && of_control(p, of) == IN_BODY;
+    settle(&k);
+    return eddy__branches_find_witnesses(p);
 }

@@ -19,6 +19,8 @@ static eddy_status run_steps(eddy__partitioning *p, const eddy_graph *graph)
     EDDY_TRY(eddy__partition_place(p));
     if (!p->options->is_literal) {
         EDDY_TRY(eddy__partition_find_counted(p));
+        EDDY_TRY(eddy__partition_find_known(p));
+        eddy__partition_count_branches(p);
         EDDY_TRY(eddy__partition_copy(p));
         EDDY_TRY(eddy__partition_find_known(p));
     }

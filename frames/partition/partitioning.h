@@ -2,8 +2,8 @@
 /*
  * The state of a partition that is being made.  Six steps, a file each:
  * request (what is needed, lowered), place (a rank for each node), copies
- * (constants, invariants, and by counting what makes a predicate), known_dead,
- * control_loops, split.
+ * (constants, invariants, and by counting what makes a predicate), known_dead
+ * with conditions, control_loops, split.
  */
 #ifndef EDDY_FRAMES_PARTITIONING_H
 #define EDDY_FRAMES_PARTITIONING_H
@@ -20,7 +20,44 @@ typedef struct eddy__placed {
     uint32_t output_frame; /* in which its outputs live */
     bool is_needed;
     bool has_copy; /* on another rank */
+    bool is_asked; /* its rank runs it to know what is dead elsewhere */
+    bool is_copy;  /* of `original` */
+    eddy_node original;
 } eddy__placed;
+
+/* When a node of a loop, or of the root, is live (known_dead.c). */
+enum { EDDY__UNKNOWN, EDDY__EXACTLY, EDDY__AT_LEAST, EDDY__IN_BODY };
+
+/* What is known of when a node is live. */
+typedef struct eddy__known {
+    uint8_t when;
+    bool is_turn;       /* a Switch by the predicate of the loop */
+    uint32_t condition; /* under which it is live; 0: none */
+    uint32_t sides;     /* of a branch's Switch: output i has that + i; or 0 */
+} eddy__known;
+
+/* A predicate that branches go by: a pair of conditions (conditions.c). */
+typedef struct eddy__branch {
+    uint32_t outer; /* the condition that it is asked under; 0: none */
+    uint32_t depth;
+    eddy_output predicate;
+    uint32_t next; /* of the predicates of the same node */
+} eddy__branch;
+
+/* Where a rank has a predicate. */
+typedef struct eddy__witness {
+    uint32_t rank;
+    eddy_output predicate, source;
+    struct eddy__witness *next; /* of the same node */
+} eddy__witness;
+
+/* The predicates that are known of; condition c is side c % 2 of item c / 2. */
+typedef struct eddy__branches_known {
+    eddy__branch *items; /* from 1 on */
+    uint32_t n, capacity;
+    uint32_t *first;         /* a node: of its items, 0: none */
+    eddy__witness **witness; /* a node */
+} eddy__branches_known;
 
 /* Where something that was asked for is. */
 typedef struct eddy__part_of {
@@ -60,9 +97,15 @@ typedef struct eddy__partitioning {
      * control loop the Merge and the Switch.
      */
     eddy_node *predicate_copy, *control_merge, *control_switch;
-    /* A node when copies have been made: known_dead.c.  NULL: nothing is. */
-    uint8_t *when;
-    size_t n_when;
+    /* A node when that was looked at: known_dead.c.  NULL: nothing is. */
+    eddy__known *known;
+    size_t n_known;
+    /*
+     * A node of a replicated graph: may it be dead on one rank and live on
+     * another?
+     */
+    uint8_t *is_uneven;
+    eddy__branches_known branches;
     /* Likewise: does the rank begin iterations of the frame by itself? */
     uint8_t *is_begun;
     eddy__emitter emitter; /* of nodes of `whole` */
@@ -129,13 +172,58 @@ bool eddy__partition_iterates(const eddy__partitioning *p, eddy_node v);
 /* Which loops count. */
 eddy_status eddy__partition_find_counted(eddy__partitioning *p);
 
+/* Which predicates of branches every rank can compute for itself, as well. */
+void eddy__partition_count_branches(eddy__partitioning *p);
+
 /*
- * Is the output, or what waits for the node, live in just those iterations of
- * its loop in which the predicate is true?
+ * Does `rank` know when the output, or what waits for the node, is dead?  In a
+ * loop: when the predicate of the loop is false, and when `*out_condition`,
+ * unless that is 0, does not hold.
  */
-bool eddy__partition_is_known(const eddy__partitioning *p, eddy_output of);
-bool eddy__partition_control_is_known(const eddy__partitioning *p,
-                                      eddy_node of);
+bool eddy__partition_is_known(const eddy__partitioning *p, eddy_output of,
+                              uint32_t rank, uint32_t *out_condition);
+bool eddy__partition_control_is_known(const eddy__partitioning *p, eddy_node of,
+                                      uint32_t rank, uint32_t *out_condition);
+
+/* What is known of an output, and of a node that something waits for. */
+eddy__known eddy__partition_known_output(const eddy__partitioning *p,
+                                         eddy_output of);
+eddy__known eddy__partition_known_control(const eddy__partitioning *p,
+                                          eddy_node of);
+
+/*
+ * Is that live exactly when the body of its loop runs, or when a condition
+ * holds in the root, where `is_root`, and, in a loop, its condition too?
+ */
+bool eddy__known_is_exact(eddy__known known, bool is_root);
+
+/* Makes room for the branches of the graph as it is, of which there are none.
+ */
+eddy_status eddy__branches_begin(eddy__partitioning *p);
+
+/*
+ * The conditions of the two sides of a predicate that is asked under `outer`:
+ * that of side 0, and the next.  0: there are too many, or too deep.
+ */
+uint32_t eddy__branches_sides(eddy__partitioning *p, uint32_t outer,
+                              eddy_output predicate);
+
+/* Both conditions hold: the inner one, if it lies in the other. */
+bool eddy__branches_both(const eddy__partitioning *p, uint32_t a, uint32_t b,
+                         uint32_t *out);
+
+static inline const eddy__branch *eddy__branches_at(const eddy__partitioning *p,
+                                                    uint32_t condition)
+{
+    return &p->branches.items[condition / 2];
+}
+
+/* Notes which ranks have which predicates, once all else is known. */
+eddy_status eddy__branches_find_witnesses(eddy__partitioning *p);
+
+/* Where the rank has the predicate, or EDDY__NO_OUTPUT. */
+eddy_output eddy__branches_witness(const eddy__partitioning *p,
+                                   eddy_output predicate, uint32_t rank);
 
 /* The steps, in their order. */
 eddy_status eddy__partition_request(eddy__partitioning *p,

@@ -64,6 +64,7 @@ typedef struct pair {
     const char *role;
     uint32_t from, to;
     eddy_dtype dtype;
+    bool is_even; /* what starts the receiver is dead when the tensor is */
 } pair;
 
 static bool describe(const replicating *r, const pair *c, eddy__pair *out)
@@ -77,7 +78,8 @@ static bool describe(const replicating *r, const pair *c, eddy__pair *out)
             eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->from),
         .recv_device =
             eddy__names_print(arena, "/job:eddy/task:%u", (unsigned)c->to),
-        .dtype = c->dtype};
+        .dtype = c->dtype,
+        .is_known_dead = c->is_even};
     return out->name && out->send_device && out->recv_device;
 }
 
@@ -130,13 +132,19 @@ typedef struct meeting {
     eddy_node of;
     eddy__join how;
     uint32_t root; /* where values are joined, or come from */
+    bool is_even;  /* the tensor is dead on all ranks or on none */
     eddy_output *x, *y;
 } meeting;
 
-/* Which node starts a _Recv on `rank`: in a loop, what brings the tensor. */
+/*
+ * Which node starts a _Recv on `rank`: in a loop, or where the tensor may be
+ * dead, what brings it there.
+ */
 static eddy_node start_of(const replicating *r, const meeting *m, uint32_t rank)
 {
-    return r->p->placed[m->of].frame == 0 ? EDDY_NO_NODE : m->x[rank].node;
+    if (r->p->placed[m->of].frame == 0 && !m->is_even)
+        return EDDY_NO_NODE;
+    return m->x[rank].node;
 }
 
 static eddy_status collect(const replicating *r, meeting *m)
@@ -149,8 +157,9 @@ static eddy_status collect(const replicating *r, meeting *m)
     if (!here)
         return eddy__fail_memory(r->p->err);
     for (uint32_t i = 0; i < r->n_ranks; i++) {
-        const pair up = {m->of, "up", i, m->root,
-                         (eddy_dtype)node->output_dtypes[0]};
+        const pair up = {
+            m->of,     "up", i, m->root, (eddy_dtype)node->output_dtypes[0],
+            m->is_even};
 
         const eddy__joining on_rank = joining_on(r, i, m->of);
 
@@ -166,8 +175,12 @@ static eddy_status collect(const replicating *r, meeting *m)
 static eddy_status spread(const replicating *r, meeting *m)
 {
     for (uint32_t i = 0; i < r->n_ranks; i++) {
-        const pair down = {m->of, "down", m->root, i,
-                           (eddy_dtype)node_of(r, m->of)->output_dtypes[0]};
+        const pair down = {m->of,
+                           "down",
+                           m->root,
+                           i,
+                           (eddy_dtype)node_of(r, m->of)->output_dtypes[0],
+                           m->is_even};
 
         if (i != m->root)
             EDDY_TRY(
@@ -233,6 +246,38 @@ static eddy_status find_sender(const replicating *r, eddy_node receiver,
     return EDDY_OK;
 }
 
+/*
+ * Whether the tensors are dead together.  A control edge from a Switch says
+ * nothing of its sides, so they are read by an Identity.  Of the tensor of a
+ * broadcast other ranks make no use, which need not be there.
+ */
+static eddy_status take_evenly(const replicating *r, meeting *m,
+                               eddy_output tensor)
+{
+    const bool is_broadcast =
+        m->how == EDDY__JOIN_ROOT || m->how == EDDY__JOIN_RECEIVE;
+
+    m->is_even = !r->p->is_uneven[tensor.node] &&
+                 (r->p->placed[m->of].frame != 0 || !is_broadcast);
+    if (!m->is_even ||
+        eddy__node_role(node_of(r, tensor.node)) != EDDY__ROLE_SWITCH)
+        return EDDY_OK;
+    for (uint32_t i = 0; i < r->n_ranks; i++) {
+        const eddy_node_spec spec = {.size = sizeof spec,
+                                     .op = "Identity",
+                                     .inputs = &m->x[i],
+                                     .n_inputs = 1};
+
+        m->x[i] =
+            eddy__emitter_add_as(&r->emitters[i],
+                                 eddy__names_print(&r->p->arena, "%s/tensor",
+                                                   node_of(r, m->of)->name),
+                                 &spec);
+        EDDY_TRY(r->emitters[i].status);
+    }
+    return EDDY_OK;
+}
+
 /* The tensors of all ranks, of a receiver those of its sender. */
 static eddy_status find_tensors(const replicating *r, meeting *m)
 {
@@ -250,7 +295,7 @@ static eddy_status find_tensors(const replicating *r, meeting *m)
         m->root = (uint32_t)eddy__node_attr(node_of(r, m->of), "root_rank")
                       ->as.ints[0];
     m->y[m->root] = m->x[m->root];
-    return EDDY_OK;
+    return take_evenly(r, m, node_of(r, from)->inputs[0]);
 }
 
 /*
@@ -321,8 +366,8 @@ static eddy_status add_number(const replicating *r, uint32_t rank, eddy_node v,
 static eddy_status add_feed(const replicating *r, uint32_t rank, eddy_node v,
                             eddy_node *out)
 {
-    const pair feed = {v, "fed", 0, rank,
-                       (eddy_dtype)node_of(r, v)->output_dtypes[0]};
+    const pair feed = {
+        v, "fed", 0, rank, (eddy_dtype)node_of(r, v)->output_dtypes[0], false};
     eddy_output received = EDDY__NO_OUTPUT;
 
     if (feed.dtype == EDDY_RESOURCE)

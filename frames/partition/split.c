@@ -11,6 +11,7 @@
 #include "frames/partition/partitioning.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* In place of the number of an output, for a control edge. */
@@ -23,12 +24,20 @@ typedef struct transfer {
     eddy_output received;
 } transfer;
 
+/* On this rank there is to be what is live when the condition holds. */
+typedef struct start {
+    uint32_t condition, rank;
+} start;
+
 typedef struct splitting {
     eddy__partitioning *p;
     eddy_node *copy;         /* a node of `whole`: that of its rank's graph */
     transfer **first;        /* likewise */
     eddy__emitter *emitters; /* a rank */
     eddy_node *body;         /* a frame and a rank: see body_of */
+    eddy__map starts;        /* "condition rank": see make_start */
+    start *wanted;
+    size_t n_wanted, wanted_capacity;
     size_t n_edges;
     eddy_node *sends; /* all of them, in the graphs of their ranks */
     uint32_t *send_ranks;
@@ -39,6 +48,12 @@ static eddy__emitter *emitter_of(const splitting *s, uint32_t rank)
 {
     return &s->emitters[rank];
 }
+
+/* Whom something is received for. */
+typedef struct reader {
+    uint32_t rank;
+    const char *device;
+} reader;
 
 /* ---- devices ---- */
 
@@ -55,9 +70,10 @@ static const char *name_device(eddy__arena *arena, const char *device,
 
 /* One edge that is cut. */
 typedef struct cut {
-    eddy_node from; /* of `whole` */
-    uint32_t index; /* or CONTROL */
-    uint32_t rank;  /* that receives */
+    eddy_node from;     /* of `whole` */
+    uint32_t index;     /* or CONTROL */
+    uint32_t rank;      /* that receives */
+    uint32_t condition; /* when it is known to be dead: one that it has not */
     eddy__pair pair;
     const char *device; /* of the receiving node */
 } cut;
@@ -128,10 +144,10 @@ static eddy_status add_send(splitting *s, const cut *c)
 }
 
 /* What is there if the body of a loop runs on a rank, and dead otherwise. */
-static eddy_node body_of(const splitting *s, uint32_t frame, const cut *c)
+static eddy_node body_of(const splitting *s, uint32_t frame, uint32_t rank)
 {
     eddy__partitioning *p = s->p;
-    const size_t at = eddy__partition_at(p, frame, c->rank);
+    const size_t at = eddy__partition_at(p, frame, rank);
     const eddy_node turn = p->control_switch[at];
     const eddy_output on = {s->copy[turn], 1};
     const eddy_node_spec spec = {
@@ -140,7 +156,7 @@ static eddy_node body_of(const splitting *s, uint32_t frame, const cut *c)
     if (s->body[at] == EDDY_NO_NODE)
         s->body[at] =
             eddy__emitter_add_as(
-                emitter_of(s, c->rank),
+                emitter_of(s, rank),
                 eddy__names_print(&p->arena, "%s_body",
                                   eddy__partition_node(p, turn)->name),
                 &spec)
@@ -148,18 +164,31 @@ static eddy_node body_of(const splitting *s, uint32_t frame, const cut *c)
     return s->body[at];
 }
 
+/* What make_start has made, or EDDY__NOT_FOUND. */
+static eddy_node start_at(const splitting *s, uint32_t condition, uint32_t rank)
+{
+    char key[32];
+    const int n =
+        snprintf(key, sizeof key, "%u %u", (unsigned)condition, (unsigned)rank);
+
+    return eddy__map_find(&s->starts, key, (size_t)n);
+}
+
 /*
  * What begins the iterations that a value is received in: of a loop, those that
- * its control loop begins, or those alone in which its body runs.
+ * its control loop begins, or those alone in which its body runs, and its
+ * branch is taken.
  */
 static eddy_node start_of_receive(const splitting *s, const cut *c)
 {
     const eddy__partitioning *p = s->p;
     const uint32_t frame = p->placed[c->from].output_frame;
 
+    if (c->pair.is_known_dead && c->condition > 0)
+        return start_at(s, c->condition, c->rank);
     if (frame == 0)
         return EDDY_NO_NODE;
-    return c->pair.is_known_dead ? body_of(s, frame, c)
+    return c->pair.is_known_dead ? body_of(s, frame, c->rank)
                                  : s->copy[p->control_merge[eddy__partition_at(
                                        p, frame, c->rank)]];
 }
@@ -194,19 +223,28 @@ static eddy_status refuse_dtype(const splitting *s, eddy_node from,
                                "%s can't be sent to another rank", what);
 }
 
+/* Does the rank know when it is dead, and by which condition? */
+static bool is_known(const eddy__partitioning *p, eddy_node from,
+                     uint32_t index, uint32_t rank, uint32_t *out_condition)
+{
+    return index == CONTROL
+               ? eddy__partition_control_is_known(p, from, rank, out_condition)
+               : eddy__partition_is_known(p, (eddy_output){from, index}, rank,
+                                          out_condition);
+}
+
 static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,
-                                eddy_node to, cut *out)
+                                reader to, cut *out)
 {
     const eddy__partitioning *p = s->p;
     const eddy__node *source = eddy__partition_node(p, from);
-    const eddy__node *reader = eddy__partition_node(p, to);
     eddy__arena *arena = &s->p->arena;
 
     *out = (cut){.from = from,
                  .index = index,
-                 .rank = p->placed[to].rank,
+                 .rank = to.rank,
                  .pair = {.dtype = EDDY_FLOAT32},
-                 .device = reader->device};
+                 .device = to.device};
     if (index != CONTROL) {
         if (index >= source->n_outputs)
             return refuse_dtype(s, from, "an output of an unknown dtype");
@@ -216,29 +254,26 @@ static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,
             return refuse_dtype(s, from, "a handle or a reference");
     }
     out->pair.is_known_dead =
-        index == CONTROL
-            ? eddy__partition_control_is_known(p, from)
-            : eddy__partition_is_known(p, (eddy_output){from, index});
+        is_known(p, from, index, to.rank, &out->condition);
     out->pair.name =
         eddy__names_print(arena, "edge_%zu_%s", s->n_edges++, source->name);
     out->pair.send_device =
         name_device(arena, source->device, p->placed[from].rank);
-    out->pair.recv_device = name_device(arena, reader->device, out->rank);
+    out->pair.recv_device = name_device(arena, to.device, out->rank);
     return out->pair.name && out->pair.send_device && out->pair.recv_device
                ? EDDY_OK
                : eddy__fail_memory(p->err);
 }
 
-/* What stands in the graph of `to` for an output, or a node, of another. */
+/* What stands on the rank of `to` for an output, or a node, of another. */
 static eddy_status receive(splitting *s, eddy_node from, uint32_t index,
-                           eddy_node to, eddy_output *out)
+                           reader to, eddy_output *out)
 {
-    const uint32_t rank = s->p->placed[to].rank;
     transfer *t;
     cut c;
 
     for (t = s->first[from]; t; t = t->next)
-        if (t->index == index && t->rank == rank) {
+        if (t->index == index && t->rank == to.rank) {
             *out = t->received;
             return EDDY_OK;
         }
@@ -247,9 +282,131 @@ static eddy_status receive(splitting *s, eddy_node from, uint32_t index,
         return eddy__fail_memory(s->p->err);
     EDDY_TRY(describe_cut(s, from, index, to, &c));
     EDDY_TRY(make_pair(s, &c, out));
-    *t = (transfer){
-        .next = s->first[from], .index = index, .rank = rank, .received = *out};
+    *t = (transfer){.next = s->first[from],
+                    .index = index,
+                    .rank = to.rank,
+                    .received = *out};
     s->first[from] = t;
+    return EDDY_OK;
+}
+
+static reader reader_of(const splitting *s, eddy_node v)
+{
+    return (reader){s->p->placed[v].rank,
+                    eddy__partition_node(s->p, v)->device};
+}
+
+/* ---- what begins a branch ---- */
+
+/* Notes that the condition is to be there, and those around it. */
+static eddy_status want_start(splitting *s, uint32_t condition, uint32_t rank)
+{
+    const eddy__partitioning *p = s->p;
+
+    for (; condition > 0 && start_at(s, condition, rank) == EDDY__NOT_FOUND;
+         condition = eddy__branches_at(p, condition)->outer) {
+        const char *key = eddy__names_print(
+            &s->p->arena, "%u %u", (unsigned)condition, (unsigned)rank);
+
+        if (!key || !eddy__map_set(&s->starts, key, 0) ||
+            !eddy__grow(&p->budget->allocator, (void **)&s->wanted,
+                        &s->wanted_capacity, s->n_wanted + 1,
+                        sizeof *s->wanted))
+            return eddy__fail_memory(p->err);
+        s->wanted[s->n_wanted++] = (start){condition, rank};
+    }
+    return EDDY_OK;
+}
+
+static eddy_status want_starts(splitting *s, eddy_node v)
+{
+    const eddy__partitioning *p = s->p;
+    const eddy__node *node = eddy__partition_node(p, v);
+    const uint32_t rank = p->placed[v].rank;
+    uint32_t condition;
+
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (eddy__partition_crosses(p, node->inputs[i].node, v) &&
+            is_known(p, node->inputs[i].node, node->inputs[i].index, rank,
+                     &condition))
+            EDDY_TRY(want_start(s, condition, rank));
+    for (uint32_t i = 0; i < node->n_controls; i++)
+        if (eddy__partition_crosses(p, node->controls[i], v) &&
+            is_known(p, node->controls[i], CONTROL, rank, &condition))
+            EDDY_TRY(want_start(s, condition, rank));
+    return EDDY_OK;
+}
+
+/* What is live in each iteration that the outermost branch is asked in. */
+static eddy_output base_of(splitting *s, const eddy__branch *branch,
+                           uint32_t rank)
+{
+    eddy__partitioning *p = s->p;
+    const uint32_t frame = p->placed[branch->predicate.node].output_frame;
+
+    if (branch->outer > 0)
+        return (eddy_output){start_at(s, branch->outer, rank), 0};
+    if (frame > 0)
+        return (eddy_output){body_of(s, frame, rank), 0};
+    return eddy__partition_nothing(
+        emitter_of(s, rank),
+        eddy__names_print(
+            &p->arena, "%s/_branch",
+            eddy__partition_node(p, branch->predicate.node)->name),
+        NULL, EDDY_NO_NODE);
+}
+
+/* A Switch by the rank's own predicate, and an Identity of its side. */
+static eddy_status make_start(splitting *s, start wanted)
+{
+    eddy__partitioning *p = s->p;
+    const eddy__branch *branch = eddy__branches_at(p, wanted.condition);
+    const eddy_output source =
+        eddy__branches_witness(p, branch->predicate, wanted.rank);
+    const char *base = eddy__names_print(
+        &p->arena, "%s/_branch", eddy__partition_node(p, source.node)->name);
+    const char *key = eddy__names_print(
+        &p->arena, "%u %u", (unsigned)wanted.condition, (unsigned)wanted.rank);
+    eddy__emitter *e = emitter_of(s, wanted.rank);
+    eddy_node_spec spec = {.size = sizeof spec, .op = "Switch", .n_inputs = 2};
+    eddy_output by[2], side;
+
+    if (!base || !key)
+        return eddy__fail_memory(p->err);
+    by[0] = base_of(s, branch, wanted.rank);
+    by[1] = (eddy_output){s->copy[source.node], source.index};
+    if (p->placed[source.node].rank != wanted.rank)
+        EDDY_TRY(receive(s, source.node, source.index,
+                         (reader){wanted.rank, NULL}, &by[1]));
+    spec.inputs = by;
+    side = eddy__emitter_add_as(e, base, &spec);
+    side.index = wanted.condition % 2;
+    spec = (eddy_node_spec){
+        .size = sizeof spec, .op = "Identity", .inputs = &side, .n_inputs = 1};
+    side = eddy__emitter_add_as(e, base, &spec);
+    EDDY_TRY(e->status);
+    return eddy__map_set(&s->starts, key, side.node)
+               ? EDDY_OK
+               : eddy__fail_memory(p->err);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const start *x = a, *y = b;
+
+    return x->condition < y->condition ? -1 : x->condition > y->condition;
+}
+
+/* From the outside in: a branch has a higher number than the one around it. */
+static eddy_status make_starts(splitting *s)
+{
+    for (eddy_node v = 0; v < s->p->whole->n_nodes; v++)
+        if (s->p->placed[v].is_needed)
+            EDDY_TRY(want_starts(s, v));
+    if (s->n_wanted > 0)
+        qsort(s->wanted, s->n_wanted, sizeof *s->wanted, compare_starts);
+    for (size_t i = 0; i < s->n_wanted; i++)
+        EDDY_TRY(make_start(s, s->wanted[i]));
     return EDDY_OK;
 }
 
@@ -282,14 +439,15 @@ static eddy_status connect(splitting *s, eddy_node v)
         eddy_output from = {s->copy[in.node], in.index};
 
         if (eddy__partition_crosses(p, in.node, v))
-            EDDY_TRY(receive(s, in.node, in.index, v, &from));
+            EDDY_TRY(receive(s, in.node, in.index, reader_of(s, v), &from));
         EDDY_TRY(eddy__graph_connect(graph, s->copy[v], i, from, p->err));
     }
     for (uint32_t i = 0; i < node->n_controls; i++) {
         eddy_output from = {s->copy[node->controls[i]], 0};
 
         if (eddy__partition_crosses(p, node->controls[i], v))
-            EDDY_TRY(receive(s, node->controls[i], CONTROL, v, &from));
+            EDDY_TRY(
+                receive(s, node->controls[i], CONTROL, reader_of(s, v), &from));
         EDDY_TRY(eddy__graph_add_control(graph, s->copy[v], from.node, p->err));
     }
     return EDDY_OK;
@@ -317,11 +475,24 @@ static eddy_status place_outputs(const splitting *s, const eddy_output *of,
     return EDDY_OK;
 }
 
+static void add_target(const splitting *s, uint32_t rank, eddy_node target)
+{
+    eddy_partition *result = s->p->result;
+
+    result->targets[rank][result->n_targets[rank]++] = target;
+}
+
+static bool is_asked(const eddy__partitioning *p, eddy_node v)
+{
+    return p->placed[v].is_needed && p->placed[v].is_asked;
+}
+
 static eddy_status place_targets(const splitting *s)
 {
     const eddy__partitioning *p = s->p;
     eddy_partition *result = p->result;
     const uint32_t n_ranks = result->n_ranks;
+    const size_t n_nodes = p->whole->n_nodes;
 
     result->n_targets = eddy__arena_allocate_zeroed(&result->arena, n_ranks,
                                                     sizeof *result->n_targets);
@@ -331,6 +502,9 @@ static eddy_status place_targets(const splitting *s)
         return eddy__fail_memory(p->err);
     for (size_t i = 0; i < p->n_targets; i++)
         result->n_targets[p->placed[p->targets[i]].rank]++;
+    for (eddy_node v = 0; v < n_nodes; v++)
+        if (is_asked(p, v))
+            result->n_targets[p->placed[v].rank]++;
     for (uint32_t r = 0; r < n_ranks; r++) {
         const size_t n = result->n_targets[r] + result->counts[r].n_sends;
 
@@ -340,16 +514,14 @@ static eddy_status place_targets(const splitting *s)
             return eddy__fail_memory(p->err);
         result->n_targets[r] = 0;
     }
-    for (size_t i = 0; i < p->n_targets; i++) {
-        const uint32_t r = p->placed[p->targets[i]].rank;
-
-        result->targets[r][result->n_targets[r]++] = s->copy[p->targets[i]];
-    }
-    for (size_t i = 0; i < s->n_sends; i++) {
-        const uint32_t r = s->send_ranks[i];
-
-        result->targets[r][result->n_targets[r]++] = s->sends[i];
-    }
+    for (size_t i = 0; i < p->n_targets; i++)
+        add_target(s, p->placed[p->targets[i]].rank, s->copy[p->targets[i]]);
+    for (size_t i = 0; i < s->n_sends; i++)
+        add_target(s, s->send_ranks[i], s->sends[i]);
+    /* What it receives for that is sent in any case. */
+    for (eddy_node v = 0; v < n_nodes; v++)
+        if (is_asked(p, v))
+            add_target(s, p->placed[v].rank, s->copy[v]);
     return EDDY_OK;
 }
 
@@ -359,6 +531,7 @@ static eddy_status split(splitting *s)
     eddy_partition *result = p->result;
 
     EDDY_TRY(copy_nodes(s));
+    EDDY_TRY(make_starts(s));
     for (eddy_node v = 0; v < p->whole->n_nodes; v++)
         if (p->placed[v].is_needed)
             EDDY_TRY(connect(s, v));
@@ -383,6 +556,7 @@ eddy_status eddy__partition_split(eddy__partitioning *p)
         .first = eddy__arena_allocate_zeroed(&p->arena, n, sizeof(void *)),
         .emitters =
             eddy__arena_allocate_zeroed(&p->arena, n_ranks, sizeof *s.emitters),
+        .starts = {.allocator = allocator},
     };
     eddy_status status;
 
@@ -400,5 +574,7 @@ eddy_status eddy__partition_split(eddy__partitioning *p)
     status = split(&s);
     eddy__free(allocator, s.sends, s.sends_capacity, sizeof *s.sends);
     eddy__free(allocator, s.send_ranks, s.ranks_capacity, sizeof *s.send_ranks);
+    eddy__free(allocator, s.wanted, s.wanted_capacity, sizeof *s.wanted);
+    eddy__map_deinit(&s.starts);
     return status;
 }

@@ -242,6 +242,45 @@ START_TEST(test_a_branch_that_all_take_or_none_may_meet)
 }
 END_TEST
 
+/* Messages when `fed` is fed, which goes to each other rank. */
+static uint64_t count_messages(const char *text, const char *fetch,
+                               uint32_t n_ranks, int32_t fed)
+{
+    eddy_partition *partition;
+    eddy_tensor *feed, *out = NULL;
+    eddy_ranks *ranks = NULL;
+    uint64_t n, left = 1;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    partition = replicate(&p, n_ranks, "n", fetch);
+    ck_assert_msg(partition != NULL, "%s", p.err.message);
+    ck_assert_int_eq(eddy_ranks_create(partition, NULL, &ranks, &p.err),
+                     EDDY_OK);
+    feed = int_tensor(&p, fed);
+    ck_assert_int_eq(eddy_ranks_run(ranks, &feed, &out, &p.err), EDDY_OK);
+    n = eddy_ranks_messages(ranks, &left);
+    ck_assert_uint_eq(left, 0);
+    eddy_tensor_release(feed);
+    eddy_tensor_release(out);
+    eddy_ranks_destroy(ranks);
+    eddy_partition_destroy(partition);
+    program_deinit(&p);
+    return n;
+}
+
+/* All know the predicates, so nothing is sent of a sum that does not run. */
+START_TEST(test_a_sum_that_does_not_run_sends_nothing)
+{
+    ck_assert_uint_eq(count_messages(BRANCH, "y", 3, 1), 2 + 4);
+    ck_assert_uint_eq(count_messages(BRANCH, "y", 3, 0), 2);
+    for (int32_t n = 0; n < 4; n++)
+        ck_assert_uint_eq(count_messages(LOOP, "x/x", 3, n),
+                          2 + 4 * (uint64_t)n);
+}
+END_TEST
+
 START_TEST(test_one_rank_by_itself_meets_nobody)
 {
     program p;
@@ -511,6 +550,7 @@ TCase *replicas_tests(void)
     tcase_add_test(tc, test_every_rank_knows_how_many_there_are);
     tcase_add_test(tc, test_a_loop_meets_in_every_iteration);
     tcase_add_test(tc, test_a_branch_that_all_take_or_none_may_meet);
+    tcase_add_test(tc, test_a_sum_that_does_not_run_sends_nothing);
     tcase_add_test(tc, test_one_rank_by_itself_meets_nobody);
     tcase_add_test(tc, test_the_gradient_of_a_sum_is_the_sum_of_gradients);
     tcase_add_test(tc, test_gradients_of_gradients_meet_again);
