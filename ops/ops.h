@@ -106,6 +106,7 @@
     X(string_hash)                                                             \
     X(string_order)                                                            \
     X(string_parts)                                                            \
+    X(string_regex)                                                            \
     X(string_unicode)                                                          \
     X(strings)                                                                 \
     X(temporary)                                                               \

@@ -496,6 +496,30 @@ def buckets():
     return runs + [[y], [raw.Bucketize(input=odd, boundaries=[2.0, 1.0])]]
 
 
+@family
+def regular_expressions():
+    """As layers that prepare texts use them, in a loop and a branch too."""
+    texts = fed([b"The quick, brown fox!", b"\xc3\xa9t\xc3\xa9 d'\xc3\xa9t\xc3\xa9", b"", b"a\xffb"])
+    runs = [[tf.strings.regex_replace(texts, p, w, g)] for p, w, g in (
+        (r'[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']', "", True),
+        (r"(\w+)\W*(\w*)", r"\2 \1", True), (r"\b", "|", True),
+        ("", "-", True), ("(?i)QUICK|BROWN", "<\\0>", False),
+        (r"[^\x00-\x7f]", "?", True))]
+    runs += [[tf.strings.regex_full_match(texts, p)]
+             for p in (".*", r"(?:\S+\s*)*", "(a|b)*", r"\w[\s\S]*!")]
+    runs += [[raw.RegexFullMatch(input=texts, pattern=fed(p))]
+             for p in ("(", "a**", r"\1", "[b-a]", "a{2000}")]
+    loop = tf.while_loop(
+        lambda t, i: i < 3,
+        lambda t, i: (tf.strings.regex_replace(t, "(.)$", r"\1\1", False), i + 1),
+        [texts, 0], [tf.TensorShape(None), tf.TensorShape([])])
+    runs.append(list(loop))
+    runs.append([tf.cond(fed(True),
+                         lambda: tf.strings.regex_replace(texts, "o", "0"),
+                         lambda: texts)])
+    return runs
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -212,6 +212,73 @@ def _(r, op):
          "summarize": r.choice([3, -1, 1])}
 
 
+# ---- regular expressions ---------------------------------------------------
+
+ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",
+         "[^\\d,]", "[\\s\\S]", "^", "$", "\\b", "\\B", "\u00e9", "[\u00e0-\u00ff]", "\\x61", "\\.",
+         "(?i)", "(?i:B)", "(?s).", "(?m)^", "(?m)$", "(?U)a*", "\\A", "\\z",
+         "\\Qa.b\\E", "[[:^alpha:]]", "[a\\-]", "{", "]", "\\x{e9}",
+         "[]a]", "[a-]", "\\07", "(?i:[^k-s])", "(?i)[\\W_]", "-"]
+TIMES = ["", "", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{0,2}",
+         "{1,}", "{2,3}?", "{0}", "**", "{2,1}", "{,2}", "{1001}", "{0,}?"]
+
+
+def expression(r, depth=0):
+    """Most are well formed."""
+    parts = []
+    for _ in range(r.randrange(4 - depth) + (depth < 2)):
+        kind = r.random()
+        if kind < 0.25 and depth < 3:
+            inner = expression(r, depth + 1)
+            part = r.choice(["(%s)", "(%s)", "(?:%s)", "(?P<n%d>%%s)" %
+                             r.randrange(99), "(?i:%s)"]) % inner
+        elif kind < 0.35:
+            part = "%s|%s" % (expression(r, depth + 1), expression(
+                r, depth + 1)) if depth < 3 else "|"
+            part = part if r.random() < 0.5 else "(" + part + ")"
+        else:
+            part = r.choice(ATOMS[:8] if r.random() < 0.5 else ATOMS)
+        parts.append(part + r.choice(TIMES[:13] if r.random() < 0.95
+                                     else TIMES))
+    text = "".join(parts)
+    if r.random() < 0.02:
+        i = r.randrange(len(text) + 1)
+        text = text[:i] + r.choice("()[]|*+?{}\\-^$") + text[i:]
+    return text
+
+
+def to_match(r):
+    text = "".join(r.choice("aaabbcABkS  ,.1\n\u00e9\u20ac_-")
+                   for _ in range(r.randrange(9))).encode()
+    if r.random() < 0.1:
+        at = r.randrange(len(text) + 1)
+        text = text[:at] + bytes([r.choice([0x80, 0xc3, 0xe2, 0xff])]) + \
+            text[at:]
+    return text
+
+
+@hint("RegexReplace", "StaticRegexReplace", "RegexFullMatch",
+      "StaticRegexFullMatch")
+def _(r, op):
+    texts = np.array([to_match(r) for _ in range(r.randrange(1, 6))],
+                     dtype=object)
+    pattern, attrs = expression(r), {}
+    if "(?i" in pattern:  # Case is that of ASCII, as docs/limits.md says.
+        pattern = re.sub("\u00e9|\\\\x{e9}|\u00e0-\u00ff", "k", pattern)
+    rewrite = r.choice(["", "-", "<\\0>", "\\1", "[\\1\\2]", "\\\\", "x\\", "y\\q",
+                        "\\9"])
+    if op.startswith("Static"):
+        attrs["pattern"] = pattern
+    if op.endswith("Replace"):
+        attrs["replace_global"] = r.random() < 0.7
+    if op == "StaticRegexReplace":
+        attrs["rewrite"] = rewrite
+    inputs = [texts] + [np.array(t, dtype=object) for t in (
+        [] if op.startswith("Static") else
+        [pattern, rewrite] if op.endswith("Replace") else [pattern])]
+    return inputs, attrs
+
+
 # ---- any op ----------------------------------------------------------------
 
 INDICES = re.compile("axis|dim|indices|shape|size|begin|end|strides|perm|shift|"

@@ -4,7 +4,7 @@
  * UTF-32 are written.  Of bytes that are no character, as many as could have
  * begun one count as one mistake.
  */
-#include "ops/misc/text.h"
+#include "ops/misc/utf8.h"
 #include "ops/ops.h"
 
 #include <inttypes.h>
@@ -20,70 +20,11 @@ typedef struct manner {
     bool replaces_controls;
 } manner;
 
-#define NO_CHARACTER (-1)
-
-static bool is_character(int64_t c)
-{
-    return c >= 0 && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
-}
-
 /* ---- reading ---- */
-
-/* What a first byte says: how many follow, and what the next may be. */
-typedef struct lead {
-    int more;
-    unsigned char least, most;
-} lead;
-
-static lead lead_of(unsigned char c)
-{
-    lead l = {0, 0x80, 0xbf};
-
-    if (c >= 0xc2 && c <= 0xdf)
-        l.more = 1;
-    else if (c >= 0xe0 && c <= 0xef)
-        l.more = 2;
-    else if (c >= 0xf0 && c <= 0xf4)
-        l.more = 3;
-    if (c == 0xe0)
-        l.least = 0xa0;
-    else if (c == 0xed)
-        l.most = 0x9f;
-    else if (c == 0xf0)
-        l.least = 0x90;
-    else if (c == 0xf4)
-        l.most = 0x8f;
-    return l;
-}
-
-/* The character at `*at`, which goes on behind it, or NO_CHARACTER. */
-static int32_t next_character(const eddy__string *s, size_t *at)
-{
-    const unsigned char first = (unsigned char)s->data[(*at)++];
-    lead l = lead_of(first);
-    int32_t c = first & (0x3f >> l.more);
-
-    if (first < 0x80)
-        return first;
-    if (l.more == 0)
-        return NO_CHARACTER;
-    for (; l.more > 0; l.more--) {
-        const unsigned char next =
-            *at < s->length ? (unsigned char)s->data[*at] : 0;
-
-        if (next < l.least || next > l.most)
-            return NO_CHARACTER;
-        c = c << 6 | (next & 0x3f);
-        l.least = 0x80;
-        l.most = 0xbf;
-        ++*at;
-    }
-    return c;
-}
 
 /*
  * The next character as the node wants it; false at the end.  `*out_c` is
- * NO_CHARACTER for a mistake that is neither left out nor replaced.
+ * EDDY__UTF8_MISTAKE for a mistake that is neither left out nor replaced.
  */
 static bool read_next(const manner *m, const eddy__string *s, size_t *at,
                       size_t *out_start, int32_t *out_c)
@@ -92,11 +33,12 @@ static bool read_next(const manner *m, const eddy__string *s, size_t *at,
         bool is_control;
 
         *out_start = *at;
-        *out_c = next_character(s, at);
+        *out_c = eddy__utf8_next(s, at);
         is_control = *out_c >= 0 && *out_c < 32 && m->replaces_controls;
-        if (m->errors == IGNORE && (*out_c == NO_CHARACTER || is_control))
+        if (m->errors == IGNORE && (*out_c == EDDY__UTF8_MISTAKE || is_control))
             continue;
-        if (is_control || (*out_c == NO_CHARACTER && m->errors == REPLACE))
+        if (is_control ||
+            (*out_c == EDDY__UTF8_MISTAKE && m->errors == REPLACE))
             *out_c = m->replacement;
         return true;
     }
@@ -118,7 +60,7 @@ static eddy_status count_characters(eddy_kernel *k, int64_t *out_n)
         for (; read_next(m, &from[i], &at, &start, &c); ++*out_n) {
             if (eddy__spent_at(k, *out_n))
                 return eddy__go_on(k, 0);
-            if (c == NO_CHARACTER)
+            if (c == EDDY__UTF8_MISTAKE)
                 return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
                                    "byte %zu of element %" PRId64
                                    " begins no character of UTF-8",
@@ -189,28 +131,10 @@ static void add_units(eddy__text *out, uint32_t unit, int bytes)
     eddy__text_add(out, data, (size_t)bytes);
 }
 
-static void add_utf8(eddy__text *out, uint32_t c)
-{
-    if (c < 0x80) {
-        add_units(out, c, 1);
-    } else if (c < 0x800) {
-        add_units(out, 0xc080 | (c & 0x7c0) << 2 | (c & 0x3f), 2);
-    } else if (c < 0x10000) {
-        add_units(out,
-                  0xe08080 | (c & 0xf000) << 4 | (c & 0xfc0) << 2 | (c & 0x3f),
-                  3);
-    } else {
-        add_units(out, 0xf0 | c >> 18, 1);
-        add_units(out,
-                  0x808080 | (c & 0x3f000) << 4 | (c & 0xfc0) << 2 | (c & 0x3f),
-                  3);
-    }
-}
-
 static void add_character(eddy__text *out, encoding as, uint32_t c)
 {
     if (as == UTF8) {
-        add_utf8(out, c);
+        eddy__utf8_add(out, c);
     } else if (as == UTF16 && c >= 0x10000) {
         add_units(out, 0xd800 + ((c - 0x10000) >> 10), 2);
         add_units(out, 0xdc00 + ((c - 0x10000) & 0x3ff), 2);
@@ -225,7 +149,7 @@ static eddy_status encode_row(eddy_kernel *k, const int32_t *from, int64_t n,
     const manner *m = eddy__state(k);
 
     for (int64_t i = 0; i < n && !eddy__spent_at(k, i); i++) {
-        if (is_character(from[i]))
+        if (eddy__utf8_is_character(from[i]))
             add_character(out, m->encoding, (uint32_t)from[i]);
         else if (m->errors == REPLACE)
             add_character(out, m->encoding, (uint32_t)m->replacement);
@@ -333,7 +257,7 @@ static eddy_status prepare(eddy_infer *infer, const char *name,
     m->replacement = (int32_t)eddy__infer_int(infer, "replacement_char");
     m->replaces_controls =
         has_controls && eddy__infer_bool(infer, "replace_control_characters");
-    if (is_character(eddy__infer_int(infer, "replacement_char")))
+    if (eddy__utf8_is_character(eddy__infer_int(infer, "replacement_char")))
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_ATTR_VALUE,
                            "replacement_char is the number of no character");
