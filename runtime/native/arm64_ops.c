@@ -7,9 +7,8 @@
  * The home of what is written may be that of an operand, so all operands have
  * been read by the time it is.
  */
-#include "runtime/native/arm64.h"
+#include "runtime/native/arm64_operands.h"
 
-#include "core/value/tape.h"
 #include "runtime/native/ops_table.h"
 
 #if EDDY_NATIVE && defined(__aarch64__)
@@ -21,7 +20,6 @@ enum {
     T2 = EDDY__ARM64_T2,
     T3 = EDDY__ARM64_T3,
     ZERO = EDDY__ARM64_ZERO,
-    TAPE = EDDY__ARM64_TAPE,
     F0 = 0,
     F1,
     F2
@@ -30,187 +28,14 @@ enum {
 /* Numbers that the processor has bits for. */
 enum { FLOAT_ONE = 0x70, FLOAT_SIX = 0x18, FLOAT_MINUS_ONE = 0xf0 };
 
-typedef struct type {
-    uint8_t size;
-    bool is_signed, is_float;
-    eddy__arm64_op load, store;
-} type;
-
-static const type I8 = {1, true, false, EDDY__ARM64_LDRSB, EDDY__ARM64_STRB};
-static const type I16 = {2, true, false, EDDY__ARM64_LDRSH, EDDY__ARM64_STRH};
-static const type I32 = {4, true, false, EDDY__ARM64_LDR32, EDDY__ARM64_STR32};
-static const type I64 = {8, true, false, EDDY__ARM64_LDR64, EDDY__ARM64_STR64};
-static const type U8 = {1, false, false, EDDY__ARM64_LDRB, EDDY__ARM64_STRB};
-static const type U16 = {2, false, false, EDDY__ARM64_LDRH, EDDY__ARM64_STRH};
-static const type U32 = {4, false, false, EDDY__ARM64_LDR32, EDDY__ARM64_STR32};
-static const type U64 = {8, false, false, EDDY__ARM64_LDR64, EDDY__ARM64_STR64};
-static const type F32 = {4, true, true, EDDY__ARM64_LDR_F32,
-                         EDDY__ARM64_STR_F32};
-static const type F64 = {8, true, true, EDDY__ARM64_LDR_F64,
-                         EDDY__ARM64_STR_F64};
-
-static const type *type_of(uint32_t dtype)
-{
-    switch (dtype) {
-    case EDDY_FLOAT32:
-        return &F32;
-    case EDDY_FLOAT64:
-        return &F64;
-    case EDDY_INT8:
-        return &I8;
-    case EDDY_INT16:
-        return &I16;
-    case EDDY_INT32:
-        return &I32;
-    case EDDY_INT64:
-        return &I64;
-    case EDDY_BOOL:
-    case EDDY_UINT8:
-        return &U8;
-    case EDDY_UINT16:
-        return &U16;
-    case EDDY_UINT32:
-        return &U32;
-    default:
-        return &U64;
-    }
-}
-
 typedef eddy__arm64_maker maker;
-
-static bool is_wide(const type *t)
-{
-    return t->size == 8;
-}
-
-/* ---- where registers are ---- */
-
-/* Those that survive calls come first, as allocate.h has it. */
-static const uint8_t int_homes[] = {TAPE, 22, 23, 24, 25, 26, 27, 28, 0,  1, 2,
-                                    3,    4,  5,  6,  7,  8,  12, 13, 14, 15};
-
-#define FIRST_FLOAT_HOME 8
-
-uint32_t eddy__arm64_home(const eddy__arm64_maker *m,
-                          const eddy__native_range *range)
-{
-    return range->class == EDDY__CLASS_FLOAT
-               ? FIRST_FLOAT_HOME + (uint32_t)range->home
-               : int_homes[range->home + (m->region.has_tapes ? 1 : 0)];
-}
-
-/* A register, or memory at a distance from one or at an index. */
-typedef struct place {
-    bool is_memory, has_index;
-    uint8_t reg, index;
-    int32_t at;
-} place;
-
-static place memory_by(uint32_t base, int32_t at)
-{
-    return (place){.is_memory = true, .reg = (uint8_t)base, .at = at};
-}
-
-/* The payload in the file. */
-static place memory_of(uint32_t number)
-{
-    return memory_by(EDDY__ARM64_FILE, (int32_t)(number * sizeof(eddy__value) +
-                                                 offsetof(eddy__value, as)));
-}
-
-static place item_of(uint32_t base, uint32_t index)
-{
-    return (place){.is_memory = true,
-                   .has_index = true,
-                   .reg = (uint8_t)base,
-                   .index = (uint8_t)index};
-}
-
-static place place_of(const maker *m, uint32_t offset)
-{
-    const uint32_t number = eddy__native_number_of(offset);
-    const eddy__native_range *r = eddy__native_range_of(&m->region, number);
-
-    return r->home == EDDY__NO_HOME
-               ? memory_of(number)
-               : (place){.reg = (uint8_t)eddy__arm64_home(m, r)};
-}
-
-static void touch(maker *m, eddy__arm64_op op, uint32_t reg, place at)
-{
-    if (at.has_index)
-        eddy__arm64_emit_item(&m->x, op, reg, at.reg, at.index);
-    else
-        eddy__arm64_emit_at(&m->x, op, reg, at.reg, at.at);
-}
-
-/* ---- values: to registers, and from them ---- */
-
-static void move(maker *m, const type *t, uint32_t to, uint32_t from)
-{
-    if (to == from)
-        return;
-    if (t->is_float)
-        eddy__arm64_emit(&m->x, EDDY__ARM64_FMOV, is_wide(t), to, from, 0);
-    else
-        eddy__arm64_emit_mov(&m->x, is_wide(t), to, from);
-}
-
-static void get(maker *m, const type *t, uint32_t to, place from)
-{
-    if (from.is_memory)
-        touch(m, t->load, to, from);
-    else
-        move(m, t, to, from.reg);
-}
-
-/* A register that holds it: its home, or `spare`. */
-static uint32_t hold(maker *m, const type *t, place from, uint32_t spare)
-{
-    if (!from.is_memory)
-        return from.reg;
-    touch(m, t->load, spare, from);
-    return spare;
-}
-
-/* What has been computed in `reg`, at four bytes at least, is narrowed. */
-static void put(maker *m, const type *t, place to, uint32_t reg)
-{
-    if (to.is_memory)
-        touch(m, t->store, reg, to);
-    else if (t->size < 4)
-        eddy__arm64_emit_extend(&m->x, false, t->is_signed, to.reg, reg,
-                                t->size * 8u);
-    else
-        move(m, t, to.reg, reg);
-}
-
-/* Where a result is made that `put` is to take. */
-static uint32_t target(const type *t, place to)
-{
-    return to.is_memory || t->size < 4 ? (t->is_float ? F0 : T0) : to.reg;
-}
-
-void eddy__arm64_load(eddy__arm64_maker *m, uint32_t number)
-{
-    const eddy__native_range *r = eddy__native_range_of(&m->region, number);
-
-    get(m, type_of(r->dtype), eddy__arm64_home(m, r), memory_of(number));
-}
-
-void eddy__arm64_store(eddy__arm64_maker *m, uint32_t number)
-{
-    const eddy__native_range *r = eddy__native_range_of(&m->region, number);
-
-    put(m, type_of(r->dtype), memory_of(number), eddy__arm64_home(m, r));
-}
 
 /* ---- operations ---- */
 
 /* One that is to be done: its operands, their type, and what its row says. */
 typedef struct job {
-    place to, a, b;
-    const type *t;
+    eddy__arm64_place to, a, b;
+    const eddy__arm64_type *t;
     uint8_t detail;
     /* b is an integer that is known, and which one. */
     bool is_known;
@@ -224,7 +49,7 @@ typedef void (*emit_fn)(maker *m, job *j);
 static void emit3(maker *m, const job *j, eddy__arm64_op op, uint32_t d,
                   uint32_t n, uint32_t k)
 {
-    eddy__arm64_emit(&m->x, op, is_wide(j->t), d, n, k);
+    eddy__arm64_emit(&m->x, op, eddy__arm64_is_wide(j->t), d, n, k);
 }
 
 static void compare_regs(maker *m, const job *j, uint32_t n, uint32_t k)
@@ -234,45 +59,48 @@ static void compare_regs(maker *m, const job *j, uint32_t n, uint32_t k)
 
 static void compare_number(maker *m, const job *j, uint32_t n, uint32_t number)
 {
-    eddy__arm64_emit_subs_number(&m->x, is_wide(j->t), ZERO, n, number);
+    eddy__arm64_emit_subs_number(&m->x, eddy__arm64_is_wide(j->t), ZERO, n,
+                                 number);
 }
 
 static void choose(maker *m, const job *j, uint32_t d, uint32_t n, uint32_t k,
                    uint32_t condition)
 {
-    eddy__arm64_emit_choice(&m->x, EDDY__ARM64_CSEL + condition, is_wide(j->t),
-                            d, n, k);
+    eddy__arm64_emit_choice(&m->x, EDDY__ARM64_CSEL + condition,
+                            eddy__arm64_is_wide(j->t), d, n, k);
 }
 
 /* `detail`: the instruction.  x op y */
 static void emit_pair(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, j->t->is_float ? F0 : T0);
-    const uint32_t b = hold(m, j->t, j->b, j->t->is_float ? F1 : T1);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a =
+        eddy__arm64_hold(m, j->t, j->a, j->t->is_float ? F0 : T0);
+    const uint32_t b =
+        eddy__arm64_hold(m, j->t, j->b, j->t->is_float ? F1 : T1);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, (eddy__arm64_op)j->detail, to, a, b);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* The same of one of floats. */
 static void emit_one(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, (eddy__arm64_op)j->detail, to, a, 0);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* The same of zero and x. */
 static void emit_of_zero(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, T0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, (eddy__arm64_op)j->detail, to, ZERO, a);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* The same of x and x. */
@@ -285,70 +113,70 @@ static void emit_square(maker *m, job *j)
 static void emit_squared_difference(maker *m, job *j)
 {
     const bool is_float = j->t->is_float;
-    const uint32_t a = hold(m, j->t, j->a, is_float ? F0 : T0);
-    const uint32_t b = hold(m, j->t, j->b, is_float ? F1 : T1);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, is_float ? F0 : T0);
+    const uint32_t b = eddy__arm64_hold(m, j->t, j->b, is_float ? F1 : T1);
     const uint32_t difference = is_float ? F0 : T0;
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, is_float ? EDDY__ARM64_FSUB : EDDY__ARM64_SUB, difference, a,
           b);
     emit3(m, j, is_float ? EDDY__ARM64_FMUL : EDDY__ARM64_MUL, to, difference,
           difference);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* ---- integers ---- */
 
 static void emit_int_abs(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, T0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     compare_number(m, j, a, 0);
     eddy__arm64_emit_choice(&m->x, EDDY__ARM64_CSNEG + EDDY__ARM64_GE,
-                            is_wide(j->t), to, a, a);
-    put(m, j->t, j->to, to);
+                            eddy__arm64_is_wide(j->t), to, a, a);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 static void emit_int_sign(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, T0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     compare_number(m, j, a, 0);
     eddy__arm64_emit_set(&m->x, T1, EDDY__ARM64_GT);
     eddy__arm64_emit_choice(&m->x, EDDY__ARM64_CSINV + EDDY__ARM64_GE,
-                            is_wide(j->t), to, T1, ZERO);
-    put(m, j->t, j->to, to);
+                            eddy__arm64_is_wide(j->t), to, T1, ZERO);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* `detail`: when a is taken. */
 static void emit_int_choice(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, T0);
-    const uint32_t b = hold(m, j->t, j->b, T1);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
+    const uint32_t b = eddy__arm64_hold(m, j->t, j->b, T1);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     compare_regs(m, j, a, b);
     choose(m, j, to, a, b, j->detail);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 static void emit_int_relu(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, T0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     compare_number(m, j, a, 0);
     choose(m, j, to, a, ZERO, EDDY__ARM64_GT);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* The least of relu and 6. */
 static void emit_int_relu6(maker *m, job *j)
 {
-    const uint32_t to = target(j->t, j->to);
-    uint32_t a = hold(m, j->t, j->a, T0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
+    uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
 
     if (j->t->is_signed) {
         compare_number(m, j, a, 0);
@@ -358,16 +186,16 @@ static void emit_int_relu6(maker *m, job *j)
     eddy__arm64_emit_mov_number(&m->x, T1, 6);
     compare_regs(m, j, a, T1);
     choose(m, j, to, a, T1, j->t->is_signed ? EDDY__ARM64_LT : EDDY__ARM64_LO);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* `detail`: the instruction; how far is brought to what the width has. */
 static void emit_int_shift(maker *m, job *j)
 {
-    const type *t = j->t;
-    const uint32_t a = hold(m, t, j->a, T0);
-    const uint32_t to = target(t, j->to);
-    uint32_t by = hold(m, t, j->b, T1);
+    const eddy__arm64_type *t = j->t;
+    const uint32_t a = eddy__arm64_hold(m, t, j->a, T0);
+    const uint32_t to = eddy__arm64_target(t, j->to);
+    uint32_t by = eddy__arm64_hold(m, t, j->b, T1);
 
     if (t->is_signed) {
         compare_number(m, j, by, 0);
@@ -378,7 +206,7 @@ static void emit_int_shift(maker *m, job *j)
     compare_regs(m, j, by, T2);
     choose(m, j, T1, by, T2, t->is_signed ? EDDY__ARM64_LT : EDDY__ARM64_LO);
     emit3(m, j, (eddy__arm64_op)j->detail, to, a, T1);
-    put(m, t, j->to, to);
+    eddy__arm64_put(m, t, j->to, to);
 }
 
 /* `detail` of quotients and remainders. */
@@ -387,8 +215,8 @@ enum { TRUNCATED = 0, FLOORED = 1, REST = 2 };
 /* By a power of two, rounded down: by bits alone. */
 static bool emit_power_of_two(maker *m, job *j)
 {
-    const bool wide = is_wide(j->t);
-    const uint32_t to = target(j->t, j->to);
+    const bool wide = eddy__arm64_is_wide(j->t);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
     uint32_t n = 0, a;
 
     if (!j->is_known || j->known <= 0 || j->known > 1 << 30 ||
@@ -397,7 +225,7 @@ static bool emit_power_of_two(maker *m, job *j)
         return false;
     while (j->known >> (n + 1) != 0)
         n++;
-    a = hold(m, j->t, j->a, T0);
+    a = eddy__arm64_hold(m, j->t, j->a, T0);
     if (!(j->detail & REST))
         eddy__arm64_emit_shift(
             &m->x, j->t->is_signed ? EDDY__ARM64_ASR : EDDY__ARM64_LSR, wide,
@@ -406,7 +234,7 @@ static bool emit_power_of_two(maker *m, job *j)
         eddy__arm64_emit_mov_number(&m->x, to, 0);
     else
         eddy__arm64_emit_extend(&m->x, wide, false, to, a, n);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
     return true;
 }
 
@@ -416,7 +244,7 @@ static bool emit_power_of_two(maker *m, job *j)
  */
 static void emit_floor(maker *m, job *j, uint32_t b)
 {
-    const bool wide = is_wide(j->t);
+    const bool wide = eddy__arm64_is_wide(j->t);
 
     /* All ones where there is a rest, and its sign is not that of b. */
     emit3(m, j, EDDY__ARM64_EOR, T2, T1, b);
@@ -438,15 +266,16 @@ static void emit_floor(maker *m, job *j, uint32_t b)
  */
 static void emit_int_quotient(maker *m, job *j)
 {
-    const bool wide = is_wide(j->t), is_rest = (j->detail & REST) != 0;
+    const bool wide = eddy__arm64_is_wide(j->t),
+               is_rest = (j->detail & REST) != 0;
     const bool is_floored = j->t->is_signed && (j->detail & FLOORED) != 0;
     uint32_t a, b;
 
     if (emit_power_of_two(m, j))
         return;
     /* Both are read once more behind the quotient. */
-    a = hold(m, j->t, j->a, T2);
-    b = hold(m, j->t, j->b, T3);
+    a = eddy__arm64_hold(m, j->t, j->a, T2);
+    b = eddy__arm64_hold(m, j->t, j->b, T3);
     if (!j->is_known || j->known == 0) {
         j->fault = eddy__arm64_emit_jump_if_zero(&m->x, wide, true, b);
         j->may_fail = true;
@@ -457,15 +286,18 @@ static void emit_int_quotient(maker *m, job *j)
         eddy__arm64_emit_msub(&m->x, wide, T1, T0, b, a);
     if (is_floored)
         emit_floor(m, j, b);
-    put(m, j->t, j->to, is_rest ? T1 : T0);
+    eddy__arm64_put(m, j->t, j->to, is_rest ? T1 : T0);
 }
 
-static void emit_move_of(maker *m, const type *t, place to, place from)
+static void emit_move_of(maker *m, const eddy__arm64_type *t,
+                         eddy__arm64_place to, eddy__arm64_place from)
 {
     if (to.is_memory)
-        touch(m, t->store, hold(m, t, from, t->is_float ? F0 : T0), to);
+        eddy__arm64_touch(m, t->store,
+                          eddy__arm64_hold(m, t, from, t->is_float ? F0 : T0),
+                          to);
     else
-        get(m, t, to.reg, from);
+        eddy__arm64_get(m, t, to.reg, from);
 }
 
 static void emit_same(maker *m, job *j)
@@ -480,12 +312,12 @@ static void put_answer(maker *m, const job *j, uint32_t condition)
 
     eddy__arm64_emit_set(&m->x, to, condition);
     if (j->to.is_memory)
-        touch(m, EDDY__ARM64_STRB, to, j->to);
+        eddy__arm64_touch(m, EDDY__ARM64_STRB, to, j->to);
 }
 
 static void emit_not(maker *m, job *j)
 {
-    compare_number(m, j, hold(m, j->t, j->a, T0), 0);
+    compare_number(m, j, eddy__arm64_hold(m, j->t, j->a, T0), 0);
     put_answer(m, j, EDDY__ARM64_EQ);
 }
 
@@ -493,24 +325,26 @@ static void emit_not(maker *m, job *j)
 
 static void set_zero(maker *m, const job *j, uint32_t to)
 {
-    eddy__arm64_emit_cross(&m->x, EDDY__ARM64_OF_BITS, is_wide(j->t),
-                           is_wide(j->t), to, ZERO);
+    eddy__arm64_emit_cross(&m->x, EDDY__ARM64_OF_BITS,
+                           eddy__arm64_is_wide(j->t), eddy__arm64_is_wide(j->t),
+                           to, ZERO);
 }
 
 static void set_float(maker *m, const job *j, uint32_t to, uint32_t number)
 {
-    eddy__arm64_emit_float(&m->x, is_wide(j->t), to, number);
+    eddy__arm64_emit_float(&m->x, eddy__arm64_is_wide(j->t), to, number);
 }
 
 static void compare_zero(maker *m, const job *j, uint32_t n)
 {
-    eddy__arm64_emit_compare_zero(&m->x, is_wide(j->t), n);
+    eddy__arm64_emit_compare_zero(&m->x, eddy__arm64_is_wide(j->t), n);
 }
 
 static void choose_float(maker *m, const job *j, uint32_t d, uint32_t n,
                          uint32_t k, uint32_t condition)
 {
-    eddy__arm64_emit_choose_float(&m->x, is_wide(j->t), d, n, k, condition);
+    eddy__arm64_emit_choose_float(&m->x, eddy__arm64_is_wide(j->t), d, n, k,
+                                  condition);
 }
 
 /* 1 by x, or by its root: `detail`. */
@@ -518,8 +352,8 @@ enum { BY_ITSELF, BY_ROOT };
 
 static void emit_inverse(maker *m, job *j)
 {
-    uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t to = target(j->t, j->to);
+    uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     if (j->detail == BY_ROOT) {
         emit3(m, j, EDDY__ARM64_FSQRT, F0, a, 0);
@@ -527,7 +361,7 @@ static void emit_inverse(maker *m, job *j)
     }
     set_float(m, j, F1, FLOAT_ONE);
     emit3(m, j, EDDY__ARM64_FDIV, to, F1, a);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* `detail`: which operand is looked at. */
@@ -536,15 +370,15 @@ enum { BY_A, BY_B };
 /* x op y, and 0 where one of them is 0. */
 static void emit_unless_zero(maker *m, job *j, eddy__arm64_op op)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t b = hold(m, j->t, j->b, F1);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t b = eddy__arm64_hold(m, j->t, j->b, F1);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     compare_zero(m, j, j->detail == BY_A ? a : b);
     emit3(m, j, op, F0, a, b);
     set_zero(m, j, F1);
     choose_float(m, j, to, F1, F0, EDDY__ARM64_EQ);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 static void emit_quotient_or_zero(maker *m, job *j)
@@ -560,20 +394,20 @@ static void emit_product_or_zero(maker *m, job *j)
 /* `detail`: the rounding. */
 static void emit_rounded_quotient(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t b = hold(m, j->t, j->b, F1);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t b = eddy__arm64_hold(m, j->t, j->b, F1);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, EDDY__ARM64_FDIV, F0, a, b);
     emit3(m, j, (eddy__arm64_op)j->detail, to, F0, 0);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* 1 with the sign of x where that is not 0, else |x|, which may be NaN. */
 static void emit_float_sign(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     compare_zero(m, j, a);
     emit3(m, j, EDDY__ARM64_FABS, F0, a, 0);
@@ -581,20 +415,20 @@ static void emit_float_sign(maker *m, job *j)
     choose_float(m, j, F0, F1, F0, EDDY__ARM64_GT);
     set_float(m, j, F1, FLOAT_MINUS_ONE);
     choose_float(m, j, to, F1, F0, EDDY__ARM64_MI);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* x / (|x| + 1) */
 static void emit_softsign(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, EDDY__ARM64_FABS, F1, a, 0);
     set_float(m, j, F2, FLOAT_ONE);
     emit3(m, j, EDDY__ARM64_FADD, F1, F1, F2);
     emit3(m, j, EDDY__ARM64_FDIV, to, a, F1);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /*
@@ -603,16 +437,16 @@ static void emit_softsign(maker *m, job *j)
  */
 static void put_flushed(maker *m, job *j, uint32_t from)
 {
-    const uint32_t to = target(j->t, j->to);
+    const uint32_t to = eddy__arm64_target(j->t, j->to);
 
     emit3(m, j, EDDY__ARM64_FMAX, to, from, from);
-    put(m, j->t, j->to, to);
+    eddy__arm64_put(m, j->t, j->to, to);
 }
 
 /* x where it is not below 0, which NaN is not either. */
 static void emit_float_relu(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
 
     compare_zero(m, j, a);
     set_zero(m, j, F1);
@@ -623,8 +457,8 @@ static void emit_float_relu(maker *m, job *j)
 /* The same, and no more than 6. */
 static void emit_float_relu6(maker *m, job *j)
 {
-    const bool wide = is_wide(j->t);
-    const uint32_t a = hold(m, j->t, j->a, F0);
+    const bool wide = eddy__arm64_is_wide(j->t);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
 
     compare_zero(m, j, a);
     set_zero(m, j, F1);
@@ -638,9 +472,9 @@ static void emit_float_relu6(maker *m, job *j)
 /* `detail`: when x is taken; and if it is NaN. */
 static void emit_float_choice(maker *m, job *j)
 {
-    const bool wide = is_wide(j->t);
-    const uint32_t a = hold(m, j->t, j->a, F0);
-    const uint32_t b = hold(m, j->t, j->b, F1);
+    const bool wide = eddy__arm64_is_wide(j->t);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
+    const uint32_t b = eddy__arm64_hold(m, j->t, j->b, F1);
 
     eddy__arm64_emit_compare_floats(&m->x, wide, a, b);
     choose_float(m, j, F1, a, b, j->detail);
@@ -651,9 +485,9 @@ static void emit_float_choice(maker *m, job *j)
 
 static void emit_is_nan(maker *m, job *j)
 {
-    const uint32_t a = hold(m, j->t, j->a, F0);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
 
-    eddy__arm64_emit_compare_floats(&m->x, is_wide(j->t), a, a);
+    eddy__arm64_emit_compare_floats(&m->x, eddy__arm64_is_wide(j->t), a, a);
     put_answer(m, j, EDDY__ARM64_VS);
 }
 
@@ -663,8 +497,8 @@ static void emit_is_nan(maker *m, job *j)
  */
 static void emit_by_exponent(maker *m, job *j)
 {
-    const bool wide = is_wide(j->t);
-    const uint32_t a = hold(m, j->t, j->a, F0);
+    const bool wide = eddy__arm64_is_wide(j->t);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
 
     eddy__arm64_emit_cross(&m->x, EDDY__ARM64_AS_BITS, wide, wide, T0, a);
     eddy__arm64_emit_shift(&m->x, EDDY__ARM64_LSL, wide, T0, T0, 1);
@@ -680,27 +514,28 @@ static void emit_by_exponent(maker *m, job *j)
 static void emit_to_bool(maker *m, job *j)
 {
     if (j->t->is_float)
-        compare_zero(m, j, hold(m, j->t, j->a, F0));
+        compare_zero(m, j, eddy__arm64_hold(m, j->t, j->a, F0));
     else
-        compare_number(m, j, hold(m, j->t, j->a, T0), 0);
+        compare_number(m, j, eddy__arm64_hold(m, j->t, j->a, T0), 0);
     put_answer(m, j, EDDY__ARM64_NE);
 }
 
 static void emit_int_to_float(maker *m, job *j)
 {
-    const type *to = type_of(j->detail);
-    const uint32_t a = hold(m, j->t, j->a, T0), f = target(to, j->to);
+    const eddy__arm64_type *to = eddy__arm64_type_of(j->detail);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0),
+                   f = eddy__arm64_target(to, j->to);
 
     eddy__arm64_emit_cross(
         &m->x, j->t->is_signed ? EDDY__ARM64_SCVTF : EDDY__ARM64_UCVTF,
-        is_wide(j->t), is_wide(to), f, a);
-    put(m, to, j->to, f);
+        eddy__arm64_is_wide(j->t), eddy__arm64_is_wide(to), f, a);
+    eddy__arm64_put(m, to, j->to, f);
 }
 
 /* 2^n, in F1. */
 static void set_power(maker *m, const job *j, uint32_t n)
 {
-    const bool wide = is_wide(j->t);
+    const bool wide = eddy__arm64_is_wide(j->t);
 
     eddy__arm64_emit_mov_number(&m->x, T1,
                                 wide ? (uint64_t)(1023 + n) << 52
@@ -715,11 +550,11 @@ static void set_power(maker *m, const job *j, uint32_t n)
  */
 static void emit_float_to_int(maker *m, job *j)
 {
-    const type *to = type_of(j->detail);
+    const eddy__arm64_type *to = eddy__arm64_type_of(j->detail);
     const bool is_long = to->size == 8 || (to->size == 4 && !to->is_signed);
     const bool has_high = to->size == 8 && !to->is_signed;
-    const bool wide = is_wide(j->t);
-    const uint32_t a = hold(m, j->t, j->a, F0);
+    const bool wide = eddy__arm64_is_wide(j->t);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
 
     eddy__arm64_emit_cross(&m->x, EDDY__ARM64_FCVTZS, is_long, wide, T0, a);
     if (has_high) {
@@ -734,25 +569,26 @@ static void emit_float_to_int(maker *m, job *j)
     eddy__arm64_emit_mov_number(&m->x, T1, UINT64_C(1) << (is_long ? 63 : 31));
     eddy__arm64_emit_choice(&m->x, EDDY__ARM64_CSEL + EDDY__ARM64_MI, is_long,
                             T0, T0, T1);
-    put(m, to, j->to, T0);
+    eddy__arm64_put(m, to, j->to, T0);
 }
 
 static void emit_float_to_float(maker *m, job *j)
 {
-    const type *to = type_of(j->detail);
-    const uint32_t a = hold(m, j->t, j->a, F0), f = target(to, j->to);
+    const eddy__arm64_type *to = eddy__arm64_type_of(j->detail);
+    const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0),
+                   f = eddy__arm64_target(to, j->to);
 
     if (to->size != j->t->size)
-        eddy__arm64_emit_convert(&m->x, is_wide(to), f, a);
+        eddy__arm64_emit_convert(&m->x, eddy__arm64_is_wide(to), f, a);
     else
-        move(m, to, f, a);
-    put(m, to, j->to, f);
+        eddy__arm64_move_to(m, to, f, a);
+    eddy__arm64_put(m, to, j->to, f);
 }
 
 static void emit_int_to_int(maker *m, job *j)
 {
-    const type *to = type_of(j->detail);
-    uint32_t a = hold(m, j->t, j->a, T0);
+    const eddy__arm64_type *to = eddy__arm64_type_of(j->detail);
+    uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
 
     if (to->size == 8 && j->t->size < 8 && j->t->is_signed) {
         eddy__arm64_emit_extend(&m->x, true, true, T0, a, 32);
@@ -762,12 +598,12 @@ static void emit_int_to_int(maker *m, job *j)
         eddy__arm64_emit_mov(&m->x, false, T0, a);
         a = T0;
     }
-    put(m, to, j->to, a);
+    eddy__arm64_put(m, to, j->to, a);
 }
 
 static void emit_cast(maker *m, job *j)
 {
-    const type *to = type_of(j->detail);
+    const eddy__arm64_type *to = eddy__arm64_type_of(j->detail);
 
     if (j->detail == EDDY_BOOL)
         emit_to_bool(m, j);
@@ -797,15 +633,15 @@ static uint32_t compare(maker *m, const job *j)
                                         EDDY__ARM64_EQ, EDDY__ARM64_NE};
 
     if (j->t->is_float) {
-        const uint32_t a = hold(m, j->t, j->a, F0);
+        const uint32_t a = eddy__arm64_hold(m, j->t, j->a, F0);
 
-        eddy__arm64_emit_compare_floats(&m->x, is_wide(j->t), a,
-                                        hold(m, j->t, j->b, F1));
+        eddy__arm64_emit_compare_floats(&m->x, eddy__arm64_is_wide(j->t), a,
+                                        eddy__arm64_hold(m, j->t, j->b, F1));
         return of_floats[j->detail];
     } else {
-        const uint32_t a = hold(m, j->t, j->a, T0);
+        const uint32_t a = eddy__arm64_hold(m, j->t, j->a, T0);
 
-        compare_regs(m, j, a, hold(m, j->t, j->b, T1));
+        compare_regs(m, j, a, eddy__arm64_hold(m, j->t, j->b, T1));
         return (j->t->is_signed ? with_sign : without)[j->detail];
     }
 }
@@ -907,136 +743,6 @@ static const row rows[EDDY__LINEAR_N_OPS] = {
 };
 /* clang-format on */
 
-/* ---- tapes and TensorArrays ---- */
-
-static const type *bits_of(uint32_t size)
-{
-    return size == 1 ? &U8 : size == 2 ? &U16 : size == 4 ? &U32 : &U64;
-}
-
-/* A register, in a home or not, to or from memory, with all its bits. */
-static void copy_item(maker *m, uint32_t offset, bool is_push, place item,
-                      uint32_t size)
-{
-    const eddy__native_range *r =
-        eddy__native_range_of(&m->region, eddy__native_number_of(offset));
-    const place own = place_of(m, offset);
-    const type *t = own.is_memory ? bits_of(size) : type_of(r->dtype);
-    const uint32_t reg = own.is_memory ? (uint32_t)T3 : own.reg;
-
-    if (own.is_memory || !is_push)
-        touch(m, t->load, reg, is_push ? own : item);
-    if (own.is_memory || is_push)
-        touch(m, t->store, reg, is_push ? item : own);
-}
-
-static place next_of(uint32_t tape)
-{
-    return memory_by(tape, offsetof(eddy__tape, next));
-}
-
-/* The handle is never written, so that it is in memory in any case. */
-void eddy__arm64_load_tape(eddy__arm64_maker *m)
-{
-    if (m->region.tape == EDDY__LINEAR_NONE)
-        return;
-    touch(m, EDDY__ARM64_LDR64, T0, memory_of(m->region.tape));
-    touch(m, EDDY__ARM64_LDR64, TAPE, next_of(T0));
-}
-
-void eddy__arm64_store_tape(eddy__arm64_maker *m)
-{
-    if (m->region.tape == EDDY__LINEAR_NONE)
-        return;
-    touch(m, EDDY__ARM64_LDR64, T0, memory_of(m->region.tape));
-    touch(m, EDDY__ARM64_STR64, TAPE, next_of(T0));
-}
-
-static size_t emit_tape(maker *m, const eddy__linear_code *c, bool is_push)
-{
-    const uint32_t tape = hold(m, &U64, place_of(m, c->a), T0);
-    const bool is_held = m->region.tape == eddy__native_number_of(c->a);
-    const uint32_t next = is_held ? (uint32_t)TAPE : (uint32_t)T1;
-    const uint32_t size = 1u << eddy__native_item_log(c->op);
-    size_t slow;
-
-    if (!is_held)
-        touch(m, EDDY__ARM64_LDR64, next, next_of(tape));
-    touch(m, EDDY__ARM64_LDR64, T2,
-          memory_by(tape, is_push ? offsetof(eddy__tape, end)
-                                  : offsetof(eddy__tape, first)));
-    eddy__arm64_emit(&m->x, EDDY__ARM64_SUBS, true, ZERO, next, T2);
-    slow = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_EQ);
-    if (is_push)
-        copy_item(m, c->b, true, memory_by(next, 0), size);
-    eddy__arm64_emit_add_number(&m->x, true, next, next,
-                                is_push ? (int32_t)size : -(int32_t)size);
-    if (!is_held)
-        touch(m, EDDY__ARM64_STR64, next, next_of(tape));
-    if (!is_push)
-        copy_item(m, c->to, false, memory_by(next, 0), size);
-    return slow;
-}
-
-/*
- * Changes the state of item `index` of `cells`; gives where it jumps from
- * unless that may be read or written.
- */
-static size_t emit_state(maker *m, uint32_t cells, uint32_t index, bool is_read)
-{
-    const uint32_t bits = EDDY__ARM64_FAR;
-    const place state = item_of(T2, index);
-    size_t is_other;
-
-    touch(m, EDDY__ARM64_LDR64, T2,
-          memory_by(cells, offsetof(eddy__cells, states)));
-    touch(m, EDDY__ARM64_LDRB, T3, state);
-    eddy__arm64_emit_mov_number(
-        &m->x, bits,
-        EDDY__ITEM_FILLED | (is_read ? EDDY__ITEM_CLEARED : EDDY__ITEM_READ));
-    eddy__arm64_emit(&m->x, EDDY__ARM64_AND, false, bits, bits, T3);
-    eddy__arm64_emit_subs_number(&m->x, false, ZERO, bits,
-                                 is_read ? EDDY__ITEM_FILLED : 0);
-    is_other = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_NE);
-    if (is_read)
-        touch(m, EDDY__ARM64_LDRB, bits,
-              memory_by(cells, offsetof(eddy__cells, after_read)));
-    else
-        eddy__arm64_emit_mov_number(&m->x, bits,
-                                    EDDY__ITEM_WRITTEN | EDDY__ITEM_FILLED);
-    eddy__arm64_emit(&m->x, EDDY__ARM64_ORR, false, T3, T3, bits);
-    touch(m, EDDY__ARM64_STRB, T3, state);
-    return is_other;
-}
-
-/* READ and WRITE, of an index that is taken as unsigned. */
-static void emit_cell(maker *m, const eddy__linear_code *c, bool is_read,
-                      size_t slow[2])
-{
-    const uint32_t cells = hold(m, &U64, place_of(m, c->a), T0);
-    const uint32_t index = hold(m, &I32, place_of(m, c->b), T1);
-
-    touch(m, EDDY__ARM64_LDR32, T2, memory_by(cells, offsetof(eddy__cells, n)));
-    eddy__arm64_emit(&m->x, EDDY__ARM64_SUBS, false, ZERO, index, T2);
-    slow[0] = eddy__arm64_emit_jump_if(&m->x, EDDY__ARM64_HS);
-    slow[1] = emit_state(m, cells, index, is_read);
-    touch(m, EDDY__ARM64_LDR64, T2,
-          memory_by(cells, offsetof(eddy__cells, items)));
-    copy_item(m, c->to, !is_read, item_of(T2, index),
-              1u << eddy__native_item_log(c->op));
-}
-
-void eddy__arm64_emit_store(eddy__arm64_maker *m, const eddy__linear_code *c,
-                            size_t slow[2])
-{
-    const uint32_t which = (uint32_t)(c->op - EDDY__LINEAR_PUSH_8) % 4;
-
-    if (which < 2)
-        slow[0] = slow[1] = emit_tape(m, c, which == 0);
-    else
-        emit_cell(m, c, which == 2, slow);
-}
-
 /* ---- moves and choices ---- */
 
 bool eddy__arm64_has(uint32_t op)
@@ -1050,15 +756,19 @@ static void emit_select(maker *m, const eddy__linear_code *c)
 {
     const eddy__native_range *r =
         eddy__native_range_of(&m->region, eddy__native_number_of(c->to));
-    const type *t = r->class < EDDY__CLASS_INT
-                        ? bits_of(1u << (c->op - EDDY__LINEAR_SELECT_8))
-                        : type_of(r->dtype);
-    const place to = place_of(m, c->to);
-    const uint32_t a = hold(m, t, place_of(m, c->a), t->is_float ? F0 : T0);
-    const uint32_t b = hold(m, t, place_of(m, c->b), t->is_float ? F1 : T1);
-    const uint32_t condition =
-        hold(m, &U8, place_of(m, c->aux * (uint32_t)sizeof(eddy__value)), T2);
-    const uint32_t reg = target(t, to);
+    const eddy__arm64_type *t =
+        r->class < EDDY__CLASS_INT
+            ? eddy__arm64_bits_of(1u << (c->op - EDDY__LINEAR_SELECT_8))
+            : eddy__arm64_type_of(r->dtype);
+    const eddy__arm64_place to = eddy__arm64_operand_at(m, c->to);
+    const uint32_t a = eddy__arm64_hold(m, t, eddy__arm64_operand_at(m, c->a),
+                                        t->is_float ? F0 : T0);
+    const uint32_t b = eddy__arm64_hold(m, t, eddy__arm64_operand_at(m, c->b),
+                                        t->is_float ? F1 : T1);
+    const uint32_t condition = eddy__arm64_hold(
+        m, &eddy__arm64_u8,
+        eddy__arm64_operand_at(m, c->aux * (uint32_t)sizeof(eddy__value)), T2);
+    const uint32_t reg = eddy__arm64_target(t, to);
     const job j = {.t = t};
 
     eddy__arm64_emit_subs_number(&m->x, false, ZERO, condition, 0);
@@ -1066,7 +776,7 @@ static void emit_select(maker *m, const eddy__linear_code *c)
         choose_float(m, &j, reg, a, b, EDDY__ARM64_NE);
     else
         choose(m, &j, reg, a, b, EDDY__ARM64_NE);
-    put(m, t, to, reg);
+    eddy__arm64_put(m, t, to, reg);
 }
 
 /* Of eight bytes, whatever they are. */
@@ -1075,14 +785,17 @@ static void emit_move(maker *m, const eddy__linear_code *c)
     const eddy__native_range *r =
         eddy__native_range_of(&m->region, eddy__native_number_of(c->to));
 
-    emit_move_of(m, r->class == EDDY__CLASS_WORD ? &U64 : type_of(r->dtype),
-                 place_of(m, c->to), place_of(m, c->a));
+    emit_move_of(m,
+                 r->class == EDDY__CLASS_WORD ? &eddy__arm64_u64
+                                              : eddy__arm64_type_of(r->dtype),
+                 eddy__arm64_operand_at(m, c->to),
+                 eddy__arm64_operand_at(m, c->a));
 }
 
 /* ---- jobs ---- */
 
 /* The value of an integer, extended as it is in registers. */
-static int64_t value_of(const type *t, const eddy__value *v)
+static int64_t value_of(const eddy__arm64_type *t, const eddy__value *v)
 {
     switch (t->size) {
     case 1:
@@ -1100,14 +813,14 @@ static job job_of(const maker *m, const eddy__linear_code *c)
 {
     const char *operands = eddy__linear_operands(c->op);
     const row *r = &rows[c->op];
-    job j = {.t = type_of(r->dtype), .detail = r->detail};
+    job j = {.t = eddy__arm64_type_of(r->dtype), .detail = r->detail};
 
     if (operands[0] == 'w')
-        j.to = place_of(m, c->to);
-    j.a = place_of(m, c->a);
+        j.to = eddy__arm64_operand_at(m, c->to);
+    j.a = eddy__arm64_operand_at(m, c->a);
     if (operands[2] != 'r')
         return j;
-    j.b = place_of(m, c->b);
+    j.b = eddy__arm64_operand_at(m, c->b);
     if (!j.t->is_float &&
         eddy__native_range_of(&m->region, eddy__native_number_of(c->b))
             ->is_constant) {

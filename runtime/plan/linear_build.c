@@ -13,362 +13,10 @@
 
 #include "core/base/cpu.h"
 #include "core/base/status.h"
-#include "core/context.h"
-#include "core/value/dtype.h"
-#include "runtime/plan/linear_spread.h"
-
-#include <assert.h>
-#include <string.h>
 
 /* A region has at most so many instructions and registers. */
 #define MOST_CODE 100000
 #define MOST_REGISTERS 100000
-
-/* What `to` reads from `from`, with so many readers of its own. */
-static eddy_status emit_pass(eddy__linear_writer *r, uint32_t op, uint32_t to,
-                             uint32_t from, uint32_t uses)
-{
-    uint32_t a, b;
-
-    if (eddy__linear_is_only_spread(r->w, to))
-        return eddy__linear_emit_part_moves(r, to, from);
-    EDDY_TRY(eddy__linear_offset(r, to, &b));
-    EDDY_TRY(eddy__linear_offset(r, from, &a));
-    if (a == b)
-        return EDDY_OK;
-    if (r->w->values[to].is_raw)
-        return eddy__linear_emit3(r, EDDY__LINEAR_MOVE, b, a, 0);
-    return eddy__linear_emit3(r, op, b, a, uses);
-}
-
-/* ---- kernels ---- */
-
-/* The operation of a step on one or two scalars; DONE: there is none. */
-static uint32_t find_typed(const eddy__linear_writer *r, uint32_t id)
-{
-    const eddy__node *node = eddy__layout_node(r->w->l, id);
-    const eddy__kernel_node *kernel = r->w->plan->steps[id].node;
-    eddy_dtype from, to;
-
-    if (kernel->n_in < 1 || kernel->n_in > 2 || kernel->n_out != 1)
-        return EDDY__LINEAR_DONE;
-    from = (eddy_dtype)kernel->in_dtypes[0];
-    to = (eddy_dtype)r->w->values[eddy__linear_output(r->w, id, 0)].dtype;
-    if (strcmp(kernel->op_name, "Cast") == 0)
-        return !node || eddy__node_bool(node, "Truncate")
-                   ? (uint32_t)EDDY__LINEAR_DONE
-                   : eddy__linear_find_cast(from, to);
-    if (strcmp(kernel->op_name, "ToBool") == 0)
-        return eddy__linear_find_cast(from, EDDY_BOOL);
-    return eddy__linear_find(kernel->op_name, from);
-}
-
-/* x + y + ..., of so many that AddN's kernel adds them from left to right. */
-#define MOST_ADDED 9
-
-/* AddN; `*out_done`: code has been written. */
-static eddy_status emit_sum(eddy__linear_writer *r, uint32_t id, bool *out_done)
-{
-    const eddy__kernel_node *node = r->w->plan->steps[id].node;
-    uint32_t op, to = 0, a = 0, b = 0;
-
-    *out_done = false;
-    if (strcmp(node->op_name, "AddN") != 0 || node->n_in < 2 ||
-        node->n_in > MOST_ADDED)
-        return EDDY_OK;
-    op = eddy__linear_find("AddV2", (eddy_dtype)node->in_dtypes[0]);
-    if (op == EDDY__LINEAR_DONE)
-        return EDDY_OK;
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_output(r->w, id, 0), &to));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 0), &a));
-    for (uint32_t i = 1; i < node->n_in; i++, a = to) {
-        EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, i), &b));
-        EDDY_TRY(eddy__linear_emit3(r, op, to, a, b));
-    }
-    *out_done = true;
-    return EDDY_OK;
-}
-
-/* Select and SelectV2; `*out_done`: code has been written. */
-static eddy_status emit_select(eddy__linear_writer *r, uint32_t id,
-                               bool *out_done)
-{
-    const eddy__kernel_node *node = r->w->plan->steps[id].node;
-    eddy__linear_code code = {.op = EDDY__LINEAR_DONE};
-    uint32_t condition = 0;
-
-    *out_done = false;
-    if (strcmp(node->op_name, "SelectV2") != 0 &&
-        strcmp(node->op_name, "Select") != 0)
-        return EDDY_OK;
-    EDDY_TRY(eddy__linear_register_of(r, eddy__linear_input(r->w, id, 0),
-                                      &condition));
-    if (condition > UINT16_MAX)
-        return EDDY_OK;
-    code.op = (uint16_t)eddy__spread_select_of((eddy_dtype)node->in_dtypes[1]);
-    code.aux = (uint16_t)condition;
-    EDDY_TRY(
-        eddy__linear_offset(r, eddy__linear_output(r->w, id, 0), &code.to));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 1), &code.a));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 2), &code.b));
-    *out_done = true;
-    return eddy__linear_emit(r, code);
-}
-
-/* Typed operations if there are, else a call. */
-static eddy_status emit_scalar(eddy__linear_writer *r, uint32_t id)
-{
-    const eddy__kernel_node *node = r->w->plan->steps[id].node;
-    eddy__linear_code code = {.op = (uint16_t)find_typed(r, id)};
-    const uint32_t n = node->n_in;
-    uint32_t call = 0;
-    bool is_done = n == 0 && strcmp(node->op_name, "NoOp") == 0;
-
-    if (!is_done)
-        EDDY_TRY(emit_sum(r, id, &is_done));
-    if (!is_done)
-        EDDY_TRY(emit_select(r, id, &is_done));
-    if (is_done)
-        return EDDY_OK;
-    if (code.op == EDDY__LINEAR_DONE) {
-        EDDY_TRY(eddy__linear_add_call(r, id, &call));
-        return eddy__linear_emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
-    }
-    if (eddy__linear_has_aux_call(code.op)) {
-        EDDY_TRY(eddy__linear_add_call(r, id, &call));
-        if (call > UINT16_MAX)
-            return eddy__linear_emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
-        code.aux = (uint16_t)call;
-    }
-    EDDY_TRY(
-        eddy__linear_offset(r, eddy__linear_output(r->w, id, 0), &code.to));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(r->w, id, 0), &code.a));
-    if (n == 2)
-        EDDY_TRY(
-            eddy__linear_offset(r, eddy__linear_input(r->w, id, 1), &code.b));
-    return eddy__linear_emit(r, code);
-}
-
-/* A push, pop, read or write on a stack or an array of bare scalars. */
-static eddy_status emit_store(eddy__linear_writer *r, uint32_t id)
-{
-    eddy__linear_build *w = r->w;
-    eddy__linear_code code = {.op = w->store_op[id]};
-    const char *operands = eddy__linear_operands(code.op);
-    uint32_t call = 0;
-
-    EDDY_TRY(eddy__linear_add_call(r, id, &call));
-    /* Not a CALL: that would clear what is passed on before it is read. */
-    if (call > UINT16_MAX)
-        return eddy__linear_emit3(r, EDDY__LINEAR_SCALARS, 0, call, 0);
-    code.aux = (uint16_t)call;
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(w, id, 0), &code.a));
-    if (operands[0] == 'w')
-        EDDY_TRY(
-            eddy__linear_offset(r, eddy__linear_output(w, id, 0), &code.to));
-    else if (operands[0] == 'r')
-        EDDY_TRY(
-            eddy__linear_offset(r, eddy__linear_input(w, id, 2), &code.to));
-    if (operands[2] == 'r')
-        EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(w, id, 1), &code.b));
-    return eddy__linear_emit(r, code);
-}
-
-/* What the kernel has made of values that are spread. */
-static eddy_status emit_splits(eddy__linear_writer *r, uint32_t id,
-                               uint32_t call)
-{
-    const eddy__step *step = &r->w->plan->steps[id];
-
-    for (uint32_t i = 0; i < step->node->n_out; i++) {
-        const uint32_t v = eddy__linear_output(r->w, id, i);
-
-        if (eddy__linear_is_only_spread(r->w, v) &&
-            eddy__step_uses(step, i) > 0)
-            EDDY_TRY(eddy__linear_emit_split(r, id, v,
-                                             r->text.calls[call].out[i], true));
-    }
-    return EDDY_OK;
-}
-
-static eddy_status emit_kernel(eddy__linear_writer *r, uint32_t id)
-{
-    uint32_t call = 0;
-
-    if (r->w->store_op[id] != EDDY__LINEAR_DONE)
-        return emit_store(r, id);
-    if (r->w->spreads[id])
-        return eddy__linear_emit_spread(r, id);
-    EDDY_TRY(eddy__linear_add_call(r, id, &call));
-    EDDY_TRY(eddy__linear_emit3(
-        r, r->w->is_recorded ? EDDY__LINEAR_WATCH : EDDY__LINEAR_CALL, 0, call,
-        0));
-    return emit_splits(r, id, call);
-}
-
-/* ---- Switch, Enter, Exit ---- */
-
-/* Are they one register? */
-static bool is_same(const eddy__linear_build *w, uint32_t a, uint32_t b)
-{
-    return w->values[a].alias == w->values[b].alias;
-}
-
-static eddy_status emit_switch(eddy__linear_writer *r, uint32_t id)
-{
-    eddy__linear_build *w = r->w;
-    const eddy__step *step = &w->plan->steps[id];
-    const uint32_t from = eddy__linear_input(w, id, 0);
-    uint32_t a, b, outs[2];
-
-    if (is_same(w, eddy__linear_output(w, id, 0), from) &&
-        is_same(w, eddy__linear_output(w, id, 1), from))
-        return EDDY_OK;
-    EDDY_TRY(eddy__linear_offset(r, from, &a));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_input(w, id, 1), &b));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_output(w, id, 0), &outs[0]));
-    EDDY_TRY(eddy__linear_offset(r, eddy__linear_output(w, id, 1), &outs[1]));
-    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_CHOOSE, 0, a, b));
-    EDDY_TRY(eddy__linear_emit3(r, EDDY__LINEAR_OUTPUTS,
-                                eddy__step_uses(step, 0), outs[0], outs[1]));
-    r->text.code[r->text.n - 2].to = eddy__step_uses(step, 1);
-    return EDDY_OK;
-}
-
-/* What is in register `a`, an offset, to the constant `v` of a loop. */
-static eddy_status lend(eddy__linear_writer *r, uint32_t v, uint32_t a)
-{
-    uint32_t to = 0, held = 0;
-
-    EDDY_TRY(eddy__linear_offset(r, v, &to));
-    EDDY_TRY(eddy__linear_new_register(r, false, 0, &held));
-    /* Where it is to be dropped, `maker` tells from now on. */
-    r->w->values[v].maker = held;
-    return eddy__linear_emit3(r, EDDY__LINEAR_LEND, to, a,
-                              eddy__linear_offset_of(held));
-}
-
-/* The same of what is spread, as elements and as a tensor if one is read. */
-static eddy_status lend_spread(eddy__linear_writer *r, uint32_t id,
-                               uint32_t from, uint32_t v)
-{
-    const uint32_t *parts = NULL;
-    uint32_t joined = 0;
-
-    if (r->w->values[v].is_spread) {
-        EDDY_TRY(eddy__linear_parts_of(r, from, &parts));
-        EDDY_TRY(eddy__linear_give_parts(r, v, parts));
-    }
-    if (!r->w->values[v].is_whole)
-        return EDDY_OK;
-    EDDY_TRY(eddy__linear_emit_join(r, id, from, &joined));
-    return lend(r, v, eddy__linear_offset_of(joined));
-}
-
-/* Into the loop: a constant is lent, a variable goes to its Merge. */
-static eddy_status emit_enter(eddy__linear_writer *r, uint32_t id)
-{
-    eddy__linear_build *w = r->w;
-    const eddy__step *step = &w->plan->steps[id], *merge;
-    const uint32_t from = eddy__linear_input(w, id, 0);
-    const uint32_t v = eddy__linear_output(w, id, 0);
-    uint32_t a = 0;
-
-    if (!(step->flags & EDDY__STEP_CONSTANT)) {
-        merge = &w->plan->steps[step->edges[0].step];
-        return emit_pass(r, EDDY__LINEAR_PASS,
-                         eddy__linear_output(w, step->edges[0].step, 0), from,
-                         eddy__step_uses(merge, 0));
-    }
-    if (w->values[v].is_raw || is_same(w, v, from))
-        return EDDY_OK;
-    if (eddy__linear_is_only_spread(w, from))
-        return lend_spread(r, id, from, v);
-    EDDY_TRY(eddy__linear_offset(r, from, &a));
-    EDDY_TRY(lend(r, v, a));
-    return w->values[v].is_spread
-               ? eddy__linear_emit_split(r, id, v, w->values[v].reg, false)
-               : EDDY_OK;
-}
-
-/* Is Enter `id` of a loop within one whose value a register holds? */
-static bool is_held(const eddy__linear_build *w, uint32_t id)
-{
-    const uint32_t from = eddy__linear_input(w, id, 0);
-    const uint32_t v = eddy__linear_output(w, id, 0);
-
-    return (w->plan->steps[id].flags & EDDY__STEP_CONSTANT) &&
-           !w->values[v].is_raw && !is_same(w, v, from) &&
-           (!eddy__linear_is_only_spread(w, from) || w->values[v].is_whole);
-}
-
-static eddy_status drop_held(eddy__linear_writer *r, uint32_t frame)
-{
-    eddy__linear_build *w = r->w;
-    const eddy__linear_build_loop *loop = &w->loops[frame];
-
-    for (uint32_t i = 0; i < loop->n_enters; i++)
-        if (is_held(w, loop->enters[i]))
-            EDDY_TRY(eddy__linear_emit3(
-                r, EDDY__LINEAR_DROP, 0,
-                eddy__linear_offset_of(
-                    w->values[eddy__linear_output(w, loop->enters[i], 0)]
-                        .maker),
-                0));
-    return EDDY_OK;
-}
-
-static eddy_status emit_exit(eddy__linear_writer *r, uint32_t id, uint32_t top)
-{
-    eddy__linear_build *w = r->w;
-    const eddy__step *step = &w->plan->steps[id];
-    const uint32_t from = eddy__linear_input(w, id, 0);
-    eddy__linear_exit *exit = &r->text.exits[r->text.n_exits];
-
-    if (step->frame != top)
-        return emit_pass(r, EDDY__LINEAR_TAKE_OUT,
-                         eddy__linear_output(w, id, 0), from,
-                         eddy__step_uses(step, 0));
-    exit->step = id;
-    r->text.n_exits++;
-    return eddy__linear_is_only_spread(w, from)
-               ? eddy__linear_emit_join(r, id, from, &exit->from)
-               : eddy__linear_register_of(r, from, &exit->from);
-}
-
-static eddy_status emit_constant(eddy__linear_writer *r, uint32_t id)
-{
-    const eddy__step *step = &r->w->plan->steps[id];
-
-    return eddy__linear_preset(r, eddy__linear_output(r->w, id, 0),
-                               &r->w->plan->constants[step->aux]);
-}
-
-static eddy_status emit_step(eddy__linear_writer *r, uint32_t id, uint32_t top)
-{
-    const eddy__step *step = &r->w->plan->steps[id];
-
-    switch ((eddy__step_kind)step->kind) {
-    case EDDY__STEP_SCALAR:
-        return emit_scalar(r, id);
-    case EDDY__STEP_KERNEL:
-        return emit_kernel(r, id);
-    case EDDY__STEP_FORWARD:
-        return emit_pass(r, EDDY__LINEAR_PASS, eddy__linear_output(r->w, id, 0),
-                         eddy__linear_input(r->w, id, 0),
-                         eddy__step_uses(step, 0));
-    case EDDY__STEP_CONST:
-        return emit_constant(r, id);
-    case EDDY__STEP_SWITCH:
-        return emit_switch(r, id);
-    case EDDY__STEP_ENTER:
-        return emit_enter(r, id);
-    case EDDY__STEP_EXIT:
-        return emit_exit(r, id, top);
-    default: /* Merge and NextIteration: moves elsewhere */
-        return EDDY_OK;
-    }
-}
 
 /* ---- branches ---- */
 
@@ -605,7 +253,7 @@ static eddy_status emit_end(eddy__linear_writer *r, uint32_t frame,
                             uint32_t top)
 {
     if (frame != top)
-        EDDY_TRY(drop_held(r, frame));
+        EDDY_TRY(eddy__linear_drop_held(r, frame));
     return eddy__linear_emit3(r, EDDY__LINEAR_LEAVE, r->w->loops[frame].number,
                               0, 0);
 }
@@ -621,10 +269,10 @@ static eddy_status emit_input(eddy__linear_writer *r, const eddy__event *event)
 {
     const eddy__step *merge = &r->w->plan->steps[event->step];
 
-    return emit_pass(r, EDDY__LINEAR_PASS,
-                     eddy__linear_output(r->w, event->step, 0),
-                     eddy__linear_input(r->w, event->step, event->at),
-                     eddy__step_uses(merge, 0));
+    return eddy__linear_emit_pass(
+        r, EDDY__LINEAR_PASS, eddy__linear_output(r->w, event->step, 0),
+        eddy__linear_input(r->w, event->step, event->at),
+        eddy__step_uses(merge, 0));
 }
 
 /* The guard of what stands around the part that has just ended. */
@@ -651,7 +299,7 @@ static eddy_status emit_event(eddy__linear_writer *r, nesting *open, uint32_t e,
     switch ((eddy__event_kind)event->kind) {
     case EDDY__EVENT_STEP:
         EDDY_TRY(eddy__linear_tell_before(r, event->step));
-        EDDY_TRY(emit_step(r, event->step, top));
+        EDDY_TRY(eddy__linear_emit_step(r, event->step, top));
         return eddy__linear_tell_after(r, event->step);
     case EDDY__EVENT_INPUT:
         EDDY_TRY(eddy__linear_tell_input(r, event->step, event->at));
@@ -684,18 +332,6 @@ static eddy_status emit_event(eddy__linear_writer *r, nesting *open, uint32_t e,
 }
 
 /* Constants stand in their registers from the start. */
-static eddy_status preset_dissolved(eddy__linear_writer *r, uint32_t frame)
-{
-    eddy__linear_build *w = r->w;
-    const eddy__plan_frame *plan = &w->plan->frames[frame];
-
-    for (uint32_t i = 0; i < plan->n_invariants; i++)
-        if (plan->invariants[i].kind != EDDY__NONE)
-            EDDY_TRY(eddy__linear_preset(r, w->loops[frame].first_value + i,
-                                         &plan->invariants[i]));
-    return EDDY_OK;
-}
-
 static eddy_status write_code(eddy__linear_writer *r, uint32_t top)
 {
     eddy__linear_build *w = r->w;
@@ -712,182 +348,6 @@ static eddy_status write_code(eddy__linear_writer *r, uint32_t top)
                sizeof *open.begins);
     EDDY_TRY(status);
     return eddy__linear_emit3(r, EDDY__LINEAR_DONE, 0, 0, 0);
-}
-
-/* ---- the outside of a region ---- */
-
-/* The elements of what comes in are put into registers. */
-static eddy_status enter_parts(eddy__linear_writer *r, uint32_t v,
-                               eddy__linear_entry *entry)
-{
-    const uint32_t n = r->w->values[v].n_parts, *parts = NULL;
-
-    EDDY_TRY(eddy__linear_parts_of(r, v, &parts));
-    entry->parts =
-        eddy__arena_copy(&r->w->plan->arena, parts, n, sizeof *parts);
-    entry->n_parts = n;
-    entry->to = EDDY__NO;
-    return entry->parts ? EDDY_OK : eddy__fail_memory(r->w->err);
-}
-
-static eddy_status list_entries(eddy__linear_writer *r, uint32_t top)
-{
-    eddy__linear_build *w = r->w;
-    const eddy__linear_build_loop *loop = &w->loops[top];
-    eddy__linear_entry *entries = eddy__arena_allocate_zeroed(
-        &w->plan->arena, loop->n_enters, sizeof *entries);
-
-    if (!entries)
-        return eddy__fail_memory(w->err);
-    for (uint32_t i = 0; i < loop->n_enters; i++) {
-        const uint32_t id = loop->enters[i];
-        const eddy__step *step = &w->plan->steps[id];
-        const bool is_constant = (step->flags & EDDY__STEP_CONSTANT) != 0;
-        uint32_t v = eddy__linear_output(w, id, 0);
-
-        if (!is_constant) {
-            entries[i].uses =
-                eddy__step_uses(&w->plan->steps[step->edges[0].step], 0);
-            v = eddy__linear_output(w, step->edges[0].step, 0);
-        }
-        entries[i].step = id;
-        entries[i].is_raw = w->values[v].is_raw;
-        entries[i].held = EDDY__NO;
-        if (w->values[w->values[v].alias].is_spread)
-            EDDY_TRY(enter_parts(r, v, &entries[i]));
-        if (eddy__linear_is_only_spread(w, v))
-            continue;
-        EDDY_TRY(eddy__linear_register_of(r, v, &entries[i].to));
-        if (is_constant && !entries[i].is_raw) {
-            EDDY_TRY(eddy__linear_new_register(r, false, 0, &entries[i].held));
-            w->values[v].maker = entries[i].held;
-        }
-    }
-    r->out->entries = entries;
-    r->out->n_entries = loop->n_enters;
-    return EDDY_OK;
-}
-
-/* Numbers the loops in the order in which they begin: parents first. */
-static eddy_status number_loops(eddy__linear_writer *r)
-{
-    eddy__linear_build *w = r->w;
-    uint32_t n = 0;
-    eddy__linear_frame *frames;
-
-    for (size_t e = 0; e < w->n_events; e++)
-        if (w->events[e].kind == EDDY__EVENT_LOOP)
-            w->loops[w->events[e].at].number = n++;
-    frames = eddy__arena_allocate_zeroed(&w->plan->arena, n, sizeof *frames);
-    if (!frames)
-        return eddy__fail_memory(w->err);
-    r->frames = frames;
-    r->out->frames = frames;
-    r->out->n_frames = n;
-    for (size_t e = 0; e < w->n_events; e++) {
-        const uint32_t f = w->events[e].at; /* of a loop: its frame */
-        eddy__linear_frame *frame;
-
-        if (w->events[e].kind != EDDY__EVENT_LOOP)
-            continue;
-        frame = &frames[w->loops[f].number];
-        frame->frame = f;
-        frame->enter = w->loops[f].enters[0];
-        frame->parent = w->loops[f].number == 0
-                            ? EDDY__NO
-                            : w->loops[w->plan->frames[f].parent].number;
-        frame->guard = w->loops[f].number == 0 ? EDDY__NO : w->loops[f].entered;
-        EDDY_TRY(preset_dissolved(r, f));
-    }
-    return EDDY_OK;
-}
-
-/* Gives the guards of a frame numbers, parents and true sides first. */
-static eddy_status number_guards(eddy__linear_writer *r, uint32_t frame)
-{
-    eddy__linear_build *w = r->w;
-    size_t first = r->n_guards;
-    uint32_t next = w->loops[frame].root;
-
-    while (next != EDDY__NO) {
-        uint32_t p;
-
-        if (!eddy__grow(w->scratch.allocator, (void **)&r->guards,
-                        &r->guards_room, r->n_guards + 1, sizeof *r->guards))
-            return eddy__fail_memory(w->err);
-        w->guards[next].number = (uint32_t)r->n_guards;
-        r->guards[r->n_guards++] = next;
-        /* The next one that has not got a number, under those that have. */
-        for (next = EDDY__NO; first < r->n_guards && next == EDDY__NO;) {
-            p = w->guards[r->guards[first]].first_predicate;
-            while (p != EDDY__NO && next == EDDY__NO) {
-                const eddy__predicate *pred = &w->predicates[p];
-
-                if (w->guards[pred->sides[1]].number == EDDY__NO)
-                    next = pred->sides[1];
-                else if (w->guards[pred->sides[0]].number == EDDY__NO)
-                    next = pred->sides[0];
-                p = pred->next;
-            }
-            first += next == EDDY__NO;
-        }
-    }
-    return EDDY_OK;
-}
-
-static eddy__linear_guard_kind kind_of(const eddy__linear_build *w,
-                                       const eddy__linear_build_guard *g)
-{
-    if (g->predicate == EDDY__NO)
-        return EDDY__GUARD_ALWAYS;
-    if (w->predicates[g->predicate].is_loop)
-        return g->side == 1 ? EDDY__GUARD_BODY : EDDY__GUARD_END;
-    return g->side == 1 ? EDDY__GUARD_TRUE : EDDY__GUARD_FALSE;
-}
-
-static eddy_status list_guards(eddy__linear_writer *r)
-{
-    eddy__linear_build *w = r->w;
-    eddy__linear_frame *frames = r->frames;
-    eddy__linear_guard *guards;
-
-    assert(frames != NULL); /* number_loops has made them */
-    for (uint32_t f = 0; f < r->out->n_frames; f++)
-        EDDY_TRY(number_guards(r, frames[f].frame));
-    guards = eddy__arena_allocate_zeroed(&w->plan->arena, r->n_guards,
-                                         sizeof *guards);
-    if (!guards)
-        return eddy__fail_memory(w->err);
-    r->out->guards = guards;
-    r->out->n_guards = (uint32_t)r->n_guards;
-    for (size_t i = 0; i < r->n_guards; i++) {
-        const eddy__linear_build_guard *g = &w->guards[r->guards[i]];
-        const eddy__predicate *p =
-            g->predicate == EDDY__NO ? NULL : &w->predicates[g->predicate];
-
-        guards[i] = (eddy__linear_guard){
-            .kind = kind_of(w, g),
-            .frame = w->loops[g->frame].number,
-            .parent = p ? w->guards[g->parent].number : EDDY__NO,
-            .other = p ? w->guards[p->sides[1]].number : EDDY__NO,
-            .counter = p ? p->counter : EDDY__NO,
-            .own = g->own};
-        frames[guards[i].frame].n_dead += g->own;
-    }
-    for (uint32_t f = 0; f < r->out->n_frames; f++) {
-        frames[f].n_live = w->loops[frames[f].frame].n_triggers;
-        frames[f].n_dead -= frames[f].n_live;
-    }
-    for (uint32_t f = 0; f < r->out->n_frames; f++)
-        if (frames[f].guard != EDDY__NO)
-            frames[f].guard = w->guards[frames[f].guard].number;
-    /* Entered dead, a frame enters those in it dead. */
-    for (uint32_t f = r->out->n_frames - 1; f > 0; f--) {
-        frames[frames[f].parent].n_dead += frames[f].n_dead;
-        frames[frames[f].parent].n_live += frames[f].n_live;
-    }
-    eddy__linear_count_reach(w, frames, r->out->n_frames);
-    return EDDY_OK;
 }
 
 /* ---- as a whole ---- */
@@ -1005,8 +465,8 @@ static eddy_status write_region(eddy__linear_writer *r, uint32_t top)
     if (!r->text.exits)
         return eddy__fail_memory(w->err);
     r->guard = w->loops[top].root;
-    EDDY_TRY(number_loops(r));
-    EDDY_TRY(list_entries(r, top));
+    EDDY_TRY(eddy__linear_number_loops(r));
+    EDDY_TRY(eddy__linear_list_entries(r, top));
     EDDY_TRY(write_code(r, top));
     if (r->text.n > MOST_CODE || r->n_registers > MOST_REGISTERS ||
         r->out->n_frames > UINT16_MAX) {
@@ -1016,7 +476,7 @@ static eddy_status write_region(eddy__linear_writer *r, uint32_t top)
     if (!w->is_recorded)
         EDDY_TRY(
             eddy__linear_tidy(&w->scratch, &r->text, r->n_registers, w->err));
-    EDDY_TRY(list_guards(r));
+    EDDY_TRY(eddy__linear_list_guards(r));
     return keep_all(r);
 }
 

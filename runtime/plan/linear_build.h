@@ -3,9 +3,9 @@
  * What the parts of the pass share that makes the linear form: guards
  * (linear_guard.c, linear_reach.c), stacks and arrays (linear_store.c), small
  * tensors (linear_spread.c), the order of steps (linear_order.c), code
- * (linear_build.c, linear_write.c), what it tells of nodes (linear_tell.c),
- * what is done to it (linear_tidy.c), all of it in one form or more
- * (linear_forms.c), and what it is worth (linear_worth.c).
+ * (linear_build.c, linear_steps.c, linear_outside.c, linear_write.c), what it
+ * tells of nodes (linear_tell.c), what is done to it (linear_tidy.c), all of it
+ * in one form or more (linear_forms.c), and what it is worth (linear_worth.c).
  *
  * A guard says when the steps of a frame's iteration are live: always, on one
  * side of a predicate under another guard, in the body of the loop or at its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers and code of a region while it is written: what linear_build.c and
- * linear_spread_code.c share.
+ * Registers and code of a region while it is written: what linear_build.c,
+ * linear_steps.c, linear_outside.c and linear_spread_code.c share.
  *
  * A value that is spread has a raw register an element.  Those of a value that
  * is lent besides, of a constant for example, are there as well as its tensor.
@@ -89,6 +89,31 @@ eddy_status eddy__linear_add_call(eddy__linear_writer *r, uint32_t id,
 eddy_status eddy__linear_add_list(eddy__linear_writer *r, uint32_t id,
                                   const uint32_t *values, uint32_t n,
                                   uint32_t *out_call);
+
+/* ---- single steps (linear_steps.c) ---- */
+
+/* Code for step `id` of the region of frame `top`, without what is told. */
+eddy_status eddy__linear_emit_step(eddy__linear_writer *r, uint32_t id,
+                                   uint32_t top);
+
+/* What `to` reads from `from`, with so many readers of its own: by `op`, if no
+ * move will do. */
+eddy_status eddy__linear_emit_pass(eddy__linear_writer *r, uint32_t op,
+                                   uint32_t to, uint32_t from, uint32_t uses);
+
+/* A frame ends: what its constants' tensors have been lent from goes. */
+eddy_status eddy__linear_drop_held(eddy__linear_writer *r, uint32_t frame);
+
+/* ---- beside the code (linear_outside.c) ---- */
+
+/* Frames, in the order in which they begin; before all code. */
+eddy_status eddy__linear_number_loops(eddy__linear_writer *r);
+
+/* What comes in through the Enters of frame `top`; before all code too. */
+eddy_status eddy__linear_list_entries(eddy__linear_writer *r, uint32_t top);
+
+/* Guards, and what is live and dead by them; behind the code, which counts. */
+eddy_status eddy__linear_list_guards(eddy__linear_writer *r);
 
 /* ---- code that tells of nodes; none unless it is recorded ---- */
 
