@@ -18,14 +18,22 @@ eddy_status eddy__activity_init(eddy__activity *a, eddy__gradient_emitter *e,
                                 const eddy__study *study, uint32_t base,
                                 const eddy__asked *asked)
 {
-    *a = (eddy__activity){.e = e,
-                          .study = study,
-                          .base = base,
-                          .stop = asked->stop,
-                          .n_stop = asked->n_stop};
+    *a = (eddy__activity){
+        .e = e, .study = study, .stop = asked->stop, .n_stop = asked->n_stop};
     a->state = eddy__emit_zeroed_room(e, study->n_nodes, 1);
     a->x_at = eddy__emit_room(e, eddy__study_slots(study), sizeof *a->x_at);
-    return e->core.status;
+    a->is_around = eddy__emit_zeroed_room(e, study->analysis->n_frames, 1);
+    if (e->core.status != EDDY_OK)
+        return e->core.status;
+    a->is_around[0] = 1;
+    eddy__activity_add_base(a, base);
+    return EDDY_OK;
+}
+
+void eddy__activity_add_base(eddy__activity *a, uint32_t base)
+{
+    for (; !a->is_around[base]; base = a->study->analysis->frames[base].parent)
+        a->is_around[base] = 1;
 }
 
 /* ---- of single nodes ---- */
@@ -50,7 +58,7 @@ static bool is_base_merge(const eddy__activity *a, eddy_node node)
 
     return frame != 0 && frame != EDDY__NOT_FOUND &&
            eddy__trace_is_loop_merge(&a->study->flow, node) &&
-           eddy__study_is_around(a->study, frame, a->base);
+           a->is_around[frame];
 }
 
 bool eddy__activity_is_edge(const eddy__activity *a, eddy_output from)
@@ -209,7 +217,7 @@ static void stop_at_loops(eddy__activity *a)
         const uint32_t frame = a->study->analysis->output_frame[v];
 
         if (a->study->flow.role[v] == EDDY__ROLE_ENTER &&
-            !eddy__study_is_around(a->study, frame, a->base) &&
+            frame != EDDY__NOT_FOUND && !a->is_around[frame] &&
             has_no_back_prop(a, &a->study->analysis->frames[frame]))
             a->state[v] |= EDDY__STOPPED;
     }

@@ -21,9 +21,10 @@ enum {
 typedef struct eddy__activity {
     eddy__gradient_emitter *e;
     const eddy__study *study;
-    uint8_t *state; /* a forward node: bits */
-    uint32_t *x_at; /* a slot of the study: the first x that is there */
-    uint32_t base;  /* the frame of the ys; one iteration of it counts */
+    uint8_t *state;     /* a forward node: bits */
+    uint32_t *x_at;     /* a slot of the study: the first x that is there */
+    uint8_t *is_around; /* a frame: that of the ys, or around it; one iteration
+                         * of it counts */
     const eddy_output *stop; /* taken as constants; borrowed */
     size_t n_stop;
 } eddy__activity;
@@ -32,6 +33,9 @@ typedef struct eddy__activity {
 eddy_status eddy__activity_init(eddy__activity *a, eddy__gradient_emitter *e,
                                 const eddy__study *study, uint32_t base,
                                 const eddy__asked *asked);
+
+/* Ys may be in this frame, too. */
+void eddy__activity_add_base(eddy__activity *a, uint32_t base);
 
 /* Clears the state, but for EDDY__STOPPED. */
 void eddy__activity_begin(eddy__activity *a);

@@ -10,7 +10,6 @@ eddy_status eddy__contribution_begin(eddy__sums *s,
                       .study = primals->study,
                       .activity = activity,
                       .places = primals->places,
-                      .truths = {EDDY__NO_OUTPUT, EDDY__NO_OUTPUT},
                       .primals = primals};
     s->contributions = eddy__emit_zeroed_room(s->e, eddy__study_slots(s->study),
                                               sizeof(eddy__contribution *));

@@ -170,6 +170,7 @@ static eddy_status bring_seeds(eddy__forward *f)
 {
     const eddy_output *tangents = f->asked.starts;
     eddy_output *seeds = eddy__emit_room(&f->e, f->asked.n_xs, sizeof *seeds);
+    uint32_t base;
 
     if (!seeds)
         return f->e.core.status;
@@ -178,8 +179,9 @@ static eddy_status bring_seeds(eddy__forward *f)
         if (!tangents || !eddy__output_exists(tangents[i]))
             continue;
         f->e.at = f->asked.xs[i].node;
-        EDDY_TRY(eddy__places_build(
-            &f->places, eddy__study_frame(&f->study, f->asked.xs[i])));
+        base = eddy__study_frame(&f->study, f->asked.xs[i]);
+        if (!f->places.scopes || f->places.base != base)
+            EDDY_TRY(eddy__places_build(&f->places, &base, 1));
         seeds[i] = eddy__primal_bring(&f->primals, tangents[i], f->asked.xs[i]);
     }
     f->seeds = seeds;

@@ -37,7 +37,7 @@ void eddy__given_save(eddy__segments *s, eddy_node pivot, eddy_node next)
     eddy__reverse *r = s->r;
     const eddy__replica *c = &s->replica;
 
-    s->given = eddy__emit_room(&r->e, r->study.n_nodes, sizeof *s->given);
+    s->given = eddy__emit_room(&r->e, c->n, sizeof *s->given);
     for (size_t i = 0; i < c->n && r->e.core.status == EDDY_OK; i++) {
         const eddy_output value = {c->list[i], 0};
         eddy_output stack;
@@ -48,7 +48,7 @@ void eddy__given_save(eddy__segments *s, eddy_node pivot, eddy_node next)
         stack =
             eddy__stack_emit(&r->primals, &r->places.scopes[r->places.base],
                              eddy_graph_output_dtype(r->e.core.graph, value));
-        s->given[value.node] = stack;
+        s->given[i] = stack;
         stack = eddy__place_import_forward(&r->places, stack,
                                            s->loop->scope->frame, 0);
         stack = eddy__stack_push(&r->e, pivot, stack, value, false);
@@ -65,18 +65,19 @@ static eddy_output enter(eddy__segments *s, const eddy__repeat *repeat,
 }
 
 /* The values of one node; the replica's stack takes the place of the other. */
-static void turn(eddy__segments *s, const eddy__repeat *repeat, eddy_node node)
+static void turn(eddy__segments *s, const eddy__repeat *repeat, size_t i)
 {
     eddy__reverse *r = s->r;
+    const eddy_node node = s->replica.list[i];
     const eddy_dtype dtype =
         eddy_graph_output_dtype(r->e.core.graph, (eddy_output){node, 0});
     eddy_output from, to;
 
     r->e.at = node;
-    from = eddy__place_import(&r->places, s->given[node], s->loop->scope);
+    from = eddy__place_import(&r->places, s->given[i], s->loop->scope);
     from = eddy__stack_pop(&r->e, repeat->pivot, enter(s, repeat, from), dtype);
-    s->given[node] = eddy__stack_emit(&r->primals, s->loop->scope, dtype);
-    to = eddy__stack_push(&r->e, EDDY_NO_NODE, enter(s, repeat, s->given[node]),
+    s->given[i] = eddy__stack_emit(&r->primals, s->loop->scope, dtype);
+    to = eddy__stack_push(&r->e, EDDY_NO_NODE, enter(s, repeat, s->given[i]),
                           from, false);
     eddy__emit_control(&r->e, repeat->next, to.node);
 }
@@ -97,7 +98,7 @@ eddy_output eddy__given_turn(eddy__segments *s, eddy_output trips)
                                c->loop->parallel_iterations, trips,
                                scope->pivot.node);
         if (r->e.core.status == EDDY_OK)
-            turn(s, &repeat, c->list[i]);
+            turn(s, &repeat, i);
     }
     if (!repeat.name || r->e.core.status != EDDY_OK)
         return trips;
@@ -134,7 +135,7 @@ void eddy__given_read(eddy__segments *s)
             continue;
         r->e.at = value.node;
         pop = eddy__stack_pop(&r->e, c->repeat.pivot,
-                              enter(s, &c->repeat, s->given[value.node]),
+                              enter(s, &c->repeat, s->given[i]),
                               eddy_graph_output_dtype(r->e.core.graph, value));
         eddy__emit_control(&r->e, c->repeat.next, pop.node);
         eddy__replica_give(c, value.node,

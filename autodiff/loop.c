@@ -36,9 +36,11 @@ eddy_output eddy__loop_end(eddy__reverse *r, const eddy__reverse_variable *v,
 
 eddy_output eddy__loop_one(eddy__reverse *r)
 {
-    if (!eddy__output_exists(r->one))
-        r->one = eddy__emit_int(&r->e, 1);
-    return r->one;
+    eddy__base *base = r->places.at;
+
+    if (!eddy__output_exists(base->one))
+        base->one = eddy__emit_int(&r->e, 1);
+    return base->one;
 }
 
 eddy_output eddy__loop_count_from(eddy__reverse *r, const eddy__loop *loop)
@@ -283,11 +285,11 @@ static eddy_output invariant_start(eddy__reverse *r, eddy_node enter)
     const eddy_output outer =
         eddy__graph_node(r->e.core.graph, enter)->inputs[0];
 
-    for (size_t i = 0; r->inner && i < r->inner->n_xs; i++)
-        if (eddy__output_exists(r->inner->sums[i]) &&
-            r->inner->xs[i].node == outer.node &&
-            r->inner->xs[i].index == outer.index)
-            return r->inner->sums[i];
+    const uint32_t x =
+        r->is_inner ? eddy__activity_x(&r->activity, outer) : EDDY__NOT_FOUND;
+
+    if (x != EDDY__NOT_FOUND && eddy__output_exists(r->sums_of_xs[x]))
+        return r->sums_of_xs[x];
     return eddy__loop_invariant_zeros(r, enter);
 }
 

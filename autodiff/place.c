@@ -45,30 +45,45 @@ void eddy__places_deinit(eddy__places *p)
     eddy__output_map_deinit(&p->predicates);
 }
 
-eddy_status eddy__places_build(eddy__places *p, uint32_t base)
+static void init_base(eddy__places *p, eddy__base *base, uint32_t frame)
+{
+    *base = (eddy__base){.frame = frame,
+                         .control = p->e->control,
+                         .one = EDDY__NO_OUTPUT,
+                         .minus_one = EDDY__NO_OUTPUT,
+                         .truths = {EDDY__NO_OUTPUT, EDDY__NO_OUTPUT}};
+    p->scopes[frame].base = base;
+    for (eddy__scope *s = &p->scopes[frame]; !s->is_base; s = s->parent)
+        s->is_base = true;
+}
+
+eddy_status eddy__places_build(eddy__places *p, const uint32_t *bases,
+                               size_t n_bases)
 {
     const eddy_frame *frames = p->study->analysis->frames;
     const size_t n = p->study->analysis->n_frames;
 
-    p->base = base;
     p->scopes = eddy__emit_zeroed_room(p->e, n, sizeof *p->scopes);
-    if (!p->scopes)
+    p->bases = eddy__emit_room(p->e, n_bases, sizeof *p->bases);
+    if (!p->scopes || !p->bases)
         return p->e->core.status;
-    /* Parents come before their children. */
     for (uint32_t f = 0; f < n; f++) {
         eddy__scope *scope = &p->scopes[f];
 
         scope->frame = f;
         scope->parent = &p->scopes[frames[f].parent];
-        scope->is_within = f == p->base || (f > 0 && scope->parent->is_within);
         scope->count_sync = scope->back_sync = EDDY_NO_NODE;
         scope->pivot = EDDY__NO_OUTPUT;
     }
-    for (uint32_t f = p->base;; f = frames[f].parent) {
-        p->scopes[f].is_base = true;
-        if (f == 0)
-            return EDDY_OK;
-    }
+    for (size_t i = 0; i < n_bases; i++)
+        init_base(p, &p->bases[i], bases[i]);
+    /* Parents come before their children. */
+    for (uint32_t f = 1; f < n; f++)
+        if (!p->scopes[f].base)
+            p->scopes[f].base = p->scopes[f].parent->base;
+    p->at = p->bases;
+    p->base = p->at->frame;
+    return EDDY_OK;
 }
 
 /* ---- into branches ---- */
@@ -116,13 +131,14 @@ void eddy__place_note_predicate(eddy__places *p, eddy_output predicate,
                                 eddy_output value)
 {
     if (!eddy__output_exists(
-            eddy__output_map_find(&p->predicates, predicate, 0)))
-        eddy__emit_keep(p->e, &p->predicates, predicate, 0, value);
+            eddy__output_map_find(&p->predicates, predicate, p->base)))
+        eddy__emit_keep(p->e, &p->predicates, predicate, p->base, value);
 }
 
 static eddy_output known(const eddy__places *p, eddy_output predicate)
 {
-    const eddy_output out = eddy__output_map_find(&p->predicates, predicate, 0);
+    const eddy_output out =
+        eddy__output_map_find(&p->predicates, predicate, p->base);
 
     return eddy__output_exists(out) ? out : predicate;
 }

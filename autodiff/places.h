@@ -11,16 +11,27 @@
 
 #include "autodiff/study.h"
 
+/*
+ * A base frame, in which ys lie.  There is one, unless several questions are
+ * answered in one walk; no base frame is around another.
+ */
+typedef struct eddy__base {
+    uint32_t frame;
+    eddy_node control; /* what new constants wait for: the emitter's */
+    /* Constants of it, if they have been made: 1, -1, false and true. */
+    eddy_output one, minus_one, truths[2];
+} eddy__base;
+
 /* Where the gradients of a frame's nodes are computed. */
 typedef struct eddy__scope {
     uint32_t frame;             /* the forward frame */
     struct eddy__scope *parent; /* of the frame around it */
+    eddy__base *base;           /* the frame's, or that it is in; or NULL */
     /*
-     * The base frame or one around it, whose values enter the base frame; what
+     * A base frame or one around it, whose values enter the base frame; what
      * follows is then unused.
      */
     bool is_base;
-    bool is_within;   /* in the base frame */
     const char *name; /* of the gradient frame */
 
     /* The forward loop's trip counter, and what its next trip waits for. */
@@ -33,18 +44,35 @@ typedef struct eddy__scope {
 typedef struct eddy__places {
     eddy__gradient_emitter *e;
     const eddy__study *study;
-    uint32_t base;               /* the frame of the ys */
+    eddy__base *bases;           /* all of them */
+    eddy__base *at;              /* the one in which gradients are computed */
+    uint32_t base;               /* its frame */
     eddy__scope *scopes;         /* a frame */
     eddy__output_map imported;   /* a value and a place: that there */
-    eddy__output_map predicates; /* a predicate: that in the scope */
+    eddy__output_map predicates; /* a predicate and a base frame: that in the
+                                  * scope */
 } eddy__places;
 
 void eddy__places_init(eddy__places *p, eddy__gradient_emitter *e,
                        const eddy__study *study);
 void eddy__places_deinit(eddy__places *p);
 
-/* Makes the scopes of all frames, for this base frame. */
-eddy_status eddy__places_build(eddy__places *p, uint32_t base);
+/*
+ * Makes the scopes of all frames, for `n` base frames; the first one is
+ * entered, and constants wait in all of them for the emitter's control.
+ */
+eddy_status eddy__places_build(eddy__places *p, const uint32_t *bases,
+                               size_t n);
+
+/* Goes on in the base frame that the scope is in, if it is in one. */
+static inline void eddy__places_enter(eddy__places *p, const eddy__scope *scope)
+{
+    if (!scope->base || scope->base == p->at)
+        return;
+    p->at = scope->base;
+    p->base = p->at->frame;
+    p->e->control = p->at->control;
+}
 
 /* ---- base.c ---- */
 

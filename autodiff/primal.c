@@ -13,8 +13,7 @@ void eddy__primals_init(eddy__primals *p, const eddy__value_shapes *shapes,
                          .shapes = shapes,
                          .places = places,
                          .values.allocator = places->e->arena.allocator,
-                         .zeros.allocator = places->e->arena.allocator,
-                         .minus_one = EDDY__NO_OUTPUT};
+                         .zeros.allocator = places->e->arena.allocator};
 }
 
 void eddy__primals_deinit(eddy__primals *p)
@@ -25,7 +24,8 @@ void eddy__primals_deinit(eddy__primals *p)
 
 eddy_status eddy__primals_begin(eddy__primals *p)
 {
-    p->is_ready = eddy__emit_zeroed_room(p->e, p->study->branches.n, 1);
+    p->ready_in =
+        eddy__emit_zeroed_room(p->e, p->study->branches.n, sizeof *p->ready_in);
     return p->e->core.status;
 }
 
@@ -48,7 +48,8 @@ static eddy_output add_constant(eddy__primals *p, const eddy_tensor *tensor,
 /* A value off the tape, or counted again. */
 static eddy_output load(eddy__primals *p, eddy_output v)
 {
-    eddy_output out = eddy__output_map_find(&p->values, v, EDDY__PRIMAL_VALUE);
+    eddy_output out = eddy__output_map_find(
+        &p->values, v, eddy__primal_tag(p, EDDY__PRIMAL_VALUE));
 
     if (eddy__output_exists(out))
         return out;
@@ -56,7 +57,8 @@ static eddy_output load(eddy__primals *p, eddy_output v)
     if (!eddy__output_exists(out))
         out = eddy__stack_save(p, v, eddy__study_frame(p->study, v),
                                eddy__study_branch(p->study, v));
-    eddy__emit_keep(p->e, &p->values, v, EDDY__PRIMAL_VALUE, out);
+    eddy__emit_keep(p->e, &p->values, v,
+                    eddy__primal_tag(p, EDDY__PRIMAL_VALUE), out);
     return out;
 }
 
@@ -80,7 +82,8 @@ static eddy_output make_primal(eddy__primals *p, eddy_output v,
 static eddy_output find_primal(eddy__primals *p, eddy_output v)
 {
     eddy__scope *scope = eddy__place_scope(p->places, v);
-    eddy_output out = eddy__output_map_find(&p->values, v, EDDY__PRIMAL_VALUE);
+    eddy_output out = eddy__output_map_find(
+        &p->values, v, eddy__primal_tag(p, EDDY__PRIMAL_VALUE));
 
     if (p->e->core.status != EDDY_OK)
         return EDDY__NO_OUTPUT;
@@ -90,9 +93,10 @@ static eddy_output find_primal(eddy__primals *p, eddy_output v)
     out = scope->is_base ? eddy__place_enter_base(p->places, v, scope->frame)
                          : make_primal(p, v, scope);
     /* A value off the tape was kept there. */
-    if (!eddy__output_exists(
-            eddy__output_map_find(&p->values, v, EDDY__PRIMAL_VALUE)))
-        eddy__emit_keep(p->e, &p->values, v, EDDY__PRIMAL_VALUE, out);
+    if (!eddy__output_exists(eddy__output_map_find(
+            &p->values, v, eddy__primal_tag(p, EDDY__PRIMAL_VALUE))))
+        eddy__emit_keep(p->e, &p->values, v,
+                        eddy__primal_tag(p, EDDY__PRIMAL_VALUE), out);
     return out;
 }
 
@@ -100,11 +104,12 @@ static eddy_output find_primal(eddy__primals *p, eddy_output v)
 
 static void prepare_branch(eddy__primals *p, uint32_t branch)
 {
+    const uint32_t ready = p->places->base + 1;
     uint32_t from = branch, n = 0;
     const uint32_t *list;
 
     /* Around one that is ready all are. */
-    while (from != 0 && !p->is_ready[from])
+    while (from != 0 && p->ready_in[from] != ready)
         from = p->study->branches.branches[from].outer;
     list = from != branch
                ? eddy__place_list_branches(p->places, from, branch, &n)
@@ -115,7 +120,7 @@ static void prepare_branch(eddy__primals *p, uint32_t branch)
 
         eddy__place_note_predicate(p->places, predicate,
                                    find_primal(p, predicate));
-        p->is_ready[list[i]] = 1;
+        p->ready_in[list[i]] = ready;
     }
 }
 

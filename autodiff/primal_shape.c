@@ -52,13 +52,15 @@ eddy_output eddy__primal_length(eddy__primals *p, eddy_output v)
 
     if (p->e->core.status != EDDY_OK)
         return EDDY__NO_OUTPUT;
-    out = eddy__output_map_find(&p->values, v, EDDY__PRIMAL_LENGTH);
+    out = eddy__output_map_find(&p->values, v,
+                                eddy__primal_tag(p, EDDY__PRIMAL_LENGTH));
     if (eddy__output_exists(out))
         return out;
     eddy__primal_prepare(p, eddy__study_frame(p->study, v),
                          eddy__study_branch(p->study, v));
     out = ask_op(p, "TensorListLength", v, eddy__place_scope(p->places, v));
-    eddy__emit_keep(p->e, &p->values, v, EDDY__PRIMAL_LENGTH, out);
+    eddy__emit_keep(p->e, &p->values, v,
+                    eddy__primal_tag(p, EDDY__PRIMAL_LENGTH), out);
     return out;
 }
 
@@ -68,12 +70,14 @@ eddy_output eddy__primal_shape(eddy__primals *p, eddy_output v)
 
     if (p->e->core.status != EDDY_OK)
         return EDDY__NO_OUTPUT;
-    out = eddy__output_map_find(&p->values, v, EDDY__PRIMAL_SHAPE);
+    out = eddy__output_map_find(&p->values, v,
+                                eddy__primal_tag(p, EDDY__PRIMAL_SHAPE));
     if (eddy__output_exists(out))
         return out;
     eddy__primal_prepare(p, eddy__study_frame(p->study, v),
                          eddy__study_branch(p->study, v));
     out = make_shape(p, v, eddy__place_scope(p->places, v));
-    eddy__emit_keep(p->e, &p->values, v, EDDY__PRIMAL_SHAPE, out);
+    eddy__emit_keep(p->e, &p->values, v,
+                    eddy__primal_tag(p, EDDY__PRIMAL_SHAPE), out);
     return out;
 }

@@ -13,7 +13,7 @@
 #include "autodiff/value_shapes.h"
 #include "core/base/map.h"
 
-/* The things that the map has of a forward value. */
+/* The things that the map has of a forward value, in a base frame. */
 enum {
     EDDY__PRIMAL_VALUE,
     EDDY__PRIMAL_SHAPE,
@@ -26,11 +26,17 @@ typedef struct eddy__primals {
     const eddy__study *study;
     const eddy__value_shapes *shapes;
     eddy__places *places;
-    eddy__output_map values; /* by what is asked of them */
-    eddy__map zeros;         /* of the base frame, nodes by dtype and shape */
-    uint8_t *is_ready;       /* a branch: its predicate has a primal */
-    eddy_output minus_one;   /* of the base frame, if it has been made */
+    eddy__output_map values; /* by what is asked of them, and where */
+    eddy__map zeros;         /* nodes by base frame, dtype and shape */
+    /* A branch: the base frame in which its predicate has a primal, plus 1. */
+    uint32_t *ready_in;
 } eddy__primals;
+
+/* The tag of one of those things in `values`. */
+static inline uint64_t eddy__primal_tag(const eddy__primals *p, uint64_t thing)
+{
+    return (uint64_t)p->places->base << 2 | thing;
+}
 
 void eddy__primals_init(eddy__primals *p, const eddy__value_shapes *shapes,
                         eddy__places *places);

@@ -224,29 +224,27 @@ static eddy_node take_gradients(copying *c, eddy_output *gradients)
     return gate;
 }
 
-static void recompute_loop(eddy__reverse *r, uint32_t frame,
-                           eddy__recomputed *again)
+static void copy_loop(copying *c)
 {
-    copying c = {.replica.is_given = is_steady_read, .r = r, .again = again};
-    eddy__replica *replica = &c.replica;
+    eddy__replica *replica = &c->replica;
+    eddy__recomputed *again = c->again;
+    eddy__reverse *r = c->r;
     eddy_output *gradients;
     eddy_node gate;
 
-    replica->owner = &c;
-    eddy__replica_begin(replica, &r->e, &r->study, frame);
     gradients = eddy__emit_room(&r->e, replica->loop->n_variables + 1,
                                 sizeof *gradients);
     eddy__replica_find(replica, r->recomputed);
     if (replica->why_not && r->e.core.status == EDDY_OK)
-        refuse(&c, replica->at, replica->why_not);
+        refuse(c, replica->at, replica->why_not);
     if (replica->n == 0 || r->e.core.status != EDDY_OK)
         return;
     r->e.at = replica->list[0];
-    gate = take_gradients(&c, gradients);
+    gate = take_gradients(c, gradients);
     if (gate == EDDY_NO_NODE || r->e.core.status != EDDY_OK)
         return;
-    eddy__replica_start(replica, count_trips(&c, replica->list[0]), gate);
-    enter_values(&c, gate);
+    eddy__replica_start(replica, count_trips(c, replica->list[0]), gate);
+    enter_values(c, gate);
     eddy__replica_copy(replica);
     for (size_t i = 0; i < replica->n && r->e.core.status == EDDY_OK; i++) {
         const eddy_node node = replica->list[i];
@@ -264,6 +262,18 @@ static void recompute_loop(eddy__reverse *r, uint32_t frame,
     /* A node that counts as a constant does so in the copy, too. */
     again->n_stop += eddy__replica_stops(
         replica, r->asked.stop, r->asked.n_stop, again->stop + again->n_stop);
+}
+
+static void recompute_loop(eddy__reverse *r, uint32_t frame,
+                           eddy__recomputed *again)
+{
+    copying c = {.replica.is_given = is_steady_read, .r = r, .again = again};
+
+    c.replica.owner = &c;
+    eddy__replica_begin(&c.replica, &r->e, &r->study, &r->replica, frame);
+    if (r->e.core.status == EDDY_OK)
+        copy_loop(&c);
+    eddy__replica_drop(&c.replica);
 }
 
 /* ---- all of them ---- */

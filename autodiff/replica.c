@@ -9,6 +9,7 @@
 #include "core/graph/copy.h"
 #include "core/graph/edit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const eddy__node *node_at(const eddy__replica *c, eddy_node node)
@@ -30,33 +31,76 @@ static void refuse(eddy__replica *c, eddy_node node, const char *why)
     c->why_not = why;
 }
 
-void eddy__replica_begin(eddy__replica *c, eddy__gradient_emitter *e,
-                         const eddy__study *study, uint32_t frame)
+/* Nothing is noted of any node. */
+static eddy_status make_room(eddy__replica_room *room,
+                             eddy__gradient_emitter *e,
+                             const eddy__study *study)
 {
     const size_t n = study->n_nodes;
-    const size_t n_frames = study->analysis->n_frames;
 
+    *room = (eddy__replica_room){
+        .variable_of = eddy__emit_zeroed_room(e, n, sizeof *room->variable_of),
+        .is_found = eddy__emit_zeroed_room(e, n, 1),
+        .is_entered = eddy__emit_zeroed_room(e, n, 1),
+        .copy = eddy__emit_room(e, n, sizeof *room->copy),
+        .list = eddy__emit_room(e, n, sizeof *room->list),
+        .sorted = eddy__emit_room(e, n, sizeof *room->sorted),
+        .writes = eddy__emit_room(e, n, sizeof *room->writes),
+        .frames = eddy__emit_zeroed_room(e, study->analysis->n_frames,
+                                         sizeof *room->frames),
+    };
+    if (e->core.status == EDDY_OK)
+        memset(room->copy, 0xff, n * sizeof *room->copy);
+    return e->core.status;
+}
+
+void eddy__replica_begin(eddy__replica *c, eddy__gradient_emitter *e,
+                         const eddy__study *study, eddy__replica_room *room,
+                         uint32_t frame)
+{
     c->e = e;
+    c->room = NULL;
     c->study = study;
     c->frame = frame;
     c->loop = &study->analysis->frames[frame];
     c->why_not = NULL;
     c->at = EDDY_NO_NODE;
     c->n = c->n_writes = 0;
-    c->variable_of = eddy__emit_zeroed_room(e, n, sizeof *c->variable_of);
-    c->copy = eddy__emit_room(e, n, sizeof *c->copy);
-    c->is_found = eddy__emit_zeroed_room(e, n, 1);
-    c->is_entered = eddy__emit_zeroed_room(e, n, 1);
-    c->list = eddy__emit_room(e, n, sizeof *c->list);
     c->next = eddy__emit_room(e, c->loop->n_variables, sizeof *c->next);
-    c->writes = eddy__emit_room(e, n, sizeof *c->writes);
-    c->frames = eddy__emit_zeroed_room(e, n_frames, sizeof *c->frames);
-    if (e->core.status != EDDY_OK)
+    if (e->core.status != EDDY_OK ||
+        (!room->list && make_room(room, e, study) != EDDY_OK))
         return;
-    memset(c->copy, 0xff, n * sizeof *c->copy);
+    c->room = room;
+    c->variable_of = room->variable_of;
+    c->is_found = room->is_found;
+    c->is_entered = room->is_entered;
+    c->copy = room->copy;
+    c->list = room->list;
+    c->writes = room->writes;
+    c->frames = room->frames;
     for (size_t i = 0; i < c->loop->n_variables; i++)
         if (c->loop->variables[i].merge != EDDY_NO_NODE)
             c->variable_of[c->loop->variables[i].merge] = (uint32_t)i + 1;
+}
+
+void eddy__replica_drop(eddy__replica *c)
+{
+    if (!c->room)
+        return;
+    for (size_t i = 0; i < c->loop->n_variables; i++)
+        if (c->loop->variables[i].merge != EDDY_NO_NODE)
+            c->variable_of[c->loop->variables[i].merge] = 0;
+    if (c->loop->loop_cond != EDDY_NO_NODE)
+        c->copy[c->loop->loop_cond] = EDDY_NO_NODE;
+    for (size_t i = 0; i < c->n; i++) {
+        const eddy_node node = c->list[i];
+
+        c->is_found[node] = c->is_entered[node] = 0;
+        c->copy[node] = EDDY_NO_NODE;
+        if (c->study->flow.role[node] == EDDY__ROLE_ENTER)
+            c->frames[c->study->analysis->output_frame[node]] = NULL;
+    }
+    c->room = NULL;
 }
 
 /* ---- what it has ---- */
@@ -321,22 +365,43 @@ static void connect(eddy__replica *c, eddy_node node)
                 graph, c->copy[node], c->copy[n.controls[i]], c->e->core.err);
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+    const eddy_node x = *(const eddy_node *)a, y = *(const eddy_node *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The nodes that are copied, in the order of the numbers, in which walks go, so
+ * that sums are the same. */
+static size_t sort_copied(const eddy__replica *c)
+{
+    eddy_node *sorted = c->room->sorted;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (!is_edge(c, c->list[i]))
+            sorted[n++] = c->list[i];
+    qsort(sorted, n, sizeof *sorted, compare_nodes);
+    return n;
+}
+
 /*
- * In the order of the numbers, in which walks go, so that sums are the same.  A
- * failure takes the copies away again: their inputs may still be open, which no
- * graph may have that somebody goes on with.
+ * A failure takes the copies away again: their inputs may still be open, which
+ * no graph may have that somebody goes on with.
  */
 void eddy__replica_copy(eddy__replica *c)
 {
-    const size_t n = c->study->n_nodes;
     const size_t n_before = c->e->core.graph->n_nodes;
+    size_t n;
 
-    for (eddy_node v = 0; v < n && c->e->core.status == EDDY_OK; v++)
-        if (c->is_found[v] && !is_edge(c, v))
-            copy_node(c, v);
-    for (eddy_node v = 0; v < n && c->e->core.status == EDDY_OK; v++)
-        if (c->is_found[v] && !is_edge(c, v))
-            connect(c, v);
+    if (c->e->core.status != EDDY_OK)
+        return;
+    n = sort_copied(c);
+    for (size_t i = 0; i < n && c->e->core.status == EDDY_OK; i++)
+        copy_node(c, c->room->sorted[i]);
+    for (size_t i = 0; i < n && c->e->core.status == EDDY_OK; i++)
+        connect(c, c->room->sorted[i]);
     if (c->e->core.status != EDDY_OK)
         eddy__graph_truncate(c->e->core.graph, n_before);
 }
@@ -354,6 +419,15 @@ eddy_output eddy__replica_end(eddy__replica *c, eddy_node merge)
     eddy__emit_back_edge(c->e, (eddy_output){c->copy[merge], 0},
                          eddy__emit_op(c->e, "NextIteration", next));
     return eddy__emit_op(c->e, "Exit", end);
+}
+
+const eddy_node *eddy__replica_keep_writes(const eddy__replica *c)
+{
+    eddy_node *kept = eddy__emit_room(c->e, c->n_writes, sizeof *kept);
+
+    if (kept && c->n_writes > 0)
+        memcpy(kept, c->writes, c->n_writes * sizeof *kept);
+    return kept;
 }
 
 size_t eddy__replica_stops(const eddy__replica *c, const eddy_output *stop,

@@ -22,8 +22,20 @@ typedef struct eddy__repeat {
     eddy_node pivot, next; /* live in the body; what the next trip waits for */
 } eddy__repeat;
 
+/*
+ * What replicas note of the nodes of a study, one replica after the other: each
+ * gives it back as it was, so that it costs what is in its loop.
+ */
+typedef struct eddy__replica_room {
+    uint32_t *variable_of;
+    uint8_t *is_found, *is_entered;
+    eddy_node *copy, *list, *sorted, *writes;
+    const char **frames;
+} eddy__replica_room;
+
 typedef struct eddy__replica {
     eddy__gradient_emitter *e;
+    eddy__replica_room *room;
     const eddy__study *study;
     uint32_t frame; /* of the loop */
     const eddy_frame *loop;
@@ -39,8 +51,8 @@ typedef struct eddy__replica {
     const char *why_not; /* it cannot be made; NULL: it can */
     eddy_node at;        /* ... because of this node */
 
-    eddy_node *list; /* the nodes of the loop that it has a copy of */
-    size_t n;
+    eddy_node *list;       /* the nodes of the loop that it has a copy of */
+    size_t n;              /* what follows is in the room, but for `next` */
     uint32_t *variable_of; /* a Merge of a variable: which, plus 1 */
     uint8_t *is_found;     /* a node in `list` */
     uint8_t *is_entered;   /* one of the body whose value enters */
@@ -63,10 +75,17 @@ eddy_output eddy__repeat_enter(const eddy__repeat *repeat,
                                eddy_output value, eddy_node gate,
                                bool is_constant);
 
-/* Begins one of the loop in `frame`; `is_given` and `has_arrays` are set
- * before. */
+/*
+ * Begins one of the loop in `frame`; `is_given` and `has_arrays` are set
+ * before.  The room is nobody else's until the replica is dropped; it is all
+ * NULL at first, and of the emitter's scratch memory from then on.
+ */
 void eddy__replica_begin(eddy__replica *replica, eddy__gradient_emitter *e,
-                         const eddy__study *study, uint32_t frame);
+                         const eddy__study *study, eddy__replica_room *room,
+                         uint32_t frame);
+
+/* Gives the room back; one that was not begun has none. */
+void eddy__replica_drop(eddy__replica *replica);
 
 /*
  * Finds all that the states of the `wanted` Merges, a byte a node, come from in
@@ -108,6 +127,9 @@ void eddy__replica_copy(eddy__replica *replica);
 
 /* The variable's next value; gives what it is after all trips. */
 eddy_output eddy__replica_end(eddy__replica *replica, eddy_node merge);
+
+/* The `writes`, in scratch memory of the call. */
+const eddy_node *eddy__replica_keep_writes(const eddy__replica *replica);
 
 /* Finds which outputs that are taken as constants the replica has. */
 size_t eddy__replica_stops(const eddy__replica *replica,

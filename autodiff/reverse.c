@@ -36,20 +36,7 @@ typedef struct answers {
     bool is_first; /* round */
 } answers;
 
-static eddy_status ask_inner(eddy__reverse *outer, const eddy__inner *inner,
-                             eddy_output *out_gradients);
-
 /* ---- the ends ---- */
-
-static eddy_output start_of(eddy__reverse *r, size_t i)
-{
-    const eddy_output y = r->asked.ys[i];
-
-    r->e.at = y.node;
-    if (r->asked.starts && eddy__output_exists(r->asked.starts[i]))
-        return eddy__primal_bring(&r->primals, r->asked.starts[i], y);
-    return eddy__emit_op(&r->e, "OnesLike", y);
-}
 
 /* Is it in a loop that is open, from which nothing leads to the ys yet? */
 static bool is_out_of_reach(const eddy__reverse *r, eddy_output x)
@@ -102,8 +89,7 @@ static eddy_status find_histories(eddy__reverse *r, const answers *a)
         if (a->ways[i] == BY_NOTHING)
             continue;
         a->ways[i] = BY_WALK;
-        if (!r->inner && r->places.base != 0 &&
-            !is_out_of_reach(r, a->asked.xs[i]))
+        if (r->places.base != 0 && !is_out_of_reach(r, a->asked.xs[i]))
             EDDY_TRY(eddy__activity_find_history(&r->activity, a->asked.ys,
                                                  a->asked.n_ys, &a->asked.xs[i],
                                                  &has_history));
@@ -283,63 +269,23 @@ static eddy_status note_results(const eddy__reverse *r, const answers *a)
 
 /* ---- rounds ---- */
 
-static void init_round(eddy__reverse *r, eddy_graph *graph, const char *prefix,
-                       eddy_error *err)
-{
-    memset(r, 0, sizeof *r);
-    eddy__emit_init(&r->e, graph, prefix, err);
-    r->study.graph = graph;
-    eddy__value_shapes_init(&r->shapes, &r->e, &r->study);
-    eddy__places_init(&r->places, &r->e, &r->study);
-    eddy__primals_init(&r->primals, &r->shapes, &r->places);
-    r->one = EDDY__NO_OUTPUT;
-    r->ask_inner = ask_inner;
-    /* The graph has grown since any other call. */
-    eddy__rule_host_source(r->source, graph->n_nodes);
-}
-
-static void deinit_round(eddy__reverse *r)
-{
-    eddy__walk_deinit(r);
-    eddy__primals_deinit(&r->primals);
-    eddy__places_deinit(&r->places);
-    eddy__value_shapes_deinit(&r->shapes);
-    eddy__study_deinit(&r->study);
-    eddy__emit_deinit(&r->e);
-}
-
-/* Finds all that is known before the walk. */
-static eddy_status begin_round(eddy__reverse *r)
-{
-    const eddy__asked *asked = &r->asked;
-
-    EDDY_TRY(eddy__study_build(&r->study, &r->e, asked));
-    EDDY_TRY(eddy__primals_begin(&r->primals));
-    EDDY_TRY(eddy__base_find(&r->places, asked->ys, asked->n_ys));
-    EDDY_TRY(eddy__places_build(&r->places, r->places.base));
-    EDDY_TRY(eddy__activity_init(&r->activity, &r->e, &r->study, r->places.base,
-                                 asked));
-    EDDY_TRY(eddy__contribution_begin(&r->sums, &r->activity, &r->primals));
-    EDDY_TRY(eddy__walk_init(r));
-    return check_xs(r);
-}
-
 static eddy_status walk_round(eddy__reverse *r, answers *a,
                               eddy__recomputed *again)
 {
     bool recomputes = false;
 
     r->asked = a->asked;
-    EDDY_TRY(begin_round(r));
+    EDDY_TRY(eddy__round_study(r));
+    EDDY_TRY(eddy__round_begin(r, &r->places.base, 1));
+    EDDY_TRY(check_xs(r));
     EDDY_TRY(eddy__policy_choose(&r->study, &r->e, r->places.base, a->options,
                                  a->is_first));
-    if (a->is_first && !r->inner && r->places.base != 0)
+    if (a->is_first && r->places.base != 0)
         EDDY_TRY(find_waiting(r, a));
     a->is_first = false;
     EDDY_TRY(find_histories(r, a));
     EDDY_TRY(find_active(r, a));
-    for (size_t i = 0; i < a->asked.n_ys && r->e.core.status == EDDY_OK; i++)
-        eddy__contribution_add_whole(&r->sums, a->asked.ys[i], start_of(r, i));
+    eddy__round_start(r);
     eddy__walk_all(r);
     for (size_t i = 0; i < a->asked.n_xs; i++)
         recomputes = recomputes || a->ways[i] == BY_RECOMPUTING;
@@ -349,8 +295,9 @@ static eddy_status walk_round(eddy__reverse *r, answers *a,
         if (a->ways[i] != BY_NOTHING)
             a->gradients[i] = result_of(
                 r, a, i, a->ways[i] != BY_RECOMPUTING || again->n == 0);
-    return r->e.core.status == EDDY_OK && !r->inner ? note_results(r, a)
-                                                    : r->e.core.status;
+    EDDY_TRY(r->e.core.status);
+    EDDY_TRY(note_results(r, a));
+    return eddy__inner_answer(r);
 }
 
 /* The next round asks from the states that were computed again. */
@@ -380,45 +327,13 @@ static eddy_status find_gradients(eddy__reverse *first, answers *a)
     while (again.n > 0 && status == EDDY_OK) {
         eddy__reverse r;
 
-        init_round(&r, first->e.core.graph, first->e.prefix, first->e.core.err);
+        eddy__round_init(&r, first->e.core.graph, first->e.prefix,
+                         first->e.core.err);
         ask_again_from(a, &again);
         status = walk_round(&r, a, &again);
-        deinit_round(&r);
+        eddy__round_deinit(&r);
     }
     eddy__arena_destroy(&again.arena);
-    return status;
-}
-
-/* ---- a question within one ---- */
-
-/* One round answers it, since no x is outside of the frame of the ys. */
-static eddy_status ask_inner(eddy__reverse *outer, const eddy__inner *inner,
-                             eddy_output *out_gradients)
-{
-    const eddy_gradient_options options = {.size = sizeof options};
-    answers a = {.asked = {.ys = inner->ys,
-                           .n_ys = inner->n_ys,
-                           .xs = inner->xs,
-                           .n_xs = inner->n_xs,
-                           .stop = inner->stop,
-                           .n_stop = inner->n_stop,
-                           .starts = inner->starts,
-                           .n_starts = inner->n_ys},
-                 .options = &options,
-                 .gradients = out_gradients,
-                 .is_first = true};
-    eddy__recomputed none = {.n = 0};
-    eddy__reverse r;
-    eddy_status status;
-
-    for (size_t i = 0; i < inner->n_xs; i++)
-        out_gradients[i] = EDDY__NO_OUTPUT;
-    init_round(&r, outer->e.core.graph, outer->e.prefix, outer->e.core.err);
-    r.inner = inner;
-    memcpy(r.source, outer->source, sizeof r.source);
-    a.ways = eddy__emit_zeroed_room(&r.e, inner->n_xs, 1);
-    status = a.ways ? walk_round(&r, &a, &none) : r.e.core.status;
-    deinit_round(&r);
     return status;
 }
 
@@ -477,8 +392,8 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
                             .n_stop = options->n_stop,
                             .starts = options->grad_ys,
                             .n_starts = n_ys};
-    init_round(&r, graph, options->prefix ? options->prefix : "gradients",
-               err ? err : &own);
+    eddy__round_init(&r, graph, options->prefix ? options->prefix : "gradients",
+                     err ? err : &own);
     status = check(&r.e, &a.asked);
     if (status == EDDY_OK)
         status =
@@ -487,6 +402,6 @@ eddy_status eddy_gradients(eddy_graph *graph, const eddy_output *ys,
         status = find_gradients(&r, &a);
     for (size_t i = 0; i < n_xs && status != EDDY_OK; i++)
         out_gradients[i] = EDDY__NO_OUTPUT;
-    deinit_round(&r);
+    eddy__round_deinit(&r);
     return eddy__bounded_end(&bounded, status, err);
 }

@@ -11,6 +11,7 @@
 #ifndef EDDY_AUTODIFF_REVERSE_H
 #define EDDY_AUTODIFF_REVERSE_H
 
+#include "autodiff/replica.h"
 #include "autodiff/rule_host.h"
 #include "autodiff/sums.h"
 
@@ -85,7 +86,8 @@ typedef struct eddy__walk {
 /*
  * A gradient within a gradient: that of a replica, in the body of the loop that
  * the walk makes.  All is in one frame, and an x reaches the ys in one
- * iteration of it.
+ * iteration of it.  It is answered when the walk has ended, in one walk with
+ * all others (inner.c).
  */
 typedef struct eddy__inner {
     const eddy_output *ys, *starts;
@@ -100,6 +102,11 @@ typedef struct eddy__inner {
     /* Nodes that stand for writes to arrays: IdentityNs as replica.h says. */
     const eddy_node *writes;
     size_t n_writes;
+    eddy_node control; /* live in each iteration of that frame's body */
+    eddy_output *out;  /* an x: the answer, or NO_OUTPUT */
+    struct eddy__carried *carried; /* an x: who asks (segments.c) */
+    eddy_node back_next; /* is to wait for the answers; or EDDY_NO_NODE */
+    struct eddy__inner *next;
 } eddy__inner;
 
 typedef struct eddy__reverse {
@@ -119,17 +126,21 @@ typedef struct eddy__reverse {
     eddy__tape_gradient *tapes;    /* a tape */
     eddy__back_variable **back_of; /* a forward Merge: its variable, or NULL */
     eddy_node *met_by;             /* a branch: the Merge that it met in last */
-    eddy_output one;               /* of the base frame, if it has been made */
     /*
      * A forward node: is it the Merge of a variable whose state, at the start
      * of this trip of the base frame or one around it, is computed again
      * because an x is reached through trips that are over?
      */
     uint8_t *recomputed;
-    /* Answers a question within this one, with its names and its source. */
-    eddy_status (*ask_inner)(struct eddy__reverse *r, const eddy__inner *inner,
-                             eddy_output *out_gradients);
-    const eddy__inner *inner; /* the question that this one answers, or NULL */
+    /* Questions within this one, in the order in which they came. */
+    eddy__inner *first_inner, *last_inner;
+    /* Does it answer such?  Then the sums of its xs, and their writes. */
+    bool is_inner;
+    const eddy_output *sums_of_xs;
+    uint8_t *is_write; /* a forward node */
+    /* For the loop that is walked: segments.c. */
+    eddy__replica_room replica, ahead;
+    uint8_t *wanted; /* a forward node; NULL until it is needed */
 } eddy__reverse;
 
 /* ---- loop.c ---- */
@@ -193,6 +204,33 @@ void eddy__loop_close(eddy__reverse *r, eddy__loop *loop);
  * of opening and closing; false, with nothing done, if it has to keep them.
  */
 bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop);
+
+/* What it asked for has been answered. */
+void eddy__segments_close(eddy__reverse *r, const eddy__inner *inner);
+
+/* ---- inner.c ---- */
+
+/*
+ * Answers the questions of a round that has ended, and those within these, with
+ * its names and its source: a study for all that are as deep within.
+ */
+eddy_status eddy__inner_answer(eddy__reverse *r);
+
+/* ---- round.c ---- */
+
+/* Before a walk; `err` and `prefix` are borrowed. */
+void eddy__round_init(eddy__reverse *r, eddy_graph *graph, const char *prefix,
+                      eddy_error *err);
+void eddy__round_deinit(eddy__reverse *r);
+
+/* Studies the graph; sets the base frame, if it is not an inner round. */
+eddy_status eddy__round_study(eddy__reverse *r);
+/* Makes the scopes of these base frames, and all that a walk needs. */
+eddy_status eddy__round_begin(eddy__reverse *r, const uint32_t *bases,
+                              size_t n_bases);
+
+/* The gradients of the ys with which the walk starts. */
+void eddy__round_start(eddy__reverse *r);
 
 /* ---- branch.c ---- */
 

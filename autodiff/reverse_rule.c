@@ -96,9 +96,8 @@ static const eddy__rule_host host = {
 
 static eddy_gradient_fn find_rule(const eddy__reverse *r, eddy_node node)
 {
-    for (size_t i = 0; r->inner && i < r->inner->n_writes; i++)
-        if (r->inner->writes[i] == node)
-            return eddy__grad_ta_written;
+    if (r->is_inner && r->is_write[node])
+        return eddy__grad_ta_written;
     return eddy__rule_table_find(r->e.core.graph,
                                  eddy__graph_node(r->e.core.graph, node));
 }

@@ -30,17 +30,17 @@
 #include <string.h>
 
 /* The gradient of a variable or an invariant in the gradient loop. */
-typedef struct carried {
+typedef struct eddy__carried {
     eddy_node enter;
     eddy__reverse_variable made;
     eddy_node next; /* its NextIteration, whose input is set at the end */
     eddy_output exit;
     eddy_output x; /* in the body, what the replica starts from */
     bool is_invariant;
-} carried;
+} eddy__carried;
 
 typedef struct questions {
-    carried *list;
+    eddy__carried *list;
     size_t n;
     eddy_output *ys, *starts, *xs, *sums, *stop, *out;
     eddy_output *states; /* a variable: with what the segment begins */
@@ -155,30 +155,51 @@ static void find_bound(eddy__segments *s, const uint8_t *wanted)
             s->bound.states = 0;
     if (s->bound.states == 0)
         return;
-    eddy__replica_begin(&s->ahead, &r->e, &r->study, s->loop->scope->frame);
-    eddy__replica_find(&s->ahead, wanted);
+    eddy__replica_begin(&s->ahead, &r->e, &r->study, &r->ahead,
+                        s->loop->scope->frame);
+    if (r->e.core.status == EDDY_OK)
+        eddy__replica_find(&s->ahead, wanted);
 }
 
 /* Finds the replica; can it be made? */
-static bool begin(eddy__segments *s)
+static bool find_replica(eddy__segments *s, const uint8_t *wanted)
 {
     eddy__reverse *r = s->r;
-    const eddy_frame *loop = eddy__loop_frame(r, s->loop);
-    uint8_t *wanted = eddy__emit_zeroed_room(&r->e, r->study.n_nodes, 1);
 
-    if (s->loop->has_tape || !wanted)
+    eddy__replica_begin(&s->replica, &r->e, &r->study, &r->replica,
+                        s->loop->scope->frame);
+    if (r->e.core.status != EDDY_OK)
         return false;
-    for (size_t i = 0; i < loop->n_variables; i++)
-        if (loop->variables[i].merge != EDDY_NO_NODE)
-            wanted[loop->variables[i].merge] =
-                is_active(s, loop->variables[i].merge);
-    eddy__replica_begin(&s->replica, &r->e, &r->study, s->loop->scope->frame);
     eddy__replica_find(&s->replica, wanted);
     if (r->e.core.status != EDDY_OK || s->replica.n == 0 ||
         s->replica.why_not || !has_plain_values(s))
         return false;
     find_bound(s, wanted);
-    return true;
+    return r->e.core.status == EDDY_OK;
+}
+
+/* The same, of what its active variables come from. */
+static bool begin(eddy__segments *s)
+{
+    eddy__reverse *r = s->r;
+    const eddy_frame *loop = eddy__loop_frame(r, s->loop);
+    bool is = false;
+
+    if (s->loop->has_tape)
+        return false;
+    if (!r->wanted)
+        r->wanted = eddy__emit_zeroed_room(&r->e, r->study.n_nodes, 1);
+    if (!r->wanted)
+        return false;
+    for (size_t i = 0; i < loop->n_variables; i++)
+        if (loop->variables[i].merge != EDDY_NO_NODE)
+            r->wanted[loop->variables[i].merge] =
+                is_active(s, loop->variables[i].merge);
+    is = find_replica(s, r->wanted);
+    for (size_t i = 0; i < loop->n_variables; i++)
+        if (loop->variables[i].merge != EDDY_NO_NODE)
+            r->wanted[loop->variables[i].merge] = 0;
+    return is;
 }
 
 /* ---- the gradient loop ---- */
@@ -255,9 +276,9 @@ static void carry(eddy__segments *s, questions *q, eddy_node enter,
                   bool is_invariant, eddy_output start)
 {
     eddy__reverse *r = s->r;
-    carried *c = &q->list[q->n++];
+    eddy__carried *c = &q->list[q->n++];
 
-    *c = (carried){.enter = enter, .is_invariant = is_invariant};
+    *c = (eddy__carried){.enter = enter, .is_invariant = is_invariant};
     c->made = eddy__loop_start(r, s->loop, start);
     c->next = eddy__emit_op(&r->e, "NextIteration",
                             eddy__output_port(c->made.switch_, 1))
@@ -377,39 +398,66 @@ static void go_ahead(eddy__segments *s, const questions *q)
     eddy__binomial_end(s);
 }
 
+static void append(eddy__reverse *r, eddy__inner *inner)
+{
+    inner->next = NULL;
+    if (r->last_inner)
+        r->last_inner->next = inner;
+    else
+        r->first_inner = inner;
+    r->last_inner = inner;
+}
+
+/* What is asked is answered when the walk has ended. */
 static void ask(eddy__segments *s, questions *q)
 {
     eddy__reverse *r = s->r;
-    eddy__inner inner = {.ys = q->ys,
-                         .starts = q->starts,
-                         .n_ys = q->n_ys,
-                         .xs = q->xs,
-                         .sums = q->sums,
-                         .n_xs = q->n,
-                         .stop = q->stop,
-                         .writes = s->replica.writes,
-                         .n_writes = s->replica.n_writes};
+    eddy__inner *inner = eddy__emit_room(&r->e, 1, sizeof *inner);
 
+    if (!inner)
+        return;
     for (size_t i = 0; i < q->n; i++) {
         q->xs[i] = q->list[i].x;
         q->sums[i] = q->list[i].is_invariant
                          ? eddy__output_port(q->list[i].made.switch_, 1)
                          : EDDY__NO_OUTPUT;
+        q->out[i] = EDDY__NO_OUTPUT;
     }
-    inner.n_stop = eddy__replica_stops(&s->replica, r->asked.stop,
-                                       r->asked.n_stop, q->stop);
+    *inner = (eddy__inner){
+        .ys = q->ys,
+        .starts = q->starts,
+        .n_ys = q->n_ys,
+        .xs = q->xs,
+        .sums = q->sums,
+        .n_xs = q->n,
+        .stop = q->stop,
+        .n_stop = eddy__replica_stops(&s->replica, r->asked.stop,
+                                      r->asked.n_stop, q->stop),
+        .writes = eddy__replica_keep_writes(&s->replica),
+        .n_writes = s->replica.n_writes,
+        .control = s->loop->scope->pivot.node,
+        .out = q->out,
+        .carried = q->list,
+        .back_next =
+            s->bound.states > 0 ? s->loop->scope->back_next : EDDY_NO_NODE};
     if (r->e.core.status == EDDY_OK)
-        r->e.core.status = r->ask_inner(r, &inner, q->out);
+        append(r, inner);
 }
 
-/* What the gradients are for the segment before, and after the first one. */
-static void close_gradients(eddy__segments *s, questions *q)
+/* Where the last segment's gradients go: that of an invariant to which nothing
+ * will have been added is zero. */
+static void add_gradients(eddy__segments *s, const questions *q)
 {
-    eddy__reverse *r = s->r;
+    for (size_t i = 0; i < q->n; i++)
+        eddy__loop_add_to_enter(s->r, q->list[i].enter, q->list[i].exit);
+}
 
-    for (size_t i = 0; i < q->n && r->e.core.status == EDDY_OK; i++) {
-        const carried *c = &q->list[i];
-        eddy_output next = q->out[i];
+/* What the gradients are for the segment before. */
+void eddy__segments_close(eddy__reverse *r, const eddy__inner *inner)
+{
+    for (size_t i = 0; i < inner->n_xs && r->e.core.status == EDDY_OK; i++) {
+        const eddy__carried *c = &inner->carried[i];
+        eddy_output next = inner->out[i];
 
         if (!eddy__output_exists(next) && c->is_invariant)
             continue; /* nothing was added to it */
@@ -418,9 +466,8 @@ static void close_gradients(eddy__segments *s, questions *q)
         if (r->e.core.status == EDDY_OK)
             eddy__edit_input(r->e.core.graph, c->next, 0, next);
         /* One segment's tape at a time. */
-        if (s->bound.states > 0)
-            eddy__emit_control(&r->e, s->loop->scope->back_next, next.node);
-        eddy__loop_add_to_enter(r, c->enter, c->exit);
+        if (inner->back_next != EDDY_NO_NODE)
+            eddy__emit_control(&r->e, inner->back_next, next.node);
     }
 }
 
@@ -441,39 +488,50 @@ static bool is_wanted(eddy__segments *s)
     return is;
 }
 
+/* The whole of it, once the replica has been found. */
+static void make(eddy__segments *s)
+{
+    eddy__reverse *r = s->r;
+    eddy__loop *loop = s->loop;
+    const eddy_node loop_cond = eddy__loop_frame(r, loop)->loop_cond;
+    questions q;
+    eddy_output trips;
+
+    r->e.at = loop_cond;
+    eddy__primal_prepare(&r->primals, loop->scope->parent->frame,
+                         eddy__loop_branch(r, loop));
+    if (!allocate(s, &q))
+        return;
+    eddy__checkpoint_make(s);
+    trips = count_segments(s);
+    eddy__replica_start(&s->replica, eddy__given_turn(s, trips),
+                        loop->scope->pivot.node);
+    if (r->e.core.status != EDDY_OK)
+        return;
+    eddy__policy_note(&r->e, s->replica.copy[loop_cond], EDDY_TAPE_KEEP);
+    eddy__given_read(s);
+    enter_variables(s, &q);
+    enter_invariants(s, &q);
+    eddy__replica_copy(&s->replica);
+    end_variables(s, &q);
+    go_ahead(s, &q);
+    ask(s, &q);
+    add_gradients(s, &q);
+}
+
 bool eddy__segments_make(eddy__reverse *r, eddy__loop *loop)
 {
-    const eddy_node loop_cond = eddy__loop_frame(r, loop)->loop_cond;
     eddy__segments s = {.r = r,
                         .loop = loop,
                         .replica.has_arrays = true,
                         .replica.owner = &s,
                         .replica.is_given = eddy__given_is,
                         .ahead.has_arrays = true};
-    questions q;
-    eddy_output trips;
+    const bool is = r->e.core.status == EDDY_OK && is_wanted(&s);
 
-    if (r->e.core.status != EDDY_OK || !is_wanted(&s))
-        return false;
-    r->e.at = loop_cond;
-    eddy__primal_prepare(&r->primals, loop->scope->parent->frame,
-                         eddy__loop_branch(r, loop));
-    if (!allocate(&s, &q))
-        return true;
-    eddy__checkpoint_make(&s);
-    trips = count_segments(&s);
-    eddy__replica_start(&s.replica, eddy__given_turn(&s, trips),
-                        loop->scope->pivot.node);
-    if (r->e.core.status != EDDY_OK)
-        return true;
-    eddy__policy_note(&r->e, s.replica.copy[loop_cond], EDDY_TAPE_KEEP);
-    eddy__given_read(&s);
-    enter_variables(&s, &q);
-    enter_invariants(&s, &q);
-    eddy__replica_copy(&s.replica);
-    end_variables(&s, &q);
-    go_ahead(&s, &q);
-    ask(&s, &q);
-    close_gradients(&s, &q);
-    return true;
+    if (is)
+        make(&s);
+    eddy__replica_drop(&s.replica);
+    eddy__replica_drop(&s.ahead);
+    return is;
 }

@@ -24,7 +24,7 @@ typedef struct eddy__segments {
     eddy__loop *loop;
     eddy__replica replica; /* of the trips of one segment */
     eddy_output *stacks;   /* a variable: of its states, if not of a list */
-    eddy_output *given;    /* a node of the replica: the stack of its values */
+    eddy_output *given;    /* a node of its list: the stack of its values */
     /* Exits of the forward loop: how many segments there are, and how many
      * trips the last one is short of. */
     eddy_output count, missing;

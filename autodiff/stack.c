@@ -8,9 +8,11 @@
 
 static eddy_output minus_one(eddy__primals *p)
 {
-    if (!eddy__output_exists(p->minus_one))
-        p->minus_one = eddy__emit_int(p->e, -1);
-    return p->minus_one;
+    eddy__base *base = p->places->at;
+
+    if (!eddy__output_exists(base->minus_one))
+        base->minus_one = eddy__emit_int(p->e, -1);
+    return base->minus_one;
 }
 
 eddy_output eddy__stack_emit(eddy__primals *p, eddy__scope *scope,

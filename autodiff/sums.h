@@ -35,8 +35,7 @@ typedef struct eddy__sums {
     eddy__places *places;
     eddy__primals *primals;
     eddy__contribution **contributions; /* a slot of the study */
-    eddy__taken *taken;    /* a branch; NULL: of none it was asked */
-    eddy_output truths[2]; /* false and true, of the base frame */
+    eddy__taken *taken; /* a branch; NULL: of none it was asked */
 } eddy__sums;
 
 /* ---- contribution.c ---- */

@@ -25,12 +25,11 @@ static eddy_output merge_two(eddy__sums *s, eddy_output x, eddy_output y)
 static eddy_output truth(eddy__sums *s, bool value, uint32_t frame)
 {
     const eddy_shape scalar = {.rank = 0};
+    eddy_output *made = &s->places->at->truths[value];
 
-    if (!eddy__output_exists(s->truths[value]))
-        s->truths[value] =
-            eddy__emit_elements(s->e, EDDY_BOOL, &scalar, &value);
-    return eddy__place_import(s->places, s->truths[value],
-                              &s->places->scopes[frame]);
+    if (!eddy__output_exists(*made))
+        *made = eddy__emit_elements(s->e, EDDY_BOOL, &scalar, &value);
+    return eddy__place_import(s->places, *made, &s->places->scopes[frame]);
 }
 
 /* The same, live in a branch for which this has been made, or in 0. */

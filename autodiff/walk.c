@@ -257,6 +257,9 @@ static void walk_units(eddy__reverse *r)
 
         if (!eddy__budget_lasts(r->e.core.graph->budget))
             r->e.core.status = eddy__fail_memory(r->e.core.err);
+        eddy__places_enter(&r->places, unit.kind == EDDY__UNIT_NODE
+                                           ? unit_loop(r, unit.id)->scope
+                                           : &r->places.scopes[unit.id]);
         if (unit.kind == EDDY__UNIT_NODE)
             walk_node(r, unit.id);
         else if (unit.kind == EDDY__UNIT_OPEN)
@@ -399,7 +402,7 @@ static void check_frame(eddy__reverse *r, eddy_node node)
 {
     const eddy__loop *loop = unit_loop(r, node);
 
-    if (!loop->scope->is_base && !loop->scope->is_within)
+    if (!loop->scope->is_base && !loop->scope->base)
         eddy__emit_fail(&r->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
                         "a gradient inside a loop goes through another loop "
                         "that is outside of it");

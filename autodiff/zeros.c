@@ -39,8 +39,9 @@ static eddy_output make_variable_zeros(eddy__primals *p, eddy_output v,
 static eddy_output make_known_zeros(eddy__primals *p, eddy_dtype dtype,
                                     const eddy_shape *shape)
 {
-    char key[16 + 21 * EDDY_MAX_RANK], *kept;
-    int length = snprintf(key, sizeof key, "%d", (int)dtype);
+    char key[32 + 21 * EDDY_MAX_RANK], *kept;
+    int length =
+        snprintf(key, sizeof key, "%u %d", p->places->base, (int)dtype);
     eddy_output zero;
     eddy_node node;
 
@@ -98,13 +99,15 @@ eddy_output eddy__zeros_like(eddy__primals *p, eddy_output v,
                           dtype != EDDY_VARIANT
                       ? 0
                       : eddy__study_branch(p->study, v);
-    out = eddy__output_map_find(&p->values, v, EDDY__PRIMAL_ZEROS);
+    out = eddy__output_map_find(&p->values, v,
+                                eddy__primal_tag(p, EDDY__PRIMAL_ZEROS));
     if (eddy__output_exists(out))
         return out;
     eddy__primal_prepare(p, eddy__study_frame(p->study, v),
                          eddy__study_branch(p->study, v));
     out = make_zeros(p, v, eddy__place_scope(p->places, v));
-    eddy__emit_keep(p->e, &p->values, v, EDDY__PRIMAL_ZEROS, out);
+    eddy__emit_keep(p->e, &p->values, v,
+                    eddy__primal_tag(p, EDDY__PRIMAL_ZEROS), out);
     return out;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "core/graph/edit.h"
 #include "eddy/graphdef.h"
+#include "tests/aid/construct.h"
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
@@ -228,12 +229,12 @@ static int expected_calls(int trips, int states, int most)
 /* The binomial schedule is the best that there is. */
 START_TEST(as_few_trips_as_can_be_are_made_again)
 {
-    static const eddy_op_spec counted = {.size = sizeof counted,
-                                         .name = "Counted",
-                                         .inputs = "x: float64",
-                                         .outputs = "y: float64",
-                                         .kernel = count_call,
-                                         .gradient = hand_back};
+    static const eddy_op_spec counting_op = {.size = sizeof counting_op,
+                                             .name = "Counted",
+                                             .inputs = "x: float64",
+                                             .outputs = "y: float64",
+                                             .kernel = count_call,
+                                             .gradient = hand_back};
     static const int trips[] = {1, 2, 7, 30, 71, 150};
     const int i = _i % N_BOUNDS, n = trips[_i / N_BOUNDS];
     eddy_gradient_options by_bytes = within(bounds[i].bytes);
@@ -242,7 +243,7 @@ START_TEST(as_few_trips_as_can_be_are_made_again)
     char text[128];
 
     program_init(&p, 0);
-    program_want_ok(&p, eddy_op_register(p.ctx, &counted, &p.err));
+    program_want_ok(&p, eddy_op_register(p.ctx, &counting_op, &p.err));
     (void)snprintf(text, sizeof text, "n int32=%d\n", n);
     program_build(&p, text);
     program_build(&p, LOOP "v/c Counted v/b\n");
@@ -714,6 +715,156 @@ START_TEST(a_failed_copy_of_a_loop_leaves_no_open_inputs)
 }
 END_TEST
 
+/* ---- many loops ---- */
+
+static eddy_output binary(const char *op, eddy_output a, eddy_output b)
+{
+    return program_binary(&p, op, a, b);
+}
+
+/* x, by `trips` of v = tanh(v * u) + w, u being w or its sine. */
+static eddy_output append_loop(eddy_output x, eddy_output w, int trips)
+{
+    counted c = construct_counted(&p, program_int(&p, trips), x);
+    eddy_output u;
+
+    construct_cond(&p, binary("Less", c.now, w));
+    construct_else(&p, program_unary(&p, "Sin", w));
+    u = construct_end_cond(&p, w);
+    construct_end_counted(
+        &p, &c,
+        binary("AddV2", program_unary(&p, "Tanh", binary("Mul", c.now, u)), w));
+    return c.results[1];
+}
+
+/* Loops one after the other. */
+static eddy_output append_loops(eddy_output x, eddy_output w, int n)
+{
+    for (int i = 0; i < n; i++)
+        x = append_loop(x, w, i % 5);
+    return x;
+}
+
+#define MOST_DEPTH 4
+
+/* The same within loops, `depth` of them around each other, and one behind. */
+static eddy_output append_nest(eddy_output x, eddy_output w, int depth)
+{
+    counted around[MOST_DEPTH];
+
+    for (int d = depth; d > 0; d--) {
+        around[d - 1] = construct_counted(&p, program_int(&p, d + 1), x);
+        x = binary("Mul", around[d - 1].now, w);
+    }
+    x = append_loops(x, w, 3);
+    for (int d = 0; d < depth; d++) {
+        construct_end_counted(&p, &around[d], x);
+        x = append_loop(around[d].results[1], w, 2);
+    }
+    return x;
+}
+
+static void differentiate_all(eddy_output y, eddy_tape_policy policy,
+                              eddy_output out[2])
+{
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = policy};
+    const eddy_output xs[] = {named("x"), named("w")};
+
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &y, 1, xs, 2, &options, out, &p.err));
+}
+
+/* All that are as deep within are differentiated in one walk: each of them in
+ * the frame, and with the constants, that are its own. */
+START_TEST(loops_beside_and_within_each_other_have_the_same_bits)
+{
+    eddy_output out[4], y;
+
+    program_init(&p, (uint32_t)_i % 3);
+    program_build(&p, "x float64=0.5\nw float64=0.75\n");
+    y = append_nest(named("x"), named("w"), _i);
+    differentiate_all(y, EDDY_TAPE_KEEP, out);
+    differentiate_all(y, EDDY_TAPE_RECOMPUTE, out + 2);
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+static const char *outermost_frame(void)
+{
+    eddy_node v = 0;
+    eddy_attr attr;
+
+    while (strcmp(eddy_graph_node_op(p.graph, v), "Enter") != 0)
+        v++;
+    ck_assert(eddy_graph_node_attr(p.graph, v, "frame_name", &attr));
+    return attr.as.strings[0].data;
+}
+
+/* What is kept around what is made again, and the other way about. */
+START_TEST(policies_may_differ_within_each_other)
+{
+    eddy_loop_tape own = {.frame = "while",
+                          .policy = _i ? EDDY_TAPE_RECOMPUTE : EDDY_TAPE_KEEP};
+    const eddy_gradient_options options = {.size = sizeof options,
+                                           .tape = _i ? EDDY_TAPE_KEEP
+                                                      : EDDY_TAPE_RECOMPUTE,
+                                           .loop_tapes = &own,
+                                           .n_loop_tapes = 1};
+    eddy_output out[4], y, xs[2];
+
+    program_init(&p, 0);
+    program_build(&p, "x float64=0.5\nw float64=0.75\n");
+    y = append_nest(named("x"), named("w"), 2);
+    xs[0] = named("x");
+    xs[1] = named("w");
+    own.frame = outermost_frame();
+    differentiate_all(y, EDDY_TAPE_KEEP, out);
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &y, 1, xs, 2, &options, out + 2, &p.err));
+    want_same_bits(out, 2);
+    program_deinit(&p);
+}
+END_TEST
+
+static bool count_questions(void *user)
+{
+    ++*(size_t *)user;
+    return false;
+}
+
+/* How often the gradient of so many loops asks whether to give up: once in so
+ * many nodes that it looks at. */
+static size_t work_of(int n)
+{
+    size_t asked = 0;
+    const eddy_limits limits = {
+        .size = sizeof limits, .is_cancelled = count_questions, .user = &asked};
+    const eddy_gradient_options options = {
+        .size = sizeof options, .tape = EDDY_TAPE_RECOMPUTE, .limits = &limits};
+    eddy_output out[2], xs[2], y;
+
+    program_init(&p, 0);
+    program_build(&p, "x float64=0.5\nw float64=0.75\n");
+    y = append_loops(named("x"), named("w"), n);
+    xs[0] = named("x");
+    xs[1] = named("w");
+    program_want_ok(
+        &p, eddy_gradients(p.graph, &y, 1, xs, 2, &options, out, &p.err));
+    program_deinit(&p);
+    return asked;
+}
+
+START_TEST(work_grows_with_the_loops)
+{
+    const size_t few = work_of(20);
+
+    ck_assert_uint_gt(few, 20);
+    ck_assert_uint_lt(work_of(80), 5 * few);
+}
+END_TEST
+
 TCase *gradient_tapes_tests(void)
 {
     TCase *tcase = tcase_create("gradient_tapes");
@@ -738,5 +889,10 @@ TCase *gradient_tapes_tests(void)
     tcase_add_loop_test(tcase, random_numbers_are_kept, 0, 12);
     tcase_add_test(tcase, trips_with_a_state_in_a_branch_are_kept);
     tcase_add_test(tcase, a_failed_copy_of_a_loop_leaves_no_open_inputs);
+    tcase_add_loop_test(tcase,
+                        loops_beside_and_within_each_other_have_the_same_bits,
+                        0, MOST_DEPTH);
+    tcase_add_loop_test(tcase, policies_may_differ_within_each_other, 0, 2);
+    tcase_add_test(tcase, work_grows_with_the_loops);
     return tcase;
 }
