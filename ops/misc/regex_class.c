@@ -369,12 +369,13 @@ static int32_t read_letter(char letter)
 eddy_status eddy__regex_escaped(eddy_kernel *k, const eddy__string *pattern,
                                 size_t *at, int32_t *out_c)
 {
-    const char c = *at < pattern->length ? pattern->data[*at] : 0;
+    const bool is_end = *at >= pattern->length;
+    const char c = (char)(is_end ? 0 : pattern->data[*at]);
     const bool is_word = digit_of(c) < 10 || c == '_' ||
                          ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 
     *out_c = -1;
-    if (*at >= pattern->length)
+    if (is_end)
         return eddy__regex_refuse(k, pattern, "it ends with a backslash");
     if (c == 'p' || c == 'P' || c == 'C')
         return eddy__kfail(k, EDDY_UNIMPLEMENTED, EDDY_E_VALUE,
@@ -389,7 +390,7 @@ eddy_status eddy__regex_escaped(eddy_kernel *k, const eddy__string *pattern,
         *out_c = read_letter(c);
         ++*at;
     } else if ((unsigned char)c < 0x80) {
-        *out_c = c;
+        *out_c = (unsigned char)c;
         ++*at;
     }
     return *out_c >= 0 ? EDDY_OK

@@ -451,7 +451,8 @@ static eddy_status read_escape(reader *r)
     static const eddy__regex_place place_of[] = {
         EDDY__REGEX_TEXT_START, EDDY__REGEX_TEXT_END, EDDY__REGEX_WORD_EDGE,
         EDDY__REGEX_NO_WORD_EDGE};
-    const char c = r->at < r->pattern->length ? r->pattern->data[r->at] : 0;
+    const bool is_end = r->at >= r->pattern->length;
+    const char c = (char)(is_end ? 0 : r->pattern->data[r->at]);
     const char *place = c ? strchr(places, c) : NULL;
     eddy__regex_class class;
     int32_t character = 0;

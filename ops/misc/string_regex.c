@@ -7,6 +7,8 @@
 #include "ops/misc/utf8.h"
 #include "ops/ops.h"
 
+#include <string.h>
+
 /* Of a node that has them as attributes. */
 typedef struct manner {
     eddy__string pattern, rewrite;
@@ -60,7 +62,7 @@ static bool add_rewritten(const eddy__string *rewrite, const char *data,
         if (next == '\\') {
             eddy__text_add(out, &next, 1);
         } else if (next >= '0' && next <= '9') {
-            const int64_t *end = ends + 2 * (next - '0');
+            const int64_t *end = ends + (ptrdiff_t)2 * (next - '0');
 
             if (end[0] >= 0 && end[1] > end[0])
                 eddy__text_add(out, data + end[0], (size_t)(end[1] - end[0]));
@@ -227,12 +229,17 @@ static eddy_status run_match(eddy_kernel *k)
 static eddy_status read_attr(eddy_infer *infer, const char *name,
                              eddy__string *out)
 {
-    const char *text;
-    size_t length;
+    eddy_attr attr;
 
-    text = eddy__prepare_text(infer, name, &length);
-    *out = (eddy__string){(char *)(uintptr_t)text, length};
-    return text ? EDDY_OK : EDDY_RESOURCE_EXHAUSTED;
+    if (!eddy_infer_attr(infer, name, &attr))
+        return EDDY_OK;
+    out->length = attr.as.strings[0].length;
+    out->data = eddy__prepare_state(infer, out->length + 1);
+    if (!out->data)
+        return EDDY_RESOURCE_EXHAUSTED;
+    if (out->length > 0)
+        memcpy(out->data, attr.as.strings[0].data, out->length);
+    return EDDY_OK;
 }
 
 static eddy_status prepare(eddy_infer *infer, bool is_static, bool replaces)

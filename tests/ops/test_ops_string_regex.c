@@ -184,7 +184,7 @@ START_TEST(no_expression_takes_long)
     char pattern[3 * 28 + 1] = "", of[28 + 1] = "";
 
     memset(of, 'a', 28);
-    memset(pattern, 'a', 3 * 28);
+    memset(pattern, 'a', sizeof pattern - 1);
     for (int i = 1; i < 2 * 28; i += 2)
         pattern[i] = '?';
     ck_assert(matches(pattern, of));
