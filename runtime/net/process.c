@@ -60,7 +60,7 @@ static eddy_status meet_by_sockets(const eddy__process *p, const meeting *m,
                                .deadline_ns = m->deadline_ns};
 
     EDDY_TRY(eddy__sockets_meet(&how, m->values, m->controls, err));
-    return eddy__socket_wire_create(&m->team, m->values, out, err);
+    return eddy__socket_wire_create(&m->team, m->values, true, out, err);
 }
 
 static eddy_status meet_by_mpi(const eddy__process *p, const meeting *m,

@@ -77,9 +77,12 @@ void eddy__wire_deinit(eddy__wire *wire);
 
 /*
  * A wire of sockets, which do not block, one to each other rank.  Takes them
- * over, also when it fails: each is -1 then.
+ * over, also when it fails: each is -1 then.  `has_rings`: all ranks call this,
+ * and send by memory that they share where they can (ring.h); or else by the
+ * sockets alone.
  */
 eddy_status eddy__socket_wire_create(const eddy__team *team, int *sockets,
-                                     eddy__wire **out, eddy_error *err);
+                                     bool has_rings, eddy__wire **out,
+                                     eddy_error *err);
 
 #endif
