@@ -189,7 +189,10 @@ static void touch(void *user, uint32_t number, bool is_written)
     }
     r->end = (int32_t)a->at;
     r->is_written = r->is_written || is_written;
-    r->weight += a->weight;
+    /* In memory, bools of packs would have to become bytes first. */
+    r->weight +=
+        a->weight *
+        (r->class == EDDY__CLASS_PACK && r->dtype == EDDY_BOOL ? 3 : 1);
 }
 
 /* Of a pack in a lane of which a register stands, if it is in one. */
@@ -255,15 +258,17 @@ static void note_handle(const allocator *a, const eddy__linear_code *c)
     r->dtype = EDDY_UINT64;
 }
 
-static uint8_t class_of_pack(const allocator *a, uint32_t number)
+static eddy__native_range range_of_pack(const allocator *a, uint32_t number)
 {
     const eddy__native_packs *packs = &a->homes->packs;
-    const uint32_t pack = number - a->linear->n_registers;
+    eddy__native_range range = {.class = EDDY__CLASS_PACK,
+                                .home = EDDY__NO_HOME};
 
-    return a->file->n_masks > 0 && packs->packs &&
-                   packs->packs[pack].dtype == EDDY_BOOL
-               ? EDDY__CLASS_MASK
-               : EDDY__CLASS_PACK;
+    if (packs->packs)
+        range.dtype = packs->packs[number - a->linear->n_registers].dtype;
+    if (range.dtype == EDDY_BOOL && a->file->n_masks > 0)
+        range.class = EDDY__CLASS_MASK;
+    return range;
 }
 
 /* What comes in from outside has its value before all code. */
@@ -281,8 +286,7 @@ static void begin_ranges(allocator *a)
             a->homes->ranges[i].class = EDDY__CLASS_NONE;
     }
     for (uint32_t i = linear->n_registers; i < a->homes->n_ranges; i++) {
-        a->homes->ranges[i] = (eddy__native_range){.class = class_of_pack(a, i),
-                                                   .home = EDDY__NO_HOME};
+        a->homes->ranges[i] = range_of_pack(a, i);
         a->around[i] = EDDY__LINEAR_NONE;
     }
 }

@@ -638,18 +638,43 @@ static void place_slots(eddy__native_packs *out)
     }
 }
 
-/* Packs of at most `most_bytes`, and what they gain; false: no memory. */
+/* Packs of at most so many bytes, and what they gain. */
+typedef struct attempt {
+    eddy__native_packs packs;
+    int64_t gain;
+    bool is_mixed; /* loops have floats besides that are done one by one */
+} attempt;
+
+static void note_float(void *user, uint32_t number, bool is_written)
+{
+    tally *t = user;
+    const uint8_t dtype = dtype_of(t->p, number);
+
+    (void)is_written;
+    t->gain += dtype == EDDY_FLOAT32 || dtype == EDDY_FLOAT64;
+}
+
+static bool is_mixed(packer *p)
+{
+    tally t = {.p = p};
+
+    for (uint32_t i = 0; i < p->linear->n_code; i++)
+        if (p->depths[i] > 0 && p->out->group_of[i] == NONE &&
+            p->q->way_of(p->linear->code[i].op) == EDDY__WAY_INLINE)
+            eddy__native_each_register(p->linear, i, note_float, &t);
+    return t.gain > 0;
+}
+
+/* False: no memory. */
 static bool try_packs(const eddy__pack_request *request, uint32_t most_bytes,
-                      eddy__arena *arena, eddy__native_packs *out,
-                      int64_t *out_gain)
+                      eddy__arena *arena, attempt *out)
 {
     packer p = {.q = request,
                 .linear = request->linear,
-                .out = out,
+                .out = &out->packs,
                 .most_bytes = most_bytes};
 
-    *out = (eddy__native_packs){.n_packs = 0};
-    *out_gain = 0;
+    *out = (attempt){.gain = 0};
     p.most_groups = count_neighbours(&p);
     if (p.most_groups == 0)
         return true;
@@ -658,9 +683,10 @@ static bool try_packs(const eddy__pack_request *request, uint32_t most_bytes,
     look_around(&p);
     find_groups(&p);
     drop_packs(&p);
-    *out_gain = p.is_full ? 0 : gain_of_all(&p);
-    if (*out_gain <= 0)
-        *out = (eddy__native_packs){.n_packs = 0};
+    out->gain = p.is_full ? 0 : gain_of_all(&p);
+    out->is_mixed = is_mixed(&p);
+    if (out->gain <= 0)
+        out->packs = (eddy__native_packs){.n_packs = 0};
     return true;
 }
 
@@ -683,22 +709,26 @@ static uint32_t eighths_left(const eddy__pack_request *q,
 bool eddy__native_find_packs(const eddy__pack_request *request,
                              eddy__arena *arena, eddy__native_packs *out)
 {
-    const uint32_t most = longest_of(request);
-    eddy__native_packs other;
-    int64_t gain, others;
+    uint32_t most = longest_of(request);
+    attempt best, other;
 
-    if (!try_packs(request, most, arena, out, &gain))
+    if (!try_packs(request, most, arena, &best))
         return false;
+    if (best.is_mixed && request->most_mixed < most) {
+        most = request->most_mixed;
+        if (!try_packs(request, most, arena, &best))
+            return false;
+    }
     /* Rows that are shorter than the longest pack may be whole ones. */
     for (uint32_t bytes = most / 2;
-         bytes >= 16 && eighths_left(request, out) >= 3; bytes /= 2) {
-        if (!try_packs(request, bytes, arena, &other, &others))
+         bytes >= 16 && eighths_left(request, &best.packs) >= 3; bytes /= 2) {
+        if (!try_packs(request, bytes, arena, &other))
             return false;
-        if (others > gain) {
-            *out = other;
-            gain = others;
-        }
+        if (other.gain > best.gain)
+            best = other;
     }
+    *out = best.packs;
+    out->is_alone = !best.is_mixed;
     place_slots(out);
     return true;
 }

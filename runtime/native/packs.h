@@ -65,6 +65,7 @@ typedef struct eddy__native_packs {
     /* An instruction: the group it is of, or none. */
     uint32_t *group_of;
     int32_t n_bytes; /* of all slots */
+    bool is_alone;   /* loops have no floats besides, done one by one */
 } eddy__native_packs;
 
 /* How an instruction is done; code of a processor says which. */
@@ -84,6 +85,8 @@ typedef struct eddy__pack_request {
      * by one. */
     uint32_t (*lanes_of)(uint32_t op, uint8_t dtype);
     eddy__native_way (*way_of)(uint32_t op);
+    /* Bytes of packs, at most, where loops have floats that are in none. */
+    uint32_t most_mixed;
 } eddy__pack_request;
 
 /*

@@ -227,6 +227,12 @@ bool eddy__native_is_typed_jump(uint32_t op)
 
 /* ---- the beginning and the end ---- */
 
+/* Which registers there are: 0 without packs, 1 beside floats, 2 alone. */
+static uint32_t kind_of(const eddy__native_packs *packs)
+{
+    return packs->n_packs == 0 ? 0 : packs->is_alone ? 2 : 1;
+}
+
 bool eddy__native_region_begin(eddy__native_region *r,
                                const eddy__native_request *request,
                                const eddy__native_processor *processor)
@@ -235,7 +241,8 @@ bool eddy__native_region_begin(eddy__native_region *r,
     const eddy_allocator *a = request->allocator;
     const eddy__pack_request packs = {.linear = linear,
                                       .lanes_of = processor->lanes_of,
-                                      .way_of = processor->way_of};
+                                      .way_of = processor->way_of,
+                                      .most_mixed = processor->most_mixed};
 
     *r = (eddy__native_region){.linear = linear,
                                .layout = request->layout,
@@ -249,8 +256,7 @@ bool eddy__native_region_begin(eddy__native_region *r,
         (packs.lanes_of &&
          !eddy__native_find_packs(&packs, &r->arena, &r->homes.packs)))
         return false;
-    r->file =
-        &processor->files[r->has_tapes + (r->homes.packs.n_packs > 0 ? 2 : 0)];
+    r->file = &processor->files[r->has_tapes + 2 * kind_of(&r->homes.packs)];
     return eddy__native_allocate(linear, r->file, processor->way_of, &r->arena,
                                  &r->homes) &&
            find_tapes(r);

@@ -68,11 +68,13 @@ typedef struct eddy__native_region {
 
 /* A processor, as far as it matters here. */
 typedef struct eddy__native_processor {
-    /* Registers without and with tapes, and both again with packs. */
-    eddy__native_file files[4];
+    /* Registers without and with tapes, and both again with packs, beside
+     * floats and alone. */
+    eddy__native_file files[6];
     eddy__native_way (*way_of)(uint32_t op);
     /* As eddy__pack_request has it; NULL: there are no packs. */
     uint32_t (*lanes_of)(uint32_t op, uint8_t dtype);
+    uint32_t most_mixed;
 } eddy__native_processor;
 
 /* False: no memory. */

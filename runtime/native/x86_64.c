@@ -151,6 +151,7 @@ static void ask(maker *m, int32_t helper, uint32_t at)
     eddy__x86_emit(x, EDDY__X86_LEA, true, EDDY__RDI,
                    eddy__x86_memory(m->region.layout.state));
     eddy__x86_emit_mov_number(x, EDDY__RSI, at);
+    eddy__x86_leave_packs(m);
     eddy__x86_emit_call_memory(x, EDDY__RBP, helper);
     eddy__x86_emit(x, EDDY__X86_TEST, false, EDDY__RAX,
                    eddy__x86_reg(EDDY__RAX));
@@ -223,6 +224,7 @@ static void emit_function(maker *m)
     address(m, EDDY__RDX, eddy__linear_operands(c->op)[2] == 'r' ? c->b : c->a);
     eddy__x86_emit(x, EDDY__X86_MOV, true, EDDY__RAX,
                    eddy__x86_memory(STATE(m, functions)));
+    eddy__x86_leave_packs(m);
     eddy__x86_emit_call_memory(
         x, EDDY__RAX, (int32_t)(c->op * sizeof(eddy__native_function)));
     load_lost(m, &m->region.live, m->region.at);
@@ -485,6 +487,7 @@ static void emit_epilogue(maker *m)
 
     for (size_t i = 0; i < m->region.n_exits; i++)
         eddy__x86_aim(x, m->region.exits[i], x->n);
+    eddy__x86_leave_packs(m);
     eddy__x86_close_slots(m);
     eddy__x86_emit_pop(x, EDDY__RCX);
     for (size_t i = N_KEPT; i-- > 0;)
@@ -589,40 +592,41 @@ static bool make_room(maker *m)
         .n_packs = (packs), .n_masks = (masks)                                 \
     }
 
-#define FILES(floats, packs, masks)                                            \
+/* Where packs are alone, they may have the registers of all floats but one. */
+#define FILES(floats, packs, alone, masks)                                     \
     {                                                                          \
         FILE_WITH(10, 4, 13, 0, 0), FILE_WITH(9, 3, 13, 0, 0),                 \
             FILE_WITH(10, 4, floats, packs, masks),                            \
-            FILE_WITH(9, 3, floats, packs, masks)                              \
+            FILE_WITH(9, 3, floats, packs, masks),                             \
+            FILE_WITH(10, 4, (floats) + (packs) - (alone), alone, masks),      \
+            FILE_WITH(9, 3, (floats) + (packs) - (alone), alone, masks)        \
     }
 
 /* How homes and spare registers are shared out; the first that will do. */
 typedef struct share {
     eddy__native_processor processor;
-    uint32_t first_pack, spare_packs, first_mask, spare_masks;
+    uint32_t spare_packs, first_mask, spare_masks;
 } share;
 
 static const share shares_512[] = {
-    {{FILES(13, 12, 4), way_of, eddy__x86_lanes_of_512},
-     16,
+    {{FILES(13, 12, 12, 4), way_of, eddy__x86_lanes_of_512, 64},
      0xf0000000,
      4,
      0x0e},
-    {{FILES(13, 8, 2), way_of, eddy__x86_lanes_of_512},
-     16,
+    {{FILES(13, 8, 8, 2), way_of, eddy__x86_lanes_of_512, 64},
      0xff000000,
      6,
      0x3e},
 };
 
 static const share shares_2[] = {
-    {{FILES(5, 6, 0), way_of, eddy__x86_lanes_of}, 8, 0xc007, 0, 0},
-    {{FILES(4, 4, 0), way_of, eddy__x86_lanes_of}, 7, 0xf807, 0, 0},
+    {{FILES(5, 6, 10, 0), way_of, eddy__x86_lanes_of, 16}, 0xc007, 0, 0},
+    {{FILES(4, 4, 7, 0), way_of, eddy__x86_lanes_of, 16}, 0xf807, 0, 0},
 };
 
 #define N_SHARES 2
 
-static const share without = {{FILES(13, 0, 0), way_of, NULL}, 0, 0, 0, 0};
+static const share without = {{FILES(13, 0, 0, 0), way_of, NULL, 0}, 0, 0, 0};
 
 static void release(maker *m)
 {
@@ -645,7 +649,6 @@ static eddy_status compile_with(const eddy__native_request *request,
                          .is_512 = is_512,
                          .widest = is_512 ? 512 : 128,
                          .is_waited_for = true},
-               .first_pack = s->first_pack,
                .spare_packs = s->spare_packs,
                .first_mask = s->first_mask,
                .spare_masks = s->spare_masks};

@@ -23,7 +23,7 @@ extern const eddy__native_provider eddy__native_x86_64;
 /* Indexes of lanes, which stand behind the code, and who loads them. */
 typedef struct eddy__x86_order {
     size_t at;
-    uint8_t n;
+    uint8_t n, size; /* bytes of all, and of each */
     uint8_t bytes[64];
 } eddy__x86_order;
 
@@ -32,10 +32,9 @@ typedef struct eddy__x86_maker {
     eddy__native_region region;
     /* Packs (x86_64_packs.h) need these; `lanes.x` is `x` within a group. */
     eddy__lanes lanes;
-    uint32_t first_pack;  /* the vector register of their first home */
     uint32_t spare_packs; /* for use within a group: a bit each */
-    uint32_t first_mask;  /* likewise, mask registers */
-    uint32_t spare_masks;
+    uint32_t spare_masks; /* likewise, mask registers */
+    uint32_t first_mask;  /* their first home */
     eddy__x86_order *orders;
     size_t n_orders, orders_room;
 } eddy__x86_maker;

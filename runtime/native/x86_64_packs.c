@@ -99,7 +99,7 @@ static uint32_t lanes_of(uint32_t op, eddy_dtype dtype, bool is_512)
     if (lane == EDDY__LANE_NONE || result == EDDY__LANE_NONE ||
         (op != EDDY__LINEAR_MOVE && !row_of(op, is_512)->emit))
         return 0;
-    return (is_512 ? 64 : 16) /
+    return (is_512 ? 64 : 32) /
            longest(size_in_vector(lane), size_in_vector(result));
 }
 
@@ -148,9 +148,18 @@ static bool is_bool(const eddy__native_pack *pack)
     return pack->dtype == EDDY_BOOL;
 }
 
-static void load_bools(maker *m, uint32_t reg, eddy__x86_place slot)
+/* In a register, where bools of AVX2 have four bytes. */
+static uint32_t bytes_in_vector(const maker *m, const eddy__native_pack *pack)
 {
-    const eddy__x86_form form = eddy__x86_form_of(m, 16);
+    return is_bool(pack) && !m->lanes.is_512
+               ? eddy__native_vector_bytes(pack->n, 4)
+               : eddy__native_pack_bytes(pack);
+}
+
+static void load_bools(maker *m, const eddy__native_pack *pack, uint32_t reg)
+{
+    const eddy__x86_form form = eddy__x86_form_of(m, bytes_in_vector(m, pack));
+    const eddy__x86_place slot = eddy__x86_lane_place(pack, 0);
     const uint32_t other = eddy__lanes_take(&m->lanes);
 
     if (m->lanes.is_512) {
@@ -179,7 +188,27 @@ static uint32_t constant(maker *m, eddy__lane_constant which)
     return reg;
 }
 
-static void store_bools(maker *m, uint32_t reg, eddy__x86_place slot)
+/* Of AVX2: four bytes a lane become one. */
+static void narrow_bools(maker *m, const eddy__native_pack *pack, uint32_t to,
+                         uint32_t reg)
+{
+    const eddy__x86_form form = eddy__x86_form_of(m, 16);
+    uint32_t high = reg;
+
+    if (bytes_in_vector(m, pack) == 32) {
+        high = to;
+        eddy__x86_emit_vector(
+            &m->x, EDDY__VECTOR_STORE_HIGH,
+            (eddy__x86_form){.bits = 256, .has_number = true, .number = 1}, reg,
+            0, eddy__x86_reg(high));
+    }
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_PACK_I32, form, to, reg,
+                          eddy__x86_reg(high));
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_PACK_I16, form, to, to,
+                          eddy__x86_reg(to));
+}
+
+static void store_bools(maker *m, const eddy__native_pack *pack, uint32_t reg)
 {
     const uint32_t ones = constant(m, EDDY__LANE_ONE_BYTES);
     const uint32_t to = eddy__lanes_take(&m->lanes);
@@ -192,14 +221,12 @@ static void store_bools(maker *m, uint32_t reg, eddy__x86_place slot)
         eddy__x86_emit_vector(&m->x, EDDY__VECTOR_LOAD_U8, kept, to, 0,
                               eddy__x86_reg(ones));
     } else {
-        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_PACK_I32, form, to, reg,
-                              eddy__x86_reg(reg));
-        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_PACK_I16, form, to, to,
-                              eddy__x86_reg(to));
+        narrow_bools(m, pack, to, reg);
         eddy__x86_emit_vector(&m->x, EDDY__VECTOR_AND, form, to, to,
                               eddy__x86_reg(ones));
     }
-    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_STORE, form, to, 0, slot);
+    eddy__x86_emit_vector(&m->x, EDDY__VECTOR_STORE, form, to, 0,
+                          eddy__x86_lane_place(pack, 0));
     eddy__lanes_give(&m->lanes, to);
     eddy__lanes_give(&m->lanes, ones);
 }
@@ -209,7 +236,7 @@ static void load_slot(maker *m, const eddy__native_pack *pack, uint32_t reg)
     const eddy__x86_place slot = eddy__x86_lane_place(pack, 0);
 
     if (is_bool(pack))
-        load_bools(m, reg, slot);
+        load_bools(m, pack, reg);
     else
         eddy__x86_emit_vector(
             &m->x, EDDY__VECTOR_LOAD,
@@ -221,7 +248,7 @@ static void store_slot(maker *m, const eddy__native_pack *pack, uint32_t reg)
     const eddy__x86_place slot = eddy__x86_lane_place(pack, 0);
 
     if (is_bool(pack))
-        store_bools(m, reg, slot);
+        store_bools(m, pack, reg);
     else
         eddy__x86_emit_vector(
             &m->x, EDDY__VECTOR_STORE,
@@ -232,8 +259,7 @@ static void begin_group(maker *m)
 {
     m->lanes.free = m->spare_packs;
     m->lanes.free_masks = m->spare_masks;
-    if (m->lanes.is_512)
-        m->lanes.widest = 512;
+    m->lanes.widest = m->lanes.is_512 ? 512 : 128;
 }
 
 void eddy__x86_load_pack(eddy__x86_maker *m, uint32_t number)
@@ -332,8 +358,7 @@ static uint32_t hold_pack(maker *m, uint32_t which)
 }
 
 /* Indexes that stand behind the code; gives where the distance to them is. */
-static void load_order(maker *m, uint32_t reg, const uint8_t *order,
-                       uint32_t bytes)
+static void load_order(maker *m, uint32_t reg, const eddy__x86_order *order)
 {
     eddy__x86_order *o;
 
@@ -343,24 +368,30 @@ static void load_order(maker *m, uint32_t reg, const uint8_t *order,
         return;
     }
     o = &m->orders[m->n_orders++];
-    memcpy(o->bytes, order, bytes);
-    o->n = (uint8_t)bytes;
+    *o = *order;
     o->at = eddy__x86_emit_vector_near(&m->x, EDDY__VECTOR_LOAD,
-                                       eddy__x86_form_of(m, bytes), reg);
+                                       eddy__x86_form_of(m, order->n), reg);
 }
 
 /*
  * Indexes of lanes: of four bytes each, or of eight; where a vector has 16
- * bytes, those of eight stand a bit higher.
+ * bytes, those of eight stand a bit higher, and AVX2 knows of those of four
+ * alone where it has 32.
  */
-static void write_order(const eddy__pack_operand *in, uint32_t n_in,
-                        uint32_t size, uint32_t bytes, uint8_t *out)
+static void write_order(const maker *m, const eddy__pack_operand *in,
+                        uint32_t n_in, eddy__x86_order *out)
 {
-    for (uint32_t i = 0; i < bytes / size; i++) {
-        const uint8_t lane = in->order[i < n_in ? i : 0];
+    const uint32_t size = out->size;
+    const bool is_split = size == 8 && out->n == 32 && !m->lanes.is_512;
 
-        out[(size_t)i * size] =
-            (uint8_t)(size == 8 && bytes == 16 ? (uint32_t)lane << 1 : lane);
+    for (uint32_t i = 0; i < out->n / size; i++) {
+        const uint32_t lane = in->order[i < n_in ? i : 0];
+        uint8_t *at = out->bytes + (size_t)i * size;
+
+        at[0] = (uint8_t)(size == 8 && (out->n == 16 || is_split) ? lane << 1
+                                                                  : lane);
+        if (is_split)
+            at[4] = (uint8_t)(2 * lane + 1);
     }
 }
 
@@ -372,24 +403,29 @@ static bool is_in_order(const eddy__pack_operand *in, uint32_t n)
     return true;
 }
 
-/* By indexes in a register, which the result takes. */
-static void permute(maker *m, uint32_t size, uint32_t bytes, uint32_t to,
+/* By indexes behind the code. */
+static void permute(maker *m, const eddy__x86_order *order, uint32_t to,
                     uint32_t from)
 {
-    const eddy__x86_form form = eddy__x86_form_of(m, bytes);
+    const eddy__x86_form form = eddy__x86_form_of(m, order->n);
 
-    if (bytes == 16)
-        eddy__x86_emit_vector(
-            &m->x, size == 8 ? EDDY__VECTOR_ORDER_TWO : EDDY__VECTOR_ORDER_FOUR,
-            form, to, from, eddy__x86_reg(to));
+    load_order(m, to, order);
+    if (order->n == 16)
+        eddy__x86_emit_vector(&m->x,
+                              order->size == 8 ? EDDY__VECTOR_ORDER_TWO
+                                               : EDDY__VECTOR_ORDER_FOUR,
+                              form, to, from, eddy__x86_reg(to));
     else
-        eddy__x86_emit_vector(
-            &m->x, size == 8 ? EDDY__VECTOR_ORDER_F64 : EDDY__VECTOR_ORDER_F32,
-            form, to, to, eddy__x86_reg(from));
+        eddy__x86_emit_vector(&m->x,
+                              order->size == 8 && m->lanes.is_512
+                                  ? EDDY__VECTOR_ORDER_F64
+                                  : EDDY__VECTOR_ORDER_F32,
+                              form, to, to, eddy__x86_reg(from));
 }
 
 /* A mask register's, by way of a vector of all bits or none. */
-static uint32_t permute_mask(maker *m, uint32_t reg, const uint8_t order[64])
+static uint32_t permute_mask(maker *m, uint32_t reg,
+                             const eddy__x86_order *order)
 {
     const uint32_t bits = constant(m, EDDY__LANE_ALL_BITS);
     const uint32_t lanes = eddy__lanes_take(&m->lanes);
@@ -400,8 +436,7 @@ static uint32_t permute_mask(maker *m, uint32_t reg, const uint8_t order[64])
     kept.is_zeroing = true;
     eddy__x86_emit_vector(&m->x, EDDY__VECTOR_LOAD, kept, bits, 0,
                           eddy__x86_reg(bits));
-    load_order(m, lanes, order, 64);
-    permute(m, 4, 64, lanes, bits);
+    permute(m, order, lanes, bits);
     eddy__x86_emit_vector(&m->x, EDDY__VECTOR_XOR, form, bits, bits,
                           eddy__x86_reg(bits));
     /* Less than 0. */
@@ -425,25 +460,24 @@ static uint32_t choose_lanes(maker *m, const eddy__native_group *group,
         is_mask ? 64
                 : eddy__native_vector_bytes(longest(from->n, group->n), size);
     const uint32_t reg = hold_pack(m, in->which);
-    uint8_t order[64] = {0};
+    eddy__x86_order order = {.n = (uint8_t)bytes, .size = (uint8_t)size};
     uint32_t to;
 
     if (is_in_order(in, group->n))
         return reg;
-    write_order(in, group->n, size, bytes, order);
+    write_order(m, in, group->n, &order);
     if (is_mask)
-        return permute_mask(m, reg, order);
+        return permute_mask(m, reg, &order);
     to = eddy__lanes_take(&m->lanes);
-    load_order(m, to, order, bytes);
-    permute(m, size, bytes, to, reg);
+    permute(m, &order, to, reg);
     return to;
 }
 
 /* One register of the linear form in all lanes: a bool. */
-static uint32_t spread_bool(maker *m, uint32_t number)
+static uint32_t spread_bool(maker *m, uint32_t number, uint32_t n)
 {
     const eddy__x86_place from = eddy__x86_place_of(m, number);
-    const eddy__x86_form form = eddy__x86_form_of(m, 16);
+    eddy__x86_form form = eddy__x86_form_of(m, 16);
     const uint32_t to = take_for(m, EDDY_BOOL);
 
     eddy__x86_emit(&m->x, from.is_memory ? EDDY__X86_MOVZX8 : EDDY__X86_MOV,
@@ -454,6 +488,7 @@ static uint32_t spread_bool(maker *m, uint32_t number)
     } else {
         eddy__x86_emit_vector(&m->x, EDDY__VECTOR_OF_BITS, form, to, 0,
                               eddy__x86_reg(EDDY__RAX));
+        form = eddy__x86_form_of(m, eddy__native_vector_bytes(n, 4));
         eddy__x86_emit_vector(&m->x, EDDY__VECTOR_SPREAD_I32, form, to, 0,
                               eddy__x86_reg(to));
     }
@@ -483,9 +518,9 @@ static uint32_t spread_number(maker *m, uint32_t number, uint32_t n)
     if (wide && m->lanes.is_512 && form.bits < 256)
         form.bits = 256;
     eddy__x86_emit_vector(&m->x,
-                          !wide             ? EDDY__VECTOR_SPREAD_F32
-                          : m->lanes.is_512 ? EDDY__VECTOR_SPREAD_F64
-                                            : EDDY__VECTOR_SPREAD_TWO,
+                          !wide              ? EDDY__VECTOR_SPREAD_F32
+                          : form.bits >= 256 ? EDDY__VECTOR_SPREAD_F64
+                                             : EDDY__VECTOR_SPREAD_TWO,
                           form, to, 0, from);
     return to;
 }
@@ -502,7 +537,7 @@ static uint32_t hold_operand(maker *m, const eddy__native_group *group,
         return choose_lanes(m, group, in);
     case EDDY__PACK_SPREAD:
         return dtype_of(m, in->which) == EDDY_BOOL
-                   ? spread_bool(m, in->which)
+                   ? spread_bool(m, in->which, group->n)
                    : spread_number(m, in->which, group->n);
     }
     return 0;
@@ -526,6 +561,8 @@ static void set_lanes(maker *m, const eddy__native_group *group)
     /* Where there is no need of 64 bytes, they cost a port. */
     if (m->lanes.is_512)
         m->lanes.widest = bytes > 32 ? 512 : 256;
+    else
+        m->lanes.widest = bytes > 16 ? 256 : 128;
 }
 
 static void emit_row(maker *m, const eddy__native_group *group, uint32_t to,
@@ -554,10 +591,9 @@ static void copy(maker *m, const eddy__native_pack *pack, uint32_t to,
     if (m->lanes.is_512 && is_bool(pack))
         eddy__x86_emit_mask(&m->x, EDDY__MASK_OR, to, from, from);
     else
-        eddy__x86_emit_vector(
-            &m->x, EDDY__VECTOR_LOAD,
-            eddy__x86_form_of(m, eddy__native_pack_bytes(pack)), to, 0,
-            eddy__x86_reg(from));
+        eddy__x86_emit_vector(&m->x, EDDY__VECTOR_LOAD,
+                              eddy__x86_form_of(m, bytes_in_vector(m, pack)),
+                              to, 0, eddy__x86_reg(from));
 }
 
 /* May the result be made in `to`, which may be an operand's? */
@@ -598,6 +634,12 @@ void eddy__x86_emit_group(eddy__x86_maker *m, const eddy__native_group *group)
 }
 
 /* ---- slots, and what stands behind the code ---- */
+
+void eddy__x86_leave_packs(eddy__x86_maker *m)
+{
+    if (!m->lanes.is_512 && m->region.homes.packs.n_packs > 0)
+        eddy__x86_emit_zero_upper(&m->x);
+}
 
 static int32_t slots_end(const maker *m)
 {

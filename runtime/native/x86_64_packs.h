@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs (packs.h) on x86-64: with AVX-512 up to 64 bytes, in registers 16 to 31
- * that nothing else uses, bools in mask registers; with AVX2 up to 16 bytes, in
+ * that nothing else uses, bools in mask registers; with AVX2 up to 32 bytes, in
  * some of those that floats would have, bools as four bytes each, all bits or
  * none.  Narrower vectors have none.
  *
@@ -26,6 +26,10 @@ void eddy__x86_scatter_pack(eddy__x86_maker *m, uint32_t number);
 
 /* A member, from its slot to the file. */
 void eddy__x86_put_member(eddy__x86_maker *m, uint32_t number);
+
+/* Before functions of C: they have instructions that would have to keep the
+ * upper halves of registers. */
+void eddy__x86_leave_packs(eddy__x86_maker *m);
 
 /* All instructions of the group. */
 void eddy__x86_emit_group(eddy__x86_maker *m, const eddy__native_group *group);

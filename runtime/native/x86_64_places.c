@@ -5,6 +5,9 @@
 /* Behind those for use within an instruction. */
 #define FIRST_XMM 3
 
+/* Those that nothing but packs uses. */
+#define FIRST_HIGH 16
+
 /* Those that survive calls come first, as allocate.h has it. */
 static const uint8_t int_homes[] = {EDDY__RBX, 12, 13, EDDY__R15, EDDY__RSI,
                                     EDDY__RDI, 8,  9,  10,        11};
@@ -18,7 +21,9 @@ uint32_t eddy__x86_home(const eddy__x86_maker *m,
     case EDDY__CLASS_FLOAT:
         return FIRST_XMM + range->home;
     case EDDY__CLASS_PACK:
-        return m->first_pack + range->home;
+        return (m->lanes.is_512 ? FIRST_HIGH
+                                : FIRST_XMM + m->region.file->n_floats) +
+               range->home;
     case EDDY__CLASS_MASK:
         return m->first_mask + range->home;
     default:

@@ -375,7 +375,7 @@ static uint32_t lanes_of(eddy_dtype dtype)
     /* Few vectors of longer integers have products or an order. */
     if (dtype == EDDY_INT64 || dtype == EDDY_UINT64)
         return is_wide ? 8 : 1;
-    return (is_wide ? 64 : 16) / size;
+    return (is_wide ? 64 : 32) / size;
 }
 
 /* What is read, and what is made of it, have as many. */

@@ -880,6 +880,11 @@ START_TEST(elements_stand_side_by_side)
         programs[2].plan->frames[1].linear->tier->vectors >=
             EDDY__VECTORS_AVX512)
         ck_assert_uint_ge(n_done(&programs[2]), 9);
+    /* Four ops over 16 elements, eight at a time. */
+    if (_i == 0 && programs[4].plan->frames[1].linear &&
+        programs[4].plan->frames[1].linear->tier &&
+        programs[4].plan->frames[1].linear->tier->vectors == EDDY__VECTORS_AVX2)
+        ck_assert_uint_ge(n_done(&programs[4]), 56);
     free(w);
 }
 END_TEST
