@@ -4,6 +4,9 @@
  */
 #include "benchmarks/families.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define F EDDY_FLOAT32
 #define I EDDY_INT32
 #define B EDDY_BOOL
@@ -744,6 +747,72 @@ static void write_list(graph_writer *w, size_t n)
     add_sum(w, "r", ":1", n);
 }
 
+/* ---- texts and rows ---- */
+
+/* Texts of half the file, as many as there are bytes in the other half. */
+static void write_joined_texts(graph_writer *w, size_t n)
+{
+    char *separator = malloc(8 * n + 1);
+
+    if (!separator)
+        abort();
+    memset(separator, 's', 8 * n);
+    separator[8 * n] = 0;
+    add_x(w, "x");
+    add_unary(w, "AsString", F, "t", "x");
+    node_begin(w, "StringJoin", "j");
+    for (size_t i = 0; i < n; i++)
+        node_input(w, "t");
+    node_int(w, "N", (int64_t)n);
+    node_string(w, "separator", separator);
+    node_end(w);
+    node_begin(w, "StringLength", "l");
+    node_input(w, "j");
+    node_end(w);
+    node_begin(w, "Cast", "y");
+    node_input(w, "l");
+    node_dtype(w, "SrcT", I);
+    node_dtype(w, "DstT", F);
+    node_end(w);
+    free(separator);
+}
+
+/* Nodes that hand on all of many values. */
+static void write_identities(graph_writer *w, size_t n)
+{
+    add_x(w, "x");
+    node_begin(w, "IdentityN", "a");
+    for (size_t i = 0; i < n; i++)
+        node_input(w, "x");
+    node_dtypes(w, "T", F, n);
+    node_end(w);
+    node_begin(w, "IdentityN", "b");
+    for (size_t i = 0; i < n; i++)
+        node_input(w, textf("a:%zu", n - 1 - i).s);
+    node_dtypes(w, "T", F, n);
+    node_end(w);
+    add_sum(w, "b:", "", n);
+}
+
+#define PARTS 1000 /* of each row */
+
+/* Rows of very many parts each. */
+static void write_rows(graph_writer *w, size_t n)
+{
+    const size_t n_rows = n / 256 + 1;
+
+    add_x(w, "x");
+    for (size_t r = 0; r < n_rows; r++) {
+        node_begin(w, "Pack", textf("p%zu", r).s);
+        for (size_t i = 0; i < PARTS; i++)
+            node_input(w, "x");
+        node_int(w, "N", PARTS);
+        node_dtype(w, "T", F);
+        node_end(w);
+    }
+    add_sum(w, "p", "", n_rows);
+}
+
 /* ---- all of them ---- */
 
 const family families[] = {
@@ -786,6 +855,11 @@ const family families[] = {
     {.name = "arrays", .write = write_arrays},
     {.name = "array_items", .write = write_items_of_an_array},
     {.name = "list", .write = write_list},
+    {.name = "joined_texts",
+     .write = write_joined_texts,
+     .has_no_gradient = true},
+    {.name = "identities", .write = write_identities},
+    {.name = "rows", .write = write_rows},
 };
 
 const size_t n_families = sizeof families / sizeof families[0];

@@ -54,21 +54,48 @@ static eddy_status find_joined(eddy_kernel *k, eddy_shape *out)
     return EDDY_OK;
 }
 
-static void join_at(const eddy_kernel *k, const separator *s, int64_t i,
-                    eddy__text *text)
+static const eddy__string *joined_at(const eddy_kernel *k, uint32_t j,
+                                     int64_t i)
 {
-    for (uint32_t j = 0; j < k->node->n_in; j++) {
-        const bool is_scalar = eddy__in_shape(k, j)->rank == 0;
+    return &eddy__in_strings(k, j)[eddy__in_shape(k, j)->rank == 0 ? 0 : i];
+}
 
-        if (j > 0)
-            eddy__text_add(text, s->text, s->length);
-        eddy__text_add_string(text, &eddy__in_strings(k, j)[is_scalar ? 0 : i]);
-    }
+/* Adds to the length of a text one more part, and what separates it. */
+static void add_length(size_t *length, const separator *s,
+                       const eddy__string *part)
+{
+    if (!eddy__add_size(*length, s->length, length) ||
+        !eddy__add_size(*length, part->length, length))
+        *length = SIZE_MAX;
+}
+
+/* Adds a part that is not the first, or is; true if the run is to stop. */
+static bool join_part(eddy_kernel *k, const eddy__string *part, bool is_first,
+                      eddy__text *text)
+{
+    const separator *s = eddy__state(k);
+
+    if (!is_first)
+        eddy__text_add(text, s->text, s->length);
+    eddy__text_add_string(text, part);
+    return text->failed ||
+           eddy__spent(k, 16 + (int64_t)((s->length + part->length) / 4));
+}
+
+static void join_at(eddy_kernel *k, int64_t i, eddy__text *text)
+{
+    size_t length = 0;
+
+    for (uint32_t j = 0; j < k->node->n_in; j++)
+        add_length(&length, eddy__state(k), joined_at(k, j, i));
+    eddy__text_need(text, length);
+    for (uint32_t j = 0; j < k->node->n_in; j++)
+        if (join_part(k, joined_at(k, j, i), j == 0, text))
+            return;
 }
 
 static eddy_status run_join(eddy_kernel *k)
 {
-    const separator *s = eddy__state(k);
     eddy__text text = eddy__text_begin(k);
     eddy_status status = EDDY_OK;
     eddy_shape shape;
@@ -78,7 +105,7 @@ static eddy_status run_join(eddy_kernel *k)
     EDDY_TRY(eddy__output_strings(k, 0, &shape, &out));
     for (int64_t i = 0; i < out->count && status == EDDY_OK; i++) {
         eddy__text_clear(&text);
-        join_at(k, s, i, &text);
+        join_at(k, i, &text);
         status = eddy__text_put(k, &text, out, i);
     }
     eddy__text_end(&text);
@@ -188,14 +215,17 @@ static eddy_shape reduced_shape(const eddy_shape *of, uint32_t mask,
 static void join_reduced(eddy_kernel *k, const eddy__string *from,
                          walk *reduced, eddy__text *text)
 {
-    const separator *s = eddy__state(k);
+    size_t length = 0;
 
     for (int64_t i = 0; i < reduced->count && !eddy__spent_at(k, i);
-         i++, next(reduced)) {
-        if (i > 0)
-            eddy__text_add(text, s->text, s->length);
-        eddy__text_add_string(text, from + reduced->offset);
-    }
+         i++, next(reduced))
+        add_length(&length, eddy__state(k), from + reduced->offset);
+    if (eddy__gave_up(k))
+        return;
+    eddy__text_need(text, length);
+    for (int64_t i = 0; i < reduced->count; i++, next(reduced))
+        if (join_part(k, from + reduced->offset, i == 0, text))
+            return;
 }
 
 static eddy_status join_all(eddy_kernel *k, walk *kept, walk *reduced,

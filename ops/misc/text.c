@@ -38,24 +38,11 @@ void eddy__text_clear(eddy__text *text)
     text->length = 0;
 }
 
-/* Room for `n` more bytes; twice as much as before, so that adding is cheap. */
-static bool reserve(eddy__text *text, size_t n)
+/* Memory for so many bytes in all. */
+static bool set_capacity(eddy__text *text, size_t wanted)
 {
-    size_t wanted;
-    char *data;
-
-    if (text->failed || !eddy__add_size(text->length, n, &wanted)) {
-        text->failed = true;
-        return false;
-    }
-    if (wanted <= text->capacity)
-        return true;
-    if (wanted < 64)
-        wanted = 64;
-    if (wanted < text->capacity + text->capacity)
-        wanted = text->capacity + text->capacity;
-    data = text->account ? eddy__account_allocate(text->account, wanted)
-                         : eddy__allocate(text->allocator, 1, wanted);
+    char *data = text->account ? eddy__account_allocate(text->account, wanted)
+                               : eddy__allocate(text->allocator, 1, wanted);
     if (!data) {
         text->failed = true;
         return false;
@@ -66,6 +53,38 @@ static bool reserve(eddy__text *text, size_t n)
     text->data = data;
     text->capacity = wanted;
     return true;
+}
+
+/* Is there memory already?  Else it says for how many bytes in all. */
+static bool has_room(eddy__text *text, size_t n, size_t *out_wanted)
+{
+    if (text->failed || !eddy__add_size(text->length, n, out_wanted)) {
+        text->failed = true;
+        return false;
+    }
+    return *out_wanted <= text->capacity;
+}
+
+void eddy__text_need(eddy__text *text, size_t n)
+{
+    size_t wanted;
+
+    if (!has_room(text, n, &wanted) && !text->failed)
+        (void)set_capacity(text, wanted);
+}
+
+/* Room for `n` more bytes; twice as much as before, so that adding is cheap. */
+static bool reserve(eddy__text *text, size_t n)
+{
+    size_t wanted;
+
+    if (has_room(text, n, &wanted) || text->failed)
+        return !text->failed;
+    if (wanted < 64)
+        wanted = 64;
+    if (wanted < text->capacity + text->capacity)
+        wanted = text->capacity + text->capacity;
+    return set_capacity(text, wanted);
 }
 
 void eddy__text_add(eddy__text *text, const char *data, size_t length)

@@ -19,6 +19,12 @@ typedef struct eddy__text {
 eddy__text eddy__text_begin(const eddy_kernel *k);
 void eddy__text_end(eddy__text *text);
 
+/*
+ * Room for `n` more bytes at once: a text whose length is known is not copied
+ * while it grows, and one that is too long fails before it is begun.
+ */
+void eddy__text_need(eddy__text *text, size_t n);
+
 /* Makes it empty and keeps its memory. */
 void eddy__text_clear(eddy__text *text);
 

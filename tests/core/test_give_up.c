@@ -220,6 +220,9 @@ static const struct {
      "y StringToNumber x out_type=float32\n",
      15},
     {LONG_TEXT "y ReduceJoin x r\n", 5},
+    {LONG_TEXT "y StringJoin t t t t t t t t t t t t t t t t t t t t t t t t "
+               "t t t t t t t t N=32\n",
+     8},
     {LONG_TEXT "y StringLength t unit='UTF8_CHAR'\n", 5},
     {LONG_TEXT "y StringUpper t\n", 6},
     {LONG_TEXT "y EncodeBase64 t\n", 5},
