@@ -26,7 +26,7 @@
 
 /* ---- how often ---- */
 
-/* Is `op` a test at the way back of a loop that counts? */
+/* Is `op` a test at the way back of a loop that counts, or would be? */
 static bool read_test(uint32_t op, eddy__linear_trips *out)
 {
     switch (op) {
@@ -97,17 +97,59 @@ static uint32_t find_writer(const eddy__linear *linear, uint32_t number,
     return *out_n == 1 ? found : EDDY__NO;
 }
 
+/*
+ * The comparison by which code `i` jumps out of a loop; NULL: there is none
+ * that counts.
+ */
+static const eddy__linear_code *read_jump(const eddy__linear *linear,
+                                          uint32_t i, eddy__linear_trips *out)
+{
+    const eddy__linear_code *c = &linear->code[i];
+    uint32_t unless = c->op, n = 0;
+
+    if (c->op == EDDY__LINEAR_UNLESS) {
+        i = find_writer(linear, number_of(c->a), &n);
+        if (i == EDDY__NO)
+            return NULL;
+        c = &linear->code[i];
+        unless = eddy__linear_unless(c->op);
+    }
+    return read_test(eddy__linear_back_if(unless), out) ? c : NULL;
+}
+
+/*
+ * What ends the one loop of a region: a test at its way back, or, where it
+ * carries whole tensors, at its head.
+ */
+static const eddy__linear_code *find_test(const eddy__linear *linear,
+                                          eddy__linear_trips *out)
+{
+    const eddy__linear_code *code = linear->code;
+    uint32_t back = EDDY__NO;
+
+    for (uint32_t i = 0; i < linear->n_code; i++) {
+        if (read_test(code[i].op, out))
+            return &code[i];
+        if (code[i].op == EDDY__LINEAR_BACK)
+            back = i;
+    }
+    for (uint32_t i = back == EDDY__NO ? back : code[back].to; i < back; i++)
+        if (eddy__linear_operands(code[i].op)[0] == 't' && code[i].to > back)
+            return read_jump(linear, i, out);
+    return NULL;
+}
+
 /* Of the one loop of a region: what it counts, up to what, by how much. */
 static void find_trips(eddy__linear *linear)
 {
     eddy__linear_trips t = {.is_known = false};
-    const eddy__linear_code *test = NULL, *step;
+    const eddy__linear_code *test, *step;
     uint32_t at, n = 0, n_limit = 0, n_step = 0;
 
-    for (uint32_t i = 0; i < linear->n_code && !test; i++)
-        if (read_test(linear->code[i].op, &t))
-            test = &linear->code[i];
-    if (!test || linear->n_frames != 1)
+    if (linear->n_frames != 1)
+        return;
+    test = find_test(linear, &t);
+    if (!test)
         return;
     t.counter = number_of(test->a);
     t.limit = number_of(test->b);

@@ -115,6 +115,33 @@ START_TEST(what_is_left_is_what_the_loop_runs)
 }
 END_TEST
 
+/* A loop that carries a whole tensor has its test at the head. */
+START_TEST(what_is_left_is_known_beside_a_tensor)
+{
+    const counting *c = &loops[_i];
+    char text[1024];
+    size_t n;
+    uint64_t left;
+
+    write_loop(text, sizeof text, c);
+    n = strlen(text);
+    (void)snprintf(text + n, sizeof text - n,
+                   "x float32[100]=1,-2\nx/e Enter@w x\nv Merge x/e v/n\n"
+                   "v/s Switch v go\nv/t Tanh v/s:1\nv/n NextIteration v/t\n"
+                   "x/out Exit v/s\n");
+    program_build(&p, text);
+    program_plan(&p, NULL, "out x/out");
+    for (uint32_t i = 0; i < region()->n_code; i++)
+        ck_assert(!eddy__linear_is_back_if(region()->code[i].op));
+    left = left_at_first(c);
+    program_run(&p);
+    if (c->is_known)
+        ck_assert_uint_eq(left, program_stats(&p).iterations - 1);
+    else
+        ck_assert_uint_eq(left, UINT64_MAX);
+}
+END_TEST
+
 /* At the ends of what there is, and the wrong way round. */
 START_TEST(what_is_left_has_no_overflow)
 {
@@ -257,6 +284,8 @@ TCase *native_worth_tests(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_is_left_is_what_the_loop_runs, 0,
+                        (int)N_LOOPS);
+    tcase_add_loop_test(tc, what_is_left_is_known_beside_a_tensor, 0,
                         (int)N_LOOPS);
     tcase_add_test(tc, what_is_left_has_no_overflow);
     tcase_add_test(tc, short_code_is_made_at_once_when_a_loop_is_warm);
