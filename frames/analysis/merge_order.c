@@ -39,6 +39,7 @@ typedef struct finder {
     uint32_t *side_of; /* a node: the innermost side that it runs in */
     uint32_t *frame_side; /* a frame: the innermost side of its Enters */
     uint32_t *level;      /* a node: how many are before it, at the most */
+    uint8_t *is_constant; /* a node: made of constants that wait for nothing */
     eddy_node *stack;     /* of a walk */
     uint32_t *met;        /* a node: the number of the walk that met it */
     uint32_t n_walks;
@@ -229,6 +230,25 @@ static uint32_t find_level(const finder *f, eddy_node node)
     return level + 1;
 }
 
+/* Is it a constant, or would it be one once constants are folded? */
+static bool find_constant(const finder *f, eddy_node node)
+{
+    const eddy__flow *flow = f->flow;
+    const eddy__node *n = eddy__flow_node(flow, node);
+
+    if (flow->first_in[node] == flow->first_in[node + 1])
+        return flow->role[node] == EDDY__ROLE_CONST;
+    if (!n->op || n->n_outputs != 1 || n->n_controls > 0 ||
+        flow->role[node] != EDDY__ROLE_NONE ||
+        (n->op->flags & (EDDY_OP_STATEFUL | EDDY__OP_HOST)))
+        return false;
+    for (size_t i = flow->first_in[node]; i < flow->first_in[node + 1]; i++)
+        if (!eddy__flow_is_node(flow->source[i]) ||
+            !f->is_constant[flow->source[i]])
+            return false;
+    return true;
+}
+
 /* ---- which Merges ---- */
 
 /*
@@ -296,13 +316,13 @@ static eddy_status may_have_two(finder *f, eddy_node merge, uint32_t *sides,
 
 /* ---- which input comes first ---- */
 
-/* There when the run starts: a feed, or a constant that waits for nothing. */
+/*
+ * There when the run starts: a feed, or what constants that wait for nothing
+ * are made into, whether a pass has done so or not.
+ */
 static bool is_at_start(const finder *f, eddy_node from)
 {
-    if (!eddy__flow_is_node(from))
-        return from == EDDY__FED;
-    return f->flow->role[from] == EDDY__ROLE_CONST &&
-           f->flow->first_in[from] == f->flow->first_in[from + 1];
+    return eddy__flow_is_node(from) ? f->is_constant[from] : from == EDDY__FED;
 }
 
 static void find_late(const finder *f, eddy_node merge, uint8_t *is_late)
@@ -422,11 +442,13 @@ static eddy_status find_all(finder *f)
 
     f->side_of = eddy__arena_allocate_zeroed(f->scratch, n, sizeof(uint32_t));
     f->level = eddy__arena_allocate_zeroed(f->scratch, n, sizeof(uint32_t));
+    f->is_constant = eddy__arena_allocate_zeroed(f->scratch, n, 1);
     f->met = eddy__arena_allocate_zeroed(f->scratch, n, sizeof(uint32_t));
     f->stack = eddy__arena_allocate(f->scratch, n, sizeof(eddy_node));
     f->frame_side = eddy__arena_allocate_zeroed(
         f->scratch, f->analysis->n_frames, sizeof(uint32_t));
-    if (!f->side_of || !f->level || !f->met || !f->stack || !f->frame_side)
+    if (!f->side_of || !f->level || !f->is_constant || !f->met || !f->stack ||
+        !f->frame_side)
         return eddy__fail_memory(f->err);
     sides =
         eddy__arena_allocate(f->scratch, most_inputs(f->flow), sizeof *sides);
@@ -438,6 +460,7 @@ static eddy_status find_all(finder *f)
     for (size_t i = 0; i < n_order; i++) {
         EDDY_TRY(place(f, order[i]));
         f->level[order[i]] = find_level(f, order[i]);
+        f->is_constant[order[i]] = find_constant(f, order[i]);
     }
     for (eddy_node v = 0; v < n; v++) {
         if (f->flow->role[v] != EDDY__ROLE_MERGE || is_of_loop(f->flow, v))

@@ -31,6 +31,10 @@ static const decided rows[] = {
     {"n Neg x\nm Merge one n", true, 1, 0},
     {"n Neg s:1\nm Merge one n", true, 1, 0},
     {"n Neg s:1\nm Merge one n", false, 1, 0},
+    /* And what is made of constants, whoever makes it. */
+    {"n Neg x\nk Neg one\nm Merge k n", true, -1, 0},
+    {"n Neg x\nk Neg one\nl Mul k two\nm Merge l n", true, -2, 0},
+    {"n Neg s:1\no Neg n\nk Neg one\nm Merge o k", true, -1, 1},
     /* So is one behind what is two nodes away, or more. */
     {"n Neg s:1\no Neg n\nm Merge o one", true, 1, 1},
     {"n Neg s:1\no Neg n\nm Merge o one", false, 1, 1},
@@ -74,6 +78,8 @@ START_TEST(the_graph_decides_which_input_wins)
     program p;
 
     program_init(&p, workers[_i % 3]);
+    p.plan_options.optimize =
+        _i % 2 ? EDDY_OPTIMIZE_NONE : p.plan_options.optimize;
     program_build(&p, BASE);
     program_build(&p, row->text);
     program_plan(&p, "p x", row->index < 0 ? "m" : "m m:1");
