@@ -14,7 +14,10 @@
 
 #include <string.h>
 
-/* So many nodes are looked at for one question. */
+/*
+ * So many nodes are looked at for one question; of those behind them the graph
+ * knows what is certain without the assumptions.
+ */
 #define MOST_NODES 1024
 
 #define N_SLOTS ((size_t)4 * MOST_NODES)
@@ -94,12 +97,15 @@ static bool is_closed_merge(const inquiry *q, eddy_node id)
     return false;
 }
 
+/* Of a node that is not looked at, what holds whatever the open loops are. */
 static eddy_shape input_shape(const inquiry *q, eddy_output input)
 {
     const visit *v = find(q, input.node);
 
-    return v && v->is_done && v->outputs ? v->outputs[input.index]
-                                         : eddy__shape_unknown();
+    if (!v)
+        return eddy_graph_output_shape(q->graph, input);
+    return v->is_done && v->outputs ? v->outputs[input.index]
+                                    : eddy__shape_unknown();
 }
 
 /* The node that made an input, seen through those that hand it on. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops and branches built with the builder, and what they compute. */
+#include "frames/build/builder.h"
 #include "tests/aid/construct.h"
 #include "tests/suites.h"
 
@@ -461,6 +462,26 @@ START_TEST(a_switch_case_takes_a_branch_by_index)
 }
 END_TEST
 
+/* ---- shapes ---- */
+
+START_TEST(a_shape_is_known_however_much_is_before_it)
+{
+    eddy_output x;
+    eddy_shape shape;
+
+    program_build(&p, "x ?float32[?,3]\n");
+    x = program_output(&p, "x");
+    for (int i = 0; i < 3000; i++)
+        ck_assert_int_eq(
+            eddy_graph_add_op(p.graph, "Neg", NULL, &x, 1, &x, &p.err),
+            EDDY_OK);
+    shape = eddy__open_shape(p.graph, x);
+    ck_assert_int_eq(shape.rank, 2);
+    ck_assert_int_eq(shape.dims[0], -1);
+    ck_assert_int_eq(shape.dims[1], 3);
+}
+END_TEST
+
 TCase *builder_tests(void)
 {
     TCase *tc = tcase_create("builder");
@@ -485,6 +506,7 @@ TCase *builder_tests(void)
     tcase_add_test(tc, a_loop_in_a_branch);
     tcase_add_test(tc, four_constructs_in_each_other);
     tcase_add_test(tc, a_case_takes_the_first_that_holds);
+    tcase_add_test(tc, a_shape_is_known_however_much_is_before_it);
     tcase_add_test(tc, an_exclusive_case_fails_when_two_hold);
     tcase_add_test(tc, a_case_without_default_fails_when_none_holds);
     tcase_add_loop_test(tc, a_case_may_have_one_branch, 0, 2);
