@@ -77,6 +77,8 @@
     X(pool3d)                                                                  \
     X(queue)                                                                   \
     X(ragged)                                                                  \
+    X(ragged_dense)                                                            \
+    X(ragged_gather)                                                           \
     X(random)                                                                  \
     X(random_choice)                                                           \
     X(reduce)                                                                  \

@@ -520,6 +520,52 @@ def regular_expressions():
     return runs
 
 
+@family
+def ragged_rows():
+    """Ragged tensors as dense and sparse ones, in loops, and their gradients."""
+    def ranked(value):
+        return tf1.placeholder_with_default(tf.constant(value),
+                                            np.shape(value))
+
+    x = fed([1.0, 2.0, -3.0, 4.0, 0.5, 6.0])
+    splits = fed([0, 2, 2, 5, 6], tf.int64)
+    runs = []
+    for more in ({}, {"shape": [3, 2]}, {"shape": [None, 4]}, {"shape": [6, 1]},
+                 {"default_value": 7.0}):
+        for r in (tf.RaggedTensor.from_row_splits(x, splits, validate=False),
+                  tf.RaggedTensor.from_value_rowids(
+                      x, fed([0, 0, 2, 2, 2, 3], tf.int64), fed(4, tf.int64),
+                      validate=False)):
+            y = r.to_tensor(**more)
+            runs.append([y, tf.gradients(tf.reduce_sum(y * y * y), x)[0]])
+    deep = tf.RaggedTensor.from_nested_row_splits(
+        tf.reshape(x, [3, 2]), [fed([0, 2, 2]), fed([0, 1, 3])], validate=False)
+    default = fed([8.0, 9.0])
+    y = deep.to_tensor(default)
+    runs.append([y] + tf.gradients(tf.reduce_sum(y * y), [x, default]))
+    flat = tf.RaggedTensor.from_row_splits(x, splits, validate=False)
+    y = tf.gather(flat, ranked([2, 0, 2, 1]))
+    runs.append([y.row_splits, y.values,
+                 tf.gradients(tf.reduce_sum(y.values * y.values), x)[0]])
+    y = tf.gather(deep, ranked([[1, 0], [0, 0]]))
+    runs.append(list(y.nested_row_splits) + [y.flat_values])
+    y = deep.to_sparse()
+    runs.append([y.indices, y.values, y.dense_shape,
+                 tf.gradients(tf.reduce_sum(y.values * y.values), x)[0]])
+    runs += [[tf.gather(flat, ranked([i])).values] for i in (4, -1)]
+    for bad in ([1, 2, 3], [0, 4, 2, 6], [0, 5]):
+        r = tf.RaggedTensor.from_row_splits(x, fed(bad, tf.int64),
+                                            validate=False)
+        runs += [[r.to_tensor()], [r.to_sparse().values]]
+    words = tf.strings.split(fed([b"a bc", b"", b"d e f"]))
+    runs.append([words.to_tensor(b"-"), words.to_tensor(shape=[None, 2])])
+    runs.append([tf.while_loop(
+        lambda i, n: i < 4, lambda i, n: (i + 1, n + tf.reduce_sum(
+            tf.gather(flat, [i]).to_tensor(shape=[1, 3]), 0)),
+        [0, tf.zeros([3])])[1]])
+    return runs
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -280,6 +280,10 @@ static eddy_attr read_items(attr_values *v, size_t at, const char *text)
             attr.kind = EDDY_ATTR_FUNCTION;
             attr.as.strings = v->functions[at];
             v->functions[at][attr.n] = (eddy_string){start, length};
+        } else if (*text == '"') {
+            attr.kind = EDDY_ATTR_STRING;
+            attr.as.strings = v->functions[at];
+            v->functions[at][attr.n] = (eddy_string){start + 1, length - 2};
         } else {
             v->types[at][attr.n] = text_dtype(start, length);
         }
@@ -399,7 +403,7 @@ static bool lacks_type(const char *op, const eddy_output *inputs, size_t n)
 static eddy_status add_op(const reading *r, line *l)
 {
     const eddy__add_options open = {.forward_edges = true};
-    eddy_output inputs[MAX_EDGES];
+    eddy_output inputs[MAX_EDGES] = {{0}};
     eddy_attr attrs[12];
     attr_values values;
     eddy_node_spec spec = {

@@ -617,6 +617,20 @@ static const char *const programs[] = {
     "n float64[3]=1,2,3\ny Polygamma n x\n",
     "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nq Mul x x\n"
     "y SparseSegmentSum q i s\n",
+    "p int64[3]=0,1,2\nu int64[3]=0,0,2\ni int32[3]=1,0,1\nq Mul x x\n"
+    "r RaggedGather u p q i OUTPUT_RAGGED_RANK=2\ny Mul r:2 r:2\n",
+    "p int64[4]=0,1,1,2\nq Mul x x\nr RaggedTensorToSparse p q\n"
+    "y Mul r:1 r:1\n",
+    "p int64[4]=0,1,1,2\nn int64=-1\nq Mul x x\nf int32[2]=0,0\n"
+    "g int32[2]=1,3\ne Slice q f g\nj int32[1]=3\n"
+    "d Reshape e j\n"
+    "r RaggedTensorToTensor n q d p row_partition_types=[\"ROW_SPLITS\"]\n"
+    "y Mul r r\n",
+    "l int64=3\np int64[2]=0,0\nn int64[3]=2,1,3\nq Mul x x\n"
+    "d float64=2\n"
+    "r RaggedTensorToTensor n q d l p "
+    "row_partition_types=[\"FIRST_DIM_SIZE\",\"VALUE_ROWIDS\"]\n"
+    "y Mul r r\n",
     "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nq Mul x x\n"
     "y SparseSegmentMean q i s\n",
     "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nn int32=4\nq Mul x x\n"
