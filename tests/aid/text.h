@@ -9,7 +9,8 @@
  * is constant and #n for n parallel iterations.  The value of an attribute is a
  * number, with a point if it is a float, true or false, a dtype (also
  * `%int64`), a shape ([2,?], () or ?), a 'text', a function `@f`, or a list:
- * `[int64,bool]`, `[@f,@g]`, `["a","b"]` or `{1,2}`.  In place of an op there may be
+ * `[int64,bool]`, `[@f,@g]`, `["a","b"]` or `{1,2}`.  In place of an op there
+ * may be
  *
  *     int64=5      float32=1.5      string=a    a Const of rank 0
  *     float32[9]=1.5                            a Const filled with one value
