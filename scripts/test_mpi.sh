@@ -96,19 +96,20 @@ check 'its checkpoints' \
 check 'a run that goes on' "$(saved --resume --max-iterations 70)" \
     "$("$EDDY" run "$count_graph" --feed n=-90 --fetch y)"
 
-run 2 60 run --mpi "$count_graph" --feed n=-2000000000 --fetch y --seed 2 \
-    >"$scratch/log" 2>&1 &
+# To the letter, so that all wait for each other in each trip.
+run 2 60 run --mpi "$count_graph" --literal --feed n=-2000000000 --fetch y \
+    --seed 2 >"$scratch/log" 2>&1 &
 sleep 2
 # The ranks are children of children of this shell's.
-victim=$(pgrep -f -n "^$EDDY run --mpi $count_graph --feed n=-2000000000")
+victim=$(pgrep -f -n "^$EDDY run --mpi $count_graph --literal")
 before=$(date +%s)
-kill -9 "$victim"
+check 'a rank is there to be killed' "$(kill -9 "$victim" && echo killed)" killed
 wait $!
 check 'a rank that is killed ends the job' "$(($(date +%s) - before < 5))" 1
 
 # A deadline that all ranks pass.
-run 2 60 run --mpi "$count_graph" --feed n=-2000000000 --fetch y --seed 2 \
-    --timeout 0.5 >"$scratch/log" 2>&1
+run 2 60 run --mpi "$count_graph" --literal --feed n=-2000000000 --fetch y \
+    --seed 2 --timeout 0.5 >"$scratch/log" 2>&1
 check 'a deadline ends the job' \
     "$(grep -c 'DEADLINE_EXCEEDED' "$scratch/log")" 1
 
