@@ -322,7 +322,8 @@ def check_ranks(browser, folder):
     """Ranks in one page: a lane each, and a line for each message."""
     path = folder + "/ranks.html"
     record(CASES + "while/count/graph.pb",
-           ["--feed", "n=-9", "--fetch", "y", "--ranks", "3", "--seed", "4"],
+           ["--feed", "n=-9", "--fetch", "y", "--ranks", "3", "--seed", "4",
+            "--literal"],
            path)
     page = browser.open(path)
     want(page.ask("new Set(G.ranks).size") == 3, "three ranks")

@@ -67,7 +67,7 @@ static bool has_room(eddy__text *text, size_t n, size_t *out_wanted)
 
 void eddy__text_need(eddy__text *text, size_t n)
 {
-    size_t wanted;
+    size_t wanted = 0;
 
     if (!has_room(text, n, &wanted) && !text->failed)
         (void)set_capacity(text, wanted);
@@ -76,7 +76,7 @@ void eddy__text_need(eddy__text *text, size_t n)
 /* Room for `n` more bytes; twice as much as before, so that adding is cheap. */
 static bool reserve(eddy__text *text, size_t n)
 {
-    size_t wanted;
+    size_t wanted = 0;
 
     if (has_room(text, n, &wanted) || text->failed)
         return !text->failed;
