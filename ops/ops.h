@@ -81,6 +81,7 @@
     X(ragged_gather)                                                           \
     X(random)                                                                  \
     X(random_choice)                                                           \
+    X(rejection)                                                               \
     X(reduce)                                                                  \
     X(resize)                                                                  \
     X(resize_bicubic)                                                          \

@@ -566,6 +566,50 @@ def ragged_rows():
     return runs
 
 
+@family
+def rejected_numbers():
+    """Gamma and Poisson numbers, which take as many others as are rejected."""
+    rates = [[0.1, 3, 9.99, 10], [25, 1e3, 0, 1e5]]
+    key = dict(key=np.array([77], np.uint64), alg=1,
+               counter=np.array([5, 6], np.uint64))
+    floats, runs = (tf.float16, tf.float32, tf.float64), []
+    for t in floats:
+        a = tf.constant([[0.1, 0.5, 1, 2.5], [30, 1e-3, 1.5, 7]], t)
+        small = tf.constant([[0.1, 3, 9.99, 10], [25, 1e3, 0, 2e4]], t)
+        runs += [
+            [raw.StatelessRandomGammaV2(shape=s, seed=[3, 4], alpha=a),
+             raw.StatelessRandomGammaV3(shape=s, alpha=a, **key)]
+            for s in ([3, 2, 4], [2, 4], [0, 2, 4])]
+        runs += [[raw.RandomGamma(shape=[5], alpha=a, seed=1, seed2=7)]]
+        runs += [[raw.StatelessRandomPoisson(shape=[6, 2, 4], seed=[3, 4],
+                                             lam=small, dtype=o),
+                  raw.RandomPoissonV2(shape=[6], rate=small, seed=5, seed2=6,
+                                      dtype=o)]
+                 for o in floats + (tf.int32, tf.int64)]
+    odd = tf.constant([-1, 1e7, np.inf], tf.float64)
+    runs += [[raw.StatelessRandomPoisson(shape=[4, 3], seed=[1, 2], lam=odd,
+                                         dtype=t)] for t in floats[1:]]
+    runs += [[raw.StatelessRandomPoisson(shape=[4, 2, 4], seed=[1, 2],
+                                         lam=tf.constant(rates, tf.float32),
+                                         dtype=tf.int64)]]
+    alpha = tf.constant([0.5, 2.0, 9.0])
+    for y in (tf.random.stateless_gamma([7, 3], [1, 2], alpha),
+              raw.RandomGamma(shape=[7], alpha=alpha, seed=3, seed2=4)):
+        runs += [[tf.gradients(tf.reduce_sum(y * y), alpha)[0]]]
+    y = tf.while_loop(
+        lambda i, v: i < 6,
+        lambda i, v: [i + 1, v + tf.random.stateless_gamma([3], [i, 5], alpha)],
+        [tf.constant(0), tf.zeros([3])])[1]
+    runs += [[y]]
+    for shape in ([3], [2, 2], [2, -3]):
+        runs += [[raw.StatelessRandomGammaV2(shape=fed(shape), seed=[3, 4],
+                                             alpha=alpha)],
+                 [raw.StatelessRandomPoisson(shape=fed(shape), seed=[3, 4],
+                                             lam=alpha, dtype=tf.int64)]]
+    return runs + [[raw.RandomGamma(shape=fed([-1]), alpha=alpha)],
+                   [raw.RandomPoissonV2(shape=fed([[2]]), rate=alpha)]]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

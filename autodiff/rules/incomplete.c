@@ -2,7 +2,7 @@
 /*
  * Incomplete gamma and beta functions.  By their last argument they have the
  * density under the integral; by a, Igamma alone has a derivative, an op that
- * has none itself.
+ * has none itself.  And numbers that are drawn from the gamma distribution.
  */
 #include "autodiff/rule.h"
 
@@ -51,5 +51,34 @@ eddy_status eddy__grad_betainc(eddy_gradient *g)
                OP("Xlogy", OP("Sub", a, one), X(2)));
     eddy__rule_set_summed(g, 2,
                           OP("Mul", DY(0), OP("Exp", OP("Sub", power, beta))));
+    return EDDY_OK;
+}
+
+/*
+ * A number drawn from a gamma distribution, as it moves with alpha (implicit
+ * reparameterization); each alpha has its own along the first dimensions.
+ */
+static void set_drawn(eddy_gradient *g, uint32_t alpha)
+{
+    if (WANTS(alpha))
+        eddy__rule_set_summed(
+            g, alpha, OP("Mul", DY(0), OP("RandomGammaGrad", X(alpha), Y(0))));
+}
+
+eddy_status eddy__grad_random_gamma(eddy_gradient *g)
+{
+    set_drawn(g, 1);
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_stateless_gamma(eddy_gradient *g)
+{
+    set_drawn(g, 2);
+    return EDDY_OK;
+}
+
+eddy_status eddy__grad_counted_gamma(eddy_gradient *g)
+{
+    set_drawn(g, 4);
     return EDDY_OK;
 }

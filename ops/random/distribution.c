@@ -43,6 +43,12 @@ static inline void normal_doubles(const uint32_t words[4], double out[2])
     out[1] = cos(angle) * radius;
 }
 
+void eddy__distribution_normal_pair(const uint32_t words[EDDY__PHILOX_WORDS],
+                                    double out[2])
+{
+    normal_doubles(words, out);
+}
+
 static inline uint64_t join(const uint32_t words[2])
 {
     return words[0] | (uint64_t)words[1] << 32;

@@ -37,6 +37,10 @@ typedef void (*eddy__fill)(eddy_kernel *k, const eddy__philox *start,
 eddy__fill eddy__distribution_fill_of(eddy__distribution distribution,
                                       eddy_dtype dtype);
 
+/* Two of EDDY__NORMAL from one step. */
+void eddy__distribution_normal_pair(const uint32_t words[EDDY__PHILOX_WORDS],
+                                    double out[2]);
+
 /* In [0, 1), from 23 and from 52 bits. */
 static inline float eddy__distribution_uniform_float(uint32_t word)
 {

@@ -6,6 +6,7 @@
 #include "core/value/generator.h"
 #include "ops/math/elements.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static uint64_t key_of(const eddy__philox *p)
@@ -45,6 +46,36 @@ eddy_status eddy__seeds_prepare(eddy_infer *infer, eddy__seeds *out_seeds)
     out_seeds->seed2 = eddy__infer_int(infer, "seed2");
     out_seeds->name = name;
     eddy__generator_key(name, size, node, out_seeds->seed, out_seeds->seed2);
+    return EDDY_OK;
+}
+
+eddy_status eddy__generator_from_counter(eddy_kernel *k,
+                                         eddy__philox *out_philox)
+{
+    const eddy_view key = eddy__in_view(k, 1), counter = eddy__in_view(k, 2);
+    const uint64_t *words = counter.data;
+    int32_t algorithm;
+
+    if (eddy__in_shape(k, 3)->rank != 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the algorithm must be a scalar, not of shape %s",
+                           eddy__shape_print(eddy__in_shape(k, 3)).text);
+    algorithm = *(const int32_t *)eddy__in_view(k, 3).data;
+    if (key.rank != 1 || key.count != 1)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the key must have shape [1], not %s",
+                           eddy__shape_print(eddy__in_shape(k, 1)).text);
+    if (counter.rank != 1 || counter.count < 2)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the counter must be a vector of 2 elements, not of "
+                           "shape %s",
+                           eddy__shape_print(eddy__in_shape(k, 2)).text);
+    if (algorithm != EDDY__ALGORITHM_PHILOX && algorithm != EDDY__ALGORITHM_ANY)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "algorithm %" PRId32 " is not there; 1 is Philox",
+                           algorithm);
+    *out_philox = eddy__philox_from_counter(*(const uint64_t *)key.data,
+                                            words[0], words[1]);
     return EDDY_OK;
 }
 

@@ -11,9 +11,6 @@
 
 #include <inttypes.h>
 
-/* Algorithms of V2 ops. */
-enum { PHILOX = 1, ANY_ALGORITHM = 3 };
-
 /* Steps that a stateful op sets aside for each number. */
 #define STEPS_A_NUMBER 256
 
@@ -41,33 +38,6 @@ static eddy_status scalar_of(eddy_kernel *k, uint32_t i, const char *what,
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
                            "%s must be a scalar, not of shape %s", what,
                            eddy__shape_print(eddy__in_shape(k, i)).text);
-    return EDDY_OK;
-}
-
-/* Inputs 1 to 3 of the V2 ops: key, counter and algorithm. */
-static eddy_status counted_philox(eddy_kernel *k, eddy__philox *out_philox)
-{
-    const eddy_view key = eddy__in_view(k, 1), counter = eddy__in_view(k, 2);
-    eddy_view algorithm;
-    const uint64_t *words = counter.data;
-
-    EDDY_TRY(scalar_of(k, 3, "the algorithm", &algorithm));
-    if (key.rank != 1 || key.count != 1)
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                           "the key must have shape [1], not %s",
-                           eddy__shape_print(eddy__in_shape(k, 1)).text);
-    if (counter.rank != 1 || counter.count < 2)
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                           "the counter must be a vector of 2 elements, not of "
-                           "shape %s",
-                           eddy__shape_print(eddy__in_shape(k, 2)).text);
-    if (*(const int32_t *)algorithm.data != PHILOX &&
-        *(const int32_t *)algorithm.data != ANY_ALGORITHM)
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
-                           "algorithm %" PRId32 " is not there; 1 is Philox",
-                           *(const int32_t *)algorithm.data);
-    *out_philox = eddy__philox_from_counter(*(const uint64_t *)key.data,
-                                            words[0], words[1]);
     return EDDY_OK;
 }
 
@@ -201,7 +171,7 @@ static eddy_status run_counted(eddy_kernel *k)
 {
     eddy__philox start;
 
-    EDDY_TRY(counted_philox(k, &start));
+    EDDY_TRY(eddy__generator_from_counter(k, &start));
     return fill_from(k, &start);
 }
 
@@ -209,7 +179,7 @@ static eddy_status run_counted_int(eddy_kernel *k)
 {
     eddy__philox start;
 
-    EDDY_TRY(counted_philox(k, &start));
+    EDDY_TRY(eddy__generator_from_counter(k, &start));
     return fill_between(k, &start, 4);
 }
 
@@ -231,13 +201,13 @@ static eddy_status run_key(eddy_kernel *k)
     if (k->node->n_out < 3)
         return EDDY_OK;
     EDDY_TRY(eddy__output(k, 2, EDDY_INT32, &scalar, &algorithm));
-    *(int32_t *)algorithm = PHILOX;
+    *(int32_t *)algorithm = EDDY__ALGORITHM_PHILOX;
     return EDDY_OK;
 }
 
 static eddy_status run_algorithm(eddy_kernel *k)
 {
-    eddy__out_scalar(eddy__out(k, 0), EDDY_INT32, PHILOX);
+    eddy__out_scalar(eddy__out(k, 0), EDDY_INT32, EDDY__ALGORITHM_PHILOX);
     return EDDY_OK;
 }
 

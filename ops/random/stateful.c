@@ -7,11 +7,10 @@
 #include "core/base/entropy.h"
 #include "ops/ops.h"
 #include "ops/random/distribution.h"
+#include "ops/random/generator.h"
 #include "ops/state/variable.h"
 
 #include <inttypes.h>
-
-enum { PHILOX = 1, THREEFRY, ANY_ALGORITHM };
 
 #define STATE_SIZE 3
 
@@ -30,10 +29,12 @@ static eddy_status check_algorithm(eddy_kernel *k)
     EDDY_TRY(eddy__want_single(k, ALGORITHM, 0, "the algorithm"));
     view = eddy__in_view(k, ALGORITHM);
     algorithm = eddy__view_index(&view, 0);
-    if (algorithm == PHILOX || algorithm == ANY_ALGORITHM)
+    if (algorithm == EDDY__ALGORITHM_PHILOX || algorithm == EDDY__ALGORITHM_ANY)
         return EDDY_OK;
     return eddy__kfail(
-        k, algorithm == THREEFRY ? EDDY_UNIMPLEMENTED : EDDY_INVALID_ARGUMENT,
+        k,
+        algorithm == EDDY__ALGORITHM_THREEFRY ? EDDY_UNIMPLEMENTED
+                                              : EDDY_INVALID_ARGUMENT,
         EDDY_E_VALUE, "algorithm %" PRId64 " is not there; 1 is Philox",
         algorithm);
 }

@@ -107,6 +107,9 @@ static const struct {
     {"x float32[1048576]=1.5\ny Unique x\n"},
     {"x float32[2097152]=1.5\ny Where x\n"},
     {"s float32[1,65536]=1.5\nx float32[1,262144]=1.5\ny UpperBound s x\n"},
+    /* Random numbers. */
+    {"n int32[1]=262144\nr float64=1e5\ny RandomPoissonV2 n r\n"},
+    {"n int32[1]=262144\na float32=0.5\ny RandomGamma n a\n"},
     /* What moves elements. */
     {"d int32[1]=4194304\nv float32=1.5\ny Fill d v\n"},
     {"a int32=0\nb int32=4194304\nc int32=1\ny Range a b c\n"},
