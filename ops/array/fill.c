@@ -12,14 +12,6 @@
 
 /* ---- Fill ---- */
 
-static eddy_status infer_fill(eddy_infer *infer)
-{
-    eddy_shape shape = eddy__infer_shape_argument(infer, 0);
-
-    eddy_infer_set_output(infer, 0, &shape);
-    return EDDY_OK;
-}
-
 static eddy_status run_fill(eddy_kernel *k)
 {
     eddy_view dims = eddy__in_view(k, 0);
@@ -499,12 +491,12 @@ static eddy_status run_empty(eddy_kernel *k)
 static const eddy_op_spec specs[] = {
     EDDY__OP_ROW(
         "Fill", .inputs = "dims: index_type, value: T", .outputs = "output: T",
-        .attrs = "T: type, index_type: index = int32", .infer = infer_fill,
-        .kernel = run_fill, .prepare = eddy__prepare_movable,
-        .doc = "A tensor full of one value."),
+        .attrs = "T: type, index_type: index = int32",
+        .infer = eddy__infer_spelled, .kernel = run_fill,
+        .prepare = eddy__prepare_movable, .doc = "A tensor full of one value."),
     EDDY__OP_ROW("Empty", .inputs = "shape: int32", .outputs = "output: dtype",
                  .attrs = "dtype: type, init: bool = false",
-                 .infer = infer_fill, .kernel = run_empty,
+                 .infer = eddy__infer_spelled, .kernel = run_empty,
                  .prepare = eddy__prepare_movable,
                  .flags = EDDY_OP_NOT_DIFFERENTIABLE,
                  .doc = "A tensor of some shape; all zeros."),

@@ -19,18 +19,19 @@ enum { SORTED, VALUES };
 typedef int64_t (*search)(const void *sorted, int64_t n, const void *values,
                           int64_t i);
 
-#define DEFINE_SEARCH(D, name, goes_on)                                        \
-    static int64_t name##_##D(const void *sorted, int64_t n,                   \
-                              const void *values, int64_t i)                   \
+/* Of a row of dtype R for a value of dtype D; both are compared as C. */
+#define DEFINE_SEARCH_AS(name, R, D, C, goes_on)                               \
+    static int64_t name(const void *sorted, int64_t n, const void *values,     \
+                        int64_t i)                                             \
     {                                                                          \
-        const eddy__stored_##D *row = sorted;                                  \
-        const eddy__computed_##D value =                                       \
-            eddy__load_##D(((const eddy__stored_##D *)values)[i]);             \
+        const eddy__stored_##R *row = sorted;                                  \
+        const C value =                                                        \
+            (C)eddy__load_##D(((const eddy__stored_##D *)values)[i]);          \
         int64_t from = 0;                                                      \
                                                                                \
         while (n > 0) {                                                        \
             const int64_t half = n / 2;                                        \
-            const eddy__computed_##D x = eddy__load_##D(row[from + half]);     \
+            const C x = (C)eddy__load_##R(row[from + half]);                   \
                                                                                \
             if (goes_on) {                                                     \
                 from += half + 1;                                              \
@@ -41,6 +42,9 @@ typedef int64_t (*search)(const void *sorted, int64_t n, const void *values,
         }                                                                      \
         return from;                                                           \
     }
+
+#define DEFINE_SEARCH(D, name, goes_on)                                        \
+    DEFINE_SEARCH_AS(name##_##D, D, D, eddy__computed_##D, goes_on)
 
 #define DEFINE_SEARCHES(name, goes_on)                                         \
     EDDY__EACH_FLOAT(DEFINE_SEARCH, name, goes_on)                             \
@@ -127,53 +131,30 @@ static eddy_status infer_bound(eddy_infer *infer)
 
 /* Made once a plan. */
 typedef struct bounds {
-    size_t n;
+    int64_t n;
     float values[];
 } bounds;
 
-/* C is what both are for the comparison, as C++ has it in TensorFlow's kernel.
- */
-#define DEFINE_BUCKETS(D, C)                                                   \
-    static void buckets_##D(eddy_kernel *k, const bounds *b, int32_t *out)     \
-    {                                                                          \
-        const eddy__stored_##D *values =                                       \
-            (const void *)eddy__in_elements(k, 0);                             \
-        const int64_t count = eddy__in_count(k, 0);                            \
-                                                                               \
-        for (int64_t i = 0; i < count && !eddy__spent(k, 64); i++) {           \
-            size_t from = 0;                                                   \
-                                                                               \
-            for (size_t n = b->n; n > 0;) {                                    \
-                const size_t half = n / 2;                                     \
-                const C bound = (C)b->values[from + half];                     \
-                const bool is_behind = !((C)values[i] < bound);                \
-                                                                               \
-                from += is_behind ? half + 1 : 0;                              \
-                n = is_behind ? n - half - 1 : half;                           \
-            }                                                                  \
-            out[i] = (int32_t)from;                                            \
-        }                                                                      \
-    }
-
-DEFINE_BUCKETS(I32, float)
-DEFINE_BUCKETS(I64, float)
-DEFINE_BUCKETS(F32, float)
-DEFINE_BUCKETS(F64, double)
+/* Compared as in TensorFlow's kernel, by the rules of C++. */
+DEFINE_SEARCH_AS(bucket_I32, F32, I32, float, !(value < x))
+DEFINE_SEARCH_AS(bucket_I64, F32, I64, float, !(value < x))
+DEFINE_SEARCH_AS(bucket_F32, F32, F32, float, !(value < x))
+DEFINE_SEARCH_AS(bucket_F64, F32, F64, double, !(value < x))
 
 static eddy_status run_bucketize(eddy_kernel *k)
 {
-    static void (*const fills[EDDY_DTYPE_COUNT])(eddy_kernel *, const bounds *,
-                                                 int32_t *) = {
-        [EDDY_INT32] = buckets_I32,
-        [EDDY_INT64] = buckets_I64,
-        [EDDY_FLOAT32] = buckets_F32,
-        [EDDY_FLOAT64] = buckets_F64,
-    };
+    static const search buckets[EDDY_DTYPE_COUNT] = {ENTRY(I32, bucket) ENTRY(
+        I64, bucket) ENTRY(F32, bucket) ENTRY(F64, bucket)};
+    const search find = buckets[eddy__in_dtype(k, 0)];
+    const bounds *b = eddy__state(k);
+    const int64_t count = eddy__in_count(k, 0);
     unsigned char *out;
 
     EDDY_TRY(
         eddy__output_elements(k, 0, EDDY_INT32, eddy__in_shape(k, 0), &out));
-    fills[eddy__in_dtype(k, 0)](k, k->node->state, (int32_t *)(void *)out);
+    for (int64_t i = 0; i < count && !eddy__spent(k, 64); i++)
+        ((int32_t *)(void *)out)[i] =
+            (int32_t)find(b->values, b->n, eddy__in_elements(k, 0), i);
     return EDDY_OK;
 }
 
@@ -196,7 +177,7 @@ static eddy_status prepare_bucketize(eddy_infer *infer)
     b = eddy__prepare_state(infer, size);
     if (!b)
         return EDDY_RESOURCE_EXHAUSTED;
-    b->n = given.n;
+    b->n = (int64_t)given.n;
     if (given.n > 0)
         memcpy(b->values, given.as.floats, size - sizeof *b);
     return EDDY_OK;

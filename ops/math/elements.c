@@ -321,6 +321,14 @@ eddy_shape eddy__infer_shape_argument(const eddy_infer *infer, uint32_t i)
     return shape;
 }
 
+eddy_status eddy__infer_spelled(eddy_infer *infer)
+{
+    const eddy_shape shape = eddy__infer_shape_argument(infer, 0);
+
+    eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
 bool eddy__infer_axis(const eddy_infer *infer, uint32_t i, int32_t rank,
                       int32_t *out_axis)
 {

@@ -135,6 +135,9 @@ bool eddy__infer_integers(const eddy_infer *infer, uint32_t i, int64_t *values,
  */
 eddy_shape eddy__infer_shape_argument(const eddy_infer *infer, uint32_t i);
 
+/* Output 0 has the shape that input 0 spells. */
+eddy_status eddy__infer_spelled(eddy_infer *infer);
+
 /*
  * Input `i` as an axis of a tensor of rank `rank`, from 0; false if it is
  * unknown.  One that is out of range is left to the kernel.

@@ -5,6 +5,7 @@
  */
 #include "ops/random/distribution.h"
 
+#include "core/base/status.h"
 #include "core/kernel.h"
 #include "ops/math/half.h"
 
@@ -273,4 +274,23 @@ eddy__fill eddy__distribution_fill_of(eddy__distribution distribution,
     };
 
     return fills[distribution][dtype];
+}
+
+eddy_status eddy__distribution_output(eddy_kernel *k, const eddy_shape *shape,
+                                      void **out_data, int64_t *out_n)
+{
+    EDDY_TRY(eddy__output(k, 0, (eddy_dtype)k->node->out_dtypes[0], shape,
+                          out_data));
+    *out_n = shape->rank == 0 ? 1 : eddy__out(k, 0)->as.tensor->count;
+    return EDDY_OK;
+}
+
+eddy_status eddy__distribution_output_of(eddy_kernel *k, uint32_t from,
+                                         void **out_data, int64_t *out_n)
+{
+    const eddy_view dims = eddy__in_view(k, from);
+    eddy_shape shape;
+
+    EDDY_TRY(eddy__shape_from_view(k, &dims, 0, &shape));
+    return eddy__distribution_output(k, &shape, out_data, out_n);
 }

@@ -37,6 +37,14 @@ typedef void (*eddy__fill)(eddy_kernel *k, const eddy__philox *start,
 eddy__fill eddy__distribution_fill_of(eddy__distribution distribution,
                                       eddy_dtype dtype);
 
+/* Output 0 in that shape, and how many elements it has. */
+eddy_status eddy__distribution_output(eddy_kernel *k, const eddy_shape *shape,
+                                      void **out_data, int64_t *out_n);
+
+/* The same in the shape that input `from` spells. */
+eddy_status eddy__distribution_output_of(eddy_kernel *k, uint32_t from,
+                                         void **out_data, int64_t *out_n);
+
 /* Two of EDDY__NORMAL from one step. */
 void eddy__distribution_normal_pair(const uint32_t words[EDDY__PHILOX_WORDS],
                                     double out[2]);

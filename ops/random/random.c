@@ -43,19 +43,6 @@ static eddy_status scalar_of(eddy_kernel *k, uint32_t i, const char *what,
 
 /* ---- kernels ---- */
 
-/* Output 0 in the shape that input 0 spells, and how many elements it has. */
-static eddy_status make_output(eddy_kernel *k, void **out_data, int64_t *out_n)
-{
-    const eddy_view dims = eddy__in_view(k, 0);
-    eddy_shape shape;
-
-    EDDY_TRY(eddy__shape_from_view(k, &dims, 0, &shape));
-    EDDY_TRY(eddy__output(k, 0, (eddy_dtype)k->node->out_dtypes[0], &shape,
-                          out_data));
-    *out_n = shape.rank == 0 ? 1 : eddy__out(k, 0)->as.tensor->count;
-    return EDDY_OK;
-}
-
 /* The scalars `first` and the next as [minval, maxval). */
 static eddy_status read_bounds(eddy_kernel *k, uint32_t first,
                                eddy__interval *out_interval)
@@ -94,7 +81,7 @@ static eddy_status run_stateful(eddy_kernel *k)
     int64_t n;
     void *out;
 
-    EDDY_TRY(make_output(k, &out, &n));
+    EDDY_TRY(eddy__distribution_output_of(k, 0, &out, &n));
     if (n == 0)
         return EDDY_OK;
     EDDY_TRY(eddy__generator_reserve(k, &d->seeds, (uint64_t)n * STEPS_A_NUMBER,
@@ -112,7 +99,7 @@ static eddy_status run_stateful_int(eddy_kernel *k)
     void *out;
 
     EDDY_TRY(read_bounds(k, 1, &interval));
-    EDDY_TRY(make_output(k, &out, &n));
+    EDDY_TRY(eddy__distribution_output_of(k, 0, &out, &n));
     if (n == 0)
         return EDDY_OK;
     EDDY_TRY(check_bounds(k, 1));
@@ -128,7 +115,7 @@ static eddy_status fill_from(eddy_kernel *k, const eddy__philox *start)
     int64_t n;
     void *out;
 
-    EDDY_TRY(make_output(k, &out, &n));
+    EDDY_TRY(eddy__distribution_output_of(k, 0, &out, &n));
     d->fill(k, start, NULL, out, n);
     return EDDY_OK;
 }
@@ -143,7 +130,7 @@ static eddy_status fill_between(eddy_kernel *k, const eddy__philox *start,
     void *out;
 
     EDDY_TRY(read_bounds(k, first, &interval));
-    EDDY_TRY(make_output(k, &out, &n));
+    EDDY_TRY(eddy__distribution_output_of(k, 0, &out, &n));
     if (n == 0)
         return EDDY_OK;
     EDDY_TRY(check_bounds(k, first));
@@ -213,14 +200,6 @@ static eddy_status run_algorithm(eddy_kernel *k)
 
 /* ---- for a plan ---- */
 
-static eddy_status infer_random(eddy_infer *infer)
-{
-    const eddy_shape shape = eddy__infer_shape_argument(infer, 0);
-
-    eddy_infer_set_output(infer, 0, &shape);
-    return EDDY_OK;
-}
-
 static eddy_status infer_key(eddy_infer *infer)
 {
     const eddy_shape one = {1, {1}}, two = {1, {2}};
@@ -274,7 +253,8 @@ DEFINE_PREPARE(full, EDDY__FULL_INT)
     EDDY__OP_ROW(name, .inputs = "shape: T" in, .outputs = "output: " type,    \
                  .attrs = "seed: int = 0, seed2: int = 0, " type ": " dtypes   \
                           ", T: index",                                        \
-                 .infer = infer_random, .kernel = run, .prepare = ready,       \
+                 .infer = eddy__infer_spelled, .kernel = run,                  \
+                 .prepare = ready,                                             \
                  .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_STATEFUL |      \
                           EDDY__OP_ORDERED,                                    \
                  .doc = text)
@@ -282,8 +262,8 @@ DEFINE_PREPARE(full, EDDY__FULL_INT)
     EDDY__OP_ROW(name, .inputs = "shape: T, seed: Tseed" in,                   \
                  .outputs = "output: dtype",                                   \
                  .attrs = "dtype: " attributes ", Tseed: " seeds " = int64",   \
-                 .infer = infer_random, .kernel = run, .prepare = ready,       \
-                 .flags = EDDY_OP_NOT_DIFFERENTIABLE,                          \
+                 .infer = eddy__infer_spelled, .kernel = run,                  \
+                 .prepare = ready, .flags = EDDY_OP_NOT_DIFFERENTIABLE,        \
                  .doc = text " that a seed determines.")
 #define COUNTED(name, in, dtypes, run, ready, text)                            \
     EDDY__OP_ROW(                                                              \
@@ -292,7 +272,7 @@ DEFINE_PREPARE(full, EDDY__FULL_INT)
             "shape: Tshape, key: uint64, counter: uint64, alg: int32" in,      \
         .outputs = "output: dtype",                                            \
         .attrs = "dtype: " dtypes ", Tshape: index = int32",                   \
-        .infer = infer_random, .kernel = run, .prepare = ready,                \
+        .infer = eddy__infer_spelled, .kernel = run, .prepare = ready,         \
         .flags = EDDY_OP_NOT_DIFFERENTIABLE,                                   \
         .doc = text " that a key and a counter determine.")
 

@@ -225,15 +225,6 @@ static void fill(eddy_kernel *k, const eddy__philox *start,
 
 /* ---- kernels ---- */
 
-static eddy_status make_output(eddy_kernel *k, const eddy_shape *shape,
-                               void **out_data, int64_t *out_n)
-{
-    EDDY_TRY(eddy__output(k, 0, (eddy_dtype)k->node->out_dtypes[0], shape,
-                          out_data));
-    *out_n = shape->rank == 0 ? 1 : eddy__out(k, 0)->as.tensor->count;
-    return EDDY_OK;
-}
-
 static bool ends_with(const eddy_shape *shape, const eddy_shape *end)
 {
     const int32_t from = shape->rank - end->rank;
@@ -262,7 +253,7 @@ static eddy_status fill_whole(eddy_kernel *k, const eddy__philox *start,
             "parameters, %s",
             eddy__shape_print(&shape).text,
             eddy__shape_print(eddy__in_shape(k, parameter)).text);
-    EDDY_TRY(make_output(k, &shape, &out, &n));
+    EDDY_TRY(eddy__distribution_output(k, &shape, &out, &n));
     if (n > 0)
         fill(k, start, &parameters, out, n);
     return EDDY_OK;
@@ -312,7 +303,7 @@ static eddy_status run_stateful(eddy_kernel *k)
                            "more than %d dimensions",
                            eddy__shape_print(eddy__in_shape(k, 1)).text,
                            EDDY_MAX_RANK);
-    EDDY_TRY(make_output(k, &shape, &out, &n));
+    EDDY_TRY(eddy__distribution_output(k, &shape, &out, &n));
     if (n == 0)
         return EDDY_OK;
     EDDY_TRY(eddy__generator_reserve(k, &d->seeds, (uint64_t)n * STEPS_A_NUMBER,
@@ -322,14 +313,6 @@ static eddy_status run_stateful(eddy_kernel *k)
 }
 
 /* ---- for a plan ---- */
-
-static eddy_status infer_whole(eddy_infer *infer)
-{
-    const eddy_shape shape = eddy__infer_shape_argument(infer, 0);
-
-    eddy_infer_set_output(infer, 0, &shape);
-    return EDDY_OK;
-}
 
 static eddy_status infer_each(eddy_infer *infer)
 {
@@ -387,7 +370,7 @@ static const eddy_op_spec specs[] = {
                  .inputs = "shape: T, seed: Tseed, alpha: dtype",
                  .outputs = "output: dtype",
                  .attrs = "dtype: " FLOATS ", T: index, Tseed: index = int64",
-                 .infer = infer_whole, .kernel = run_seeded,
+                 .infer = eddy__infer_spelled, .kernel = run_seeded,
                  .prepare = prepare_gamma, .flags = EDDY_OP_HEAVY,
                  .doc = GAMMA " that a seed determines."),
     EDDY__OP_ROW("StatelessRandomGammaV3",
@@ -395,7 +378,7 @@ static const eddy_op_spec specs[] = {
                            "alg: int32, alpha: dtype",
                  .outputs = "output: dtype",
                  .attrs = "dtype: " FLOATS ", shape_dtype: index = int32",
-                 .infer = infer_whole, .kernel = run_counted,
+                 .infer = eddy__infer_spelled, .kernel = run_counted,
                  .prepare = prepare_gamma, .flags = EDDY_OP_HEAVY,
                  .doc = GAMMA " that a key and a counter determine."),
     EDDY__OP_ROW("RandomPoissonV2", .inputs = "shape: S, rate: R",
@@ -406,14 +389,15 @@ static const eddy_op_spec specs[] = {
                  .prepare = prepare_stateful_poisson,
                  .flags = STATEFUL_FLAGS | EDDY_OP_NOT_DIFFERENTIABLE,
                  .doc = POISSON ", as many as shape says for each rate."),
-    EDDY__OP_ROW(
-        "StatelessRandomPoisson", .inputs = "shape: T, seed: Tseed, lam: Rtype",
-        .outputs = "output: dtype",
-        .attrs = "Rtype: " NUMBERS ", dtype: " NUMBERS
-                 ", T: index, Tseed: index = int64",
-        .infer = infer_whole, .kernel = run_seeded, .prepare = prepare_poisson,
-        .flags = EDDY_OP_HEAVY | EDDY_OP_NOT_DIFFERENTIABLE,
-        .doc = POISSON " that a seed determines."),
+    EDDY__OP_ROW("StatelessRandomPoisson",
+                 .inputs = "shape: T, seed: Tseed, lam: Rtype",
+                 .outputs = "output: dtype",
+                 .attrs = "Rtype: " NUMBERS ", dtype: " NUMBERS
+                          ", T: index, Tseed: index = int64",
+                 .infer = eddy__infer_spelled, .kernel = run_seeded,
+                 .prepare = prepare_poisson,
+                 .flags = EDDY_OP_HEAVY | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = POISSON " that a seed determines."),
 };
 
 const eddy__op_table eddy__rejection_ops = {specs, NULL,

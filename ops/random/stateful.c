@@ -105,19 +105,6 @@ static eddy_status advance(eddy_kernel *k, step *taken)
 
 /* ---- kernels ---- */
 
-static eddy_status make_output(eddy_kernel *k, uint32_t from, void **out_data,
-                               int64_t *out_n)
-{
-    const eddy_view dims = eddy__in_view(k, from);
-    eddy_shape shape;
-
-    EDDY_TRY(eddy__shape_from_view(k, &dims, 0, &shape));
-    EDDY_TRY(eddy__output(k, 0, (eddy_dtype)k->node->out_dtypes[0], &shape,
-                          out_data));
-    *out_n = shape.rank == 0 ? 1 : eddy__out(k, 0)->as.tensor->count;
-    return EDDY_OK;
-}
-
 static eddy_status draw(eddy_kernel *k, const eddy__interval *interval)
 {
     const eddy__fill *fill = eddy__state(k);
@@ -126,7 +113,7 @@ static eddy_status draw(eddy_kernel *k, const eddy__interval *interval)
     int64_t n;
     void *out;
 
-    EDDY_TRY(make_output(k, SHAPE, &out, &n));
+    EDDY_TRY(eddy__distribution_output_of(k, SHAPE, &out, &n));
     taken.n = (uint64_t)n * STEPS_A_NUMBER;
     EDDY_TRY(advance(k, &taken));
     start = philox_of(taken.old);
@@ -200,7 +187,7 @@ static eddy_status run_any(eddy_kernel *k)
     int64_t n;
     void *out;
 
-    EDDY_TRY(make_output(k, 0, &out, &n));
+    EDDY_TRY(eddy__distribution_output_of(k, 0, &out, &n));
     (*fill)(k, &start, NULL, out, n);
     return EDDY_OK;
 }
@@ -210,14 +197,6 @@ static eddy_status run_any(eddy_kernel *k)
 static eddy_status infer_draw(eddy_infer *infer)
 {
     const eddy_shape shape = eddy__infer_shape_argument(infer, SHAPE);
-
-    eddy_infer_set_output(infer, 0, &shape);
-    return EDDY_OK;
-}
-
-static eddy_status infer_any(eddy_infer *infer)
-{
-    const eddy_shape shape = eddy__infer_shape_argument(infer, 0);
 
     eddy_infer_set_output(infer, 0, &shape);
     return EDDY_OK;
@@ -293,7 +272,8 @@ static const eddy_op_spec specs[] = {
                  .outputs = "output: dtype",
                  .attrs =
                      "dtype: " INTEGERS " = int64, shape_dtype: index = int64",
-                 .infer = infer_any, .kernel = run_any, .prepare = prepare_full,
+                 .infer = eddy__infer_spelled, .kernel = run_any,
+                 .prepare = prepare_full,
                  .flags = EDDY_OP_NOT_DIFFERENTIABLE | EDDY_OP_STATEFUL,
                  .doc = "Integers that no seed determines."),
 };
