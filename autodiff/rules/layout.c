@@ -279,30 +279,60 @@ eddy_status eddy__grad_pad(eddy_gradient *g)
     return EDDY_OK;
 }
 
-/* Sums the copies: each dimension becomes (copies, size). */
+/* The copies and the sizes of a Tile in turn, (copies, size, copies, ...). */
+static eddy_output tile_split(eddy_gradient *g, eddy_output copies,
+                              eddy_output shape)
+{
+    return OP("Reshape",
+              OP("ConcatV2", OP("Reshape", copies, INTS(-1, 1)),
+                 OP("Reshape", shape, INTS(-1, 1)), INT(1)),
+              INTS(-1));
+}
+
+/* The copies of `n` dimensions from `first` on are summed, what is before and
+ * behind them being a dimension each; `dy` has the sizes of those before. */
+static eddy_output sum_copies(eddy_gradient *g, eddy_output dy,
+                              eddy_output split, eddy_output shape,
+                              int32_t first, int32_t n)
+{
+    const eddy_output before =
+        eddy__rule_count(g, eddy__rule_head(g, shape, INT(first)));
+    const eddy_output own = OP("Slice", split, INTS(2 * first), INTS(2 * n));
+    const eddy_output behind =
+        eddy__rule_count(g, eddy__rule_tail(g, split, INT(2 * (first + n))));
+    const eddy_output seen = CONCAT(VECTOR(before), own, VECTOR(behind));
+
+    return OP("Sum", OP("Reshape", dy, seen),
+              OP("Range", INT(1), INT(1 + 2 * n), INT(2)));
+}
+
+/*
+ * Sums the copies: each dimension becomes (copies, size).  That is twice the
+ * rank, so where there are more than four dimensions three at a time do.
+ */
 eddy_status eddy__grad_tile(eddy_gradient *g)
 {
-    const int32_t column[] = {-1, 1}, flat[] = {-1};
-    const eddy_dtype int32 = EDDY_INT32;
-    const eddy_attr cast[] = {eddy_attr_type("DstT", &int32)};
-    eddy_output copies, shape, split, axes, rank;
+    const eddy_shape *known = eddy_gradient_input_shape(g, 0);
+    eddy_output copies, shape, split, sum;
 
     if (!WANTS(0))
         return EDDY_OK;
-    copies = X(1);
-    if (eddy_gradient_input_dtype(g, 1) != EDDY_INT32)
-        copies = OP_WITH("Cast", cast, copies);
+    copies =
+        eddy__rule_cast(g, X(1), eddy_gradient_input_dtype(g, 1), EDDY_INT32);
     shape = eddy_gradient_shape_of(g, 0);
-    split =
-        OP("Reshape",
-           OP("ConcatV2", OP("Reshape", copies, eddy__rule_ints(g, column, 2)),
-              OP("Reshape", shape, eddy__rule_ints(g, column, 2)),
-              eddy__rule_scalar(g, EDDY_INT32, 1.0)),
-           eddy__rule_ints(g, flat, 1));
-    rank = OP("Size", split);
-    axes = OP("Range", eddy__rule_scalar(g, EDDY_INT32, 0.0), rank,
-              eddy__rule_scalar(g, EDDY_INT32, 2.0));
-    DX(0, OP("Reshape", OP("Sum", OP("Reshape", DY(0), split), axes), shape));
+    split = tile_split(g, copies, shape);
+    if (known->rank <= 4) {
+        sum = OP("Sum", OP("Reshape", DY(0), split),
+                 OP("Range", INT(0), OP("Size", split), INT(2)));
+    } else {
+        sum = DY(0);
+        for (int32_t first = 0; first < known->rank; first += 3) {
+            const int32_t left = known->rank - first;
+
+            sum = sum_copies(g, sum, split, shape, first, left < 3 ? left : 3);
+        }
+    }
+    DX(0, OP("Reshape", sum, shape));
     return EDDY_OK;
 }
 

@@ -613,6 +613,10 @@ static const char *const programs[] = {
     "d SpaceToDepth c block_size=2 data_format='NHWC'\ny Mul d d\n",
     "s int32[4]=1,1,2,3\na Reshape x s\nm int32[4]=1,4,1,1\nt Tile a m\n"
     "b DepthToSpace t block_size=2 data_format='NCHW'\ny Mul b b\n",
+    "s int32[5]=1,2,1,3,1\na Reshape x s\nm int32[5]=2,1,3,2,1\nt Tile a m\n"
+    "y Mul t t\n",
+    "s int32[8]=1,2,1,3,1,1,1,1\na Reshape x s\n"
+    "m int64[8]=2,1,3,1,1,1,1,2\nt Tile a m\ny Mul t t\n",
     "y Digamma x\n",
     "n float64[3]=1,2,3\ny Polygamma n x\n",
     "i int32[4]=1,0,0,1\ns int32[4]=0,0,2,2\nq Mul x x\n"
