@@ -79,6 +79,7 @@
     X(ragged)                                                                  \
     X(ragged_dense)                                                            \
     X(ragged_gather)                                                           \
+    X(ragged_variant)                                                          \
     X(random)                                                                  \
     X(random_choice)                                                           \
     X(rejection)                                                               \

@@ -17,6 +17,7 @@ It needs the package tensorflow or tensorflow-cpu; without it nothing is done.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -610,6 +611,64 @@ def rejected_numbers():
                    [raw.RandomPoissonV2(shape=fed([[2]]), rate=alpha)]]
 
 
+@family
+def ragged_variants():
+    """Ragged tensors in variants, as tf.map_fn has them, and their gradients."""
+    x, runs = fed([1.0, 2, 3, 4, 5, 6]), []
+    splits = [[0, 2, 2, 3], [0, 1, 1, 6]]
+
+    def to(s, values, batched, t=tf.int64):
+        return raw.RaggedTensorToVariant(
+            rt_nested_splits=[fed(i, t) for i in s], rt_dense_values=values,
+            batched_input=batched)
+
+    def back(v, inner, outer, t=tf.float32, ts=tf.int64):
+        y = raw.RaggedTensorFromVariant(
+            encoded_ragged=v, input_ragged_rank=inner,
+            output_ragged_rank=outer, Tvalues=t, Tsplits=ts)
+        return list(y.output_nested_splits) + [y.output_dense_values]
+
+    for inner, batched in ((2, False), (1, True), (-1, True)):
+        runs.append(back(to(splits, x, batched), inner, 2))
+    v = to(splits[1:], tf.reshape(x, [6, 1]), True, tf.int32)
+    runs += [back(v, 0, 1, ts=tf.int32), back(v[1], 0, 0, ts=tf.int32)]
+    v = to([], x, True)
+    runs += [back(v, -1, 0), back(v[:0], -1, 0), back(v, 0, 1), [tf.shape(v)]]
+    v = tf.reshape(tf.stack([to([[0, i]], x[:i], False) for i in range(6)]),
+                   [2, 3])
+    runs += [back(v, 1, 3), back(v, -1, 3), back(v, 0, 2),
+             back(v[0], 1, 2, tf.int32), back(v[0], 1, 2, ts=tf.int32)]
+    for s in ([[1, 6]], [[0, 5]], [[0, 7]], [[0, 4, 3, 6]], [[]], [0]):
+        runs.append(back(to(s, x, True), 0, 1))
+    runs.append(back(tf.stack([to([], x, False), to([], x[None], False)]), 0,
+                     1))
+    runs.append(back(to([[0, 1, 6]], x, True), -1, 0))
+    words = fed([b"a", b"bc", b""])
+    runs.append(back(to([[0, 2, 3]], words, True), 0, 1, tf.string))
+
+    rows = tf.RaggedTensor.from_row_splits(x, [0, 2, 2, 6])
+    deep = tf.RaggedTensor.from_nested_row_splits(x, splits)
+    sums = tf.map_fn(tf.reduce_sum, rows,
+                     fn_output_signature=tf.TensorSpec([], tf.float32))
+    runs += [[sums, tf.gradients(sums * sums, x)[0]]]
+    y = tf.map_fn(lambda r: r * r, rows,
+                  fn_output_signature=tf.RaggedTensorSpec([None], tf.float32))
+    runs += [[y.row_splits, y.values,
+              tf.gradients(y.values * y.values, x)[0]]]
+    y = tf.map_fn(lambda r: tf.concat([r * r, r], 1), deep,
+                  fn_output_signature=tf.RaggedTensorSpec([None, None],
+                                                          tf.float32))
+    runs += [list(y.nested_row_splits) + [
+        y.flat_values, tf.gradients(y.flat_values * y.flat_values, x)[0]]]
+    y = tf.map_fn(lambda n: tf.range(n), fed([3, 0, 2]),
+                  fn_output_signature=tf.RaggedTensorSpec([None], tf.int32))
+    runs += [[y.row_splits, y.values]]
+    v = to([[0, 2, 6]], x, True)
+    return runs + [[raw.RaggedTensorToVariantGradient(
+        encoded_ragged_grad=e, row_splits=fed([0, 2, 6], tf.int64),
+        dense_values_shape=[6], Tvalues=tf.float32)] for e in (v, v[1])]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 
@@ -638,6 +697,12 @@ def tolerance(values):
                 for v in values] or [0])
 
 
+def told(message):
+    """What TensorFlow says, without the lines of Python that led there."""
+    message = re.sub(r"^.*\nNode: '[^']*'\n", "", message, flags=re.DOTALL)
+    return message.split("\n")[0][:300]
+
+
 def one_run(graph, number, wanted, folder):
     """A run of the case, done in TensorFlow."""
     fetches = [t for t in wanted if isinstance(t, tf.Tensor)]
@@ -650,7 +715,7 @@ def one_run(graph, number, wanted, folder):
                       for v in session.run([fetches, targets])[0]]
     except tf.errors.OpError as e:
         run["error"] = {"class": type(e).__name__, "stage": "run",
-                        "text": e.message[:300]}
+                        "text": told(e.message)}
         return run
     run["expect"] = []
     for i, value in enumerate(values):

@@ -81,3 +81,39 @@ eddy_status eddy__grad_ragged_gather(eddy_gradient *g)
           eddy__rule_element(g, eddy_gradient_shape_of(g, values), INT(0.0))));
     return EDDY_OK;
 }
+
+/* Of the splits only the outermost say which values belong to which row. */
+eddy_status eddy__grad_ragged_to_variant(eddy_gradient *g)
+{
+    const uint32_t values = eddy_gradient_inputs(g) - 1;
+    const eddy_attr attrs[] = {eddy__rule_attr(g, "Tvalues")};
+
+    if (WANTS(values))
+        DX(values,
+           OP_WITH("RaggedTensorToVariantGradient", attrs, DY(0),
+                   values > 0 ? X(0) : eddy__rule_scalar(g, EDDY_INT64, 0.0),
+                   eddy_gradient_shape_of(g, values)));
+    return EDDY_OK;
+}
+
+/* As TensorFlow, which has variants of rows in a vector or alone. */
+eddy_status eddy__grad_ragged_from_variant(eddy_gradient *g)
+{
+    const uint32_t n = eddy_gradient_outputs(g);
+    const int32_t rank = eddy_gradient_input_shape(g, 0)->rank;
+    const bool is_batched = rank < 0 ? n > 1 : rank == 1;
+    const eddy_attr attrs[] = {eddy_attr_bool("batched_input", &is_batched)};
+    eddy_output *inputs = eddy__rule_room(g, n);
+
+    if (!inputs || !WANTS(0) || !eddy_gradient_is_given(g, n - 1))
+        return EDDY_OK;
+    if (rank > 1)
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "variants of rank %d have no gradient",
+                                  (int)rank);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        inputs[i] = Y(i);
+    inputs[n - 1] = DY(n - 1);
+    DX(0, eddy_gradient_add(g, "RaggedTensorToVariant", inputs, n, attrs, 1));
+    return EDDY_OK;
+}

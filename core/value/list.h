@@ -17,11 +17,13 @@
  * The dtypes of lists that are no TensorLists: an optional value, whose items
  * are its components (ops/list/optional.c); a map, whose items are a key, its
  * value, the next key and so on (ops/list/tensor_map.c); the lock of a mutex
- * (ops/state/mutex.c).
+ * (ops/state/mutex.c); a ragged tensor, whose items are its row splits, the
+ * outermost first, and its values (ops/list/ragged_variant.c).
  */
 #define EDDY__OPTIONAL EDDY_INVALID
 #define EDDY__MAP ((eddy_dtype)0xf0)
 #define EDDY__LOCK ((eddy_dtype)0xf1)
+#define EDDY__RAGGED ((eddy_dtype)0xf2)
 
 /* The items stand behind the header in the same block. */
 struct eddy__list {

@@ -3,7 +3,7 @@
  * Ragged tensors as row splits, the outermost first, and values: RaggedGather
  * takes rows of one, RaggedTensorToSparse tells where its values stand.
  */
-#include "ops/math/elements.h"
+#include "ops/array/ragged.h"
 #include "ops/ops.h"
 
 #include <inttypes.h>
@@ -26,34 +26,36 @@ static eddy_status refuse(const ragged *r, uint32_t i, const char *what)
                        "row splits %" PRIu32 " %s", i, what);
 }
 
-/* Splits begin with 0, never fall, and end where what is below ends. */
-static eddy_status check(const ragged *r)
+eddy_status eddy__ragged_check(eddy_kernel *k, uint32_t n, bool is_whole)
 {
-    const eddy_shape *values = eddy__in_shape(r->kernel, r->n);
+    const ragged r = {k, n};
+    const eddy_shape *values = eddy__in_shape(k, n);
 
-    if (values->rank < 1)
-        return eddy__kfail(r->kernel, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+    if (n > 0 && values->rank < 1)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
                            "the values must not be a scalar");
-    for (uint32_t i = 0; i < r->n; i++) {
-        const eddy_view splits = splits_of(r, i);
+    for (uint32_t i = 0; i < n; i++) {
+        const eddy_view splits = splits_of(&r, i);
         const int64_t below =
-            i + 1 < r->n ? splits_of(r, i + 1).count - 1 : values->dims[0];
+            i + 1 < n ? splits_of(&r, i + 1).count - 1 : values->dims[0];
         int64_t before = 0;
 
         if (splits.rank != 1 || splits.count == 0 ||
             eddy__view_index(&splits, 0) != 0)
-            return refuse(r, i, "must be a vector that begins with 0");
+            return refuse(&r, i, "must be a vector that begins with 0");
         for (int64_t j = 1; j < splits.count; j++) {
             const int64_t now = eddy__view_index(&splits, j);
 
             if (now < before)
-                return refuse(r, i, "must not fall");
+                return refuse(&r, i, "must not fall");
             before = now;
-            if (eddy__spent_at(r->kernel, j))
-                return eddy__go_on(r->kernel, 0);
+            if (eddy__spent_at(k, j))
+                return eddy__go_on(k, 0);
         }
         if (before > below)
-            return refuse(r, i, "end behind what they split");
+            return refuse(&r, i, "end behind what they split");
+        if (is_whole && before < below)
+            return refuse(&r, i, "end before what they split");
     }
     return EDDY_OK;
 }
@@ -89,29 +91,20 @@ static eddy_status take_index(const ragged *r, int64_t i, span *out)
         eddy__position(eddy__in_shape(r->kernel, r->n + 1), i).text, at, limit);
 }
 
-static void put_split(void *splits, eddy_dtype dtype, int64_t i, int64_t value)
-{
-    if (dtype == EDDY_INT32)
-        ((int32_t *)splits)[i] = (int32_t)value;
-    else
-        ((int64_t *)splits)[i] = value;
-}
-
-/* The splits of the dimensions of the indices, which are uniform. */
-static eddy_status put_uniform(eddy_kernel *k, const eddy_shape *indices)
+eddy_status eddy__ragged_put_uniform(eddy_kernel *k, const eddy_shape *of)
 {
     const eddy_dtype dtype = (eddy_dtype)k->node->out_dtypes[0];
     int64_t n = 1;
 
-    for (int32_t d = 0; d + 1 < indices->rank; d++) {
+    for (int32_t d = 0; d + 1 < of->rank; d++) {
         void *out;
         eddy_shape shape;
 
-        n *= indices->dims[d];
+        n *= of->dims[d];
         shape = eddy__shape_vector(n + 1);
         EDDY_TRY(eddy__output(k, (uint32_t)d, dtype, &shape, &out));
         for (int64_t i = 0; i <= n; i++) {
-            put_split(out, dtype, i, i * indices->dims[d + 1]);
+            eddy__ragged_put_split(out, dtype, i, i * of->dims[d + 1]);
             if (eddy__spent_at(k, i))
                 return eddy__go_on(k, 0);
         }
@@ -153,7 +146,7 @@ static eddy_status put_level(const ragged *r, uint32_t level, uint32_t output)
     EDDY_TRY(count_rows(r, level, &n));
     shape = eddy__shape_vector(n + 1);
     EDDY_TRY(eddy__output(k, output, dtype, &shape, &out));
-    put_split(out, dtype, 0, 0);
+    eddy__ragged_put_split(out, dtype, 0, 0);
     for (int64_t i = 0; i < eddy__in_count(k, r->n + 1); i++) {
         span s = {0, 0};
 
@@ -163,7 +156,7 @@ static eddy_status put_level(const ragged *r, uint32_t level, uint32_t output)
         for (int64_t row = s.from; row < s.to; row++) {
             end += eddy__view_index(&splits, row + 1) -
                    eddy__view_index(&splits, row);
-            put_split(out, dtype, ++at, end);
+            eddy__ragged_put_split(out, dtype, ++at, end);
         }
         EDDY_TRY(eddy__go_on(k, 4 + 4 * (s.to - s.from)));
     }
@@ -216,8 +209,8 @@ static eddy_status run_gather(eddy_kernel *k)
                            "OUTPUT_RAGGED_RANK is %" PRIu32
                            ", but the indices have shape %s",
                            n_splits, eddy__shape_print(indices).text);
-    EDDY_TRY(check(&r));
-    EDDY_TRY(put_uniform(k, indices));
+    EDDY_TRY(eddy__ragged_check(k, r.n, false));
+    EDDY_TRY(eddy__ragged_put_uniform(k, indices));
     for (uint32_t i = indices->rank == 0; i < r.n; i++)
         EDDY_TRY(put_level(&r, i, before + i - (indices->rank == 0)));
     return put_values(&r, n_splits);
@@ -323,15 +316,7 @@ static eddy_status run_sparse(eddy_kernel *k)
     const int64_t n = eddy__in_count(k, r.n);
     void *indices, *dense;
 
-    EDDY_TRY(check(&r));
-    for (uint32_t i = 0; i < r.n; i++) {
-        const eddy_view splits = splits_of(&r, i);
-        const int64_t end = i + 1 < r.n ? splits_of(&r, i + 1).count - 1
-                                        : eddy__in_shape(k, r.n)->dims[0];
-
-        if (eddy__view_index(&splits, splits.count - 1) != end)
-            return refuse(&r, i, "end before what they split");
-    }
+    EDDY_TRY(eddy__ragged_check(k, r.n, true));
     EDDY_TRY(find_shape(&r, &shape));
     rows = (eddy_shape){.rank = 2, .dims = {n, shape.rank}};
     EDDY_TRY(eddy__output(k, 0, EDDY_INT64, &rows, &indices));

@@ -2,7 +2,8 @@
 /*
  * Items may be lists in turn, or tensors of lists, to any depth, so pairs of
  * lists that are still to be worked on wait in an array.  Optional values are
- * lists here, of items of several dtypes; maps are lists of keys and values.
+ * lists here, of items of several dtypes; maps are lists of keys and values,
+ * and ragged tensors lists of row splits and values.
  */
 #include "ops/list/list_math.h"
 
@@ -103,6 +104,26 @@ static eddy_status check_optionals(eddy_kernel *k, const eddy__list *a,
     return EDDY_OK;
 }
 
+/* The values are added; the splits should be the same, and stay. */
+static eddy_status check_ragged(eddy_kernel *k, const eddy__list *a,
+                                const eddy__list *b)
+{
+    if (a->count != b->count)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "ragged tensors of %" PRId64 " and %" PRId64
+                           " row splits have no sum",
+                           a->count - 1, b->count - 1);
+    return check_component(k, eddy__list_get(a, a->count - 1),
+                           eddy__list_get(b, b->count - 1));
+}
+
+/* Is item `i` one that neither a sum nor zeros change? */
+static bool is_fixed(const eddy__list *list, int64_t i)
+{
+    return (list->dtype == EDDY__MAP && i % 2 == 0) ||
+           (list->dtype == EDDY__RAGGED && i + 1 < list->count);
+}
+
 /*
  * What lists that are no TensorLists must be; TensorFlow says INTERNAL of
  * variants of different kinds.
@@ -114,6 +135,8 @@ static eddy_status check_special(eddy_kernel *k, const eddy__list *a,
         return check_optionals(k, a, b);
     if (a->dtype == EDDY__MAP && b->dtype == EDDY__MAP)
         return EDDY_OK;
+    if (a->dtype == EDDY__RAGGED && b->dtype == EDDY__RAGGED)
+        return check_ragged(k, a, b);
     return eddy__kfail(k, EDDY_INTERNAL, EDDY_E_DTYPE, "%s and %s have no sum",
                        eddy__list_kind(a), eddy__list_kind(b));
 }
@@ -249,7 +272,7 @@ static eddy_status add_list(eddy_kernel *k, pairs *todo, pair p)
         eddy__value *to = &p.to->items[i];
         const eddy__value *from = eddy__list_get(p.from, i);
 
-        if (from->kind == EDDY__NONE)
+        if (from->kind == EDDY__NONE || is_fixed(p.from, i))
             continue;
         if (to->kind == EDDY__NONE)
             *to = eddy__value_copy(from);
@@ -334,7 +357,7 @@ static eddy_status zero_list(eddy_kernel *k, pairs *todo, pair p)
 
         if (from->kind == EDDY__NONE)
             continue;
-        if (p.from->dtype == EDDY__MAP && i % 2 == 0)
+        if (is_fixed(p.from, i))
             *to = eddy__value_copy(from);
         else if (from->dtype == EDDY_VARIANT)
             EDDY_TRY(zero_lists(k, todo, to, from));

@@ -22,6 +22,8 @@ const char *eddy__list_kind(const eddy__list *list)
         return "a map";
     case EDDY__LOCK:
         return "a lock";
+    case EDDY__RAGGED:
+        return "a ragged tensor";
     default:
         return "a list";
     }

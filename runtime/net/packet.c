@@ -14,9 +14,9 @@
 
 #include <string.h>
 
-enum { DEAD, SCALAR, NUMBERS, STRINGS, HELD, LIST, MAP, N_KINDS };
+enum { DEAD, SCALAR, NUMBERS, STRINGS, HELD, LIST, MAP, RAGGED, N_KINDS };
 
-/* `count` items follow one of HELD, LIST and MAP; `rank` below 0: unknown. */
+/* `count` items follow each from HELD on; `rank` below 0: unknown. */
 typedef struct item {
     uint8_t kind, dtype;
     uint16_t unused;
@@ -115,6 +115,9 @@ static bool append_list(eddy__bytes *to, eddy__list *list, level *down)
         it.kind = MAP;
         it.dtype = EDDY_INVALID;
         it.max_count = INT64_MAX;
+    } else if (list->dtype == EDDY__RAGGED) {
+        it.kind = RAGGED;
+        it.dtype = EDDY_INVALID;
     }
     *down = (level){.items = list->items, .count = list->count};
     return append_item(to, it, &list->shape);
@@ -229,7 +232,7 @@ static bool take(reader *r, void *to, size_t n)
 
 static bool is_open(const item *it)
 {
-    return it->kind == LIST || it->kind == MAP;
+    return it->kind >= LIST;
 }
 
 /* The item's shape, in which only a list may leave things open. */
@@ -307,6 +310,13 @@ static eddy_status read_tensor(reader *r, const item *it, eddy__value *out,
     return EDDY_OK;
 }
 
+static eddy_dtype list_dtype(const item *it)
+{
+    return it->kind == MAP      ? EDDY__MAP
+           : it->kind == RAGGED ? EDDY__RAGGED
+                                : (eddy_dtype)it->dtype;
+}
+
 static eddy_status read_list(reader *r, const item *it, eddy__value *out,
                              level *down)
 {
@@ -317,11 +327,11 @@ static eddy_status read_list(reader *r, const item *it, eddy__value *out,
     if (!take_shape(r, it, &shape) || it->count < 0 ||
         it->max_count < it->count ||
         (is_map && (it->count % 2 != 0 || it->max_count != INT64_MAX)) ||
+        (it->kind == RAGGED && it->count == 0) ||
         (uint64_t)it->count > r->left / sizeof(item))
         return refuse(r);
-    list = eddy__list_create(NULL, r->account, r->allocator,
-                             is_map ? EDDY__MAP : (eddy_dtype)it->dtype, &shape,
-                             it->count);
+    list = eddy__list_create(NULL, r->account, r->allocator, list_dtype(it),
+                             &shape, it->count);
     if (!list)
         return no_room(r);
     list->max_count = it->max_count;

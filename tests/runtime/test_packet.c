@@ -99,6 +99,15 @@ static eddy__value map(void)
     return v;
 }
 
+/* Row splits and values; what is in them is not looked at. */
+static eddy__value ragged(void)
+{
+    eddy__value v = list((eddy__value[]){numbers(), strings()}, 2);
+
+    v.as.list->dtype = EDDY__RAGGED;
+    return v;
+}
+
 static eddy__value dead(void)
 {
     return (eddy__value){.kind = EDDY__NONE};
@@ -109,8 +118,8 @@ static eddy__value half(void)
     return scalar(0.5F);
 }
 
-static eddy__value (*const makers[])(void) = {dead,    half,   numbers,
-                                              strings, nested, map};
+static eddy__value (*const makers[])(void) = {dead,   half, numbers, strings,
+                                              nested, map,  ragged};
 #define N_MAKERS ((int)(sizeof makers / sizeof *makers))
 
 static void append(const eddy__value *v)
