@@ -27,8 +27,7 @@ eddy_status eddy__grad_nothing(eddy_gradient *g)
 eddy_status eddy__grad_addn(eddy_gradient *g)
 {
     for (uint32_t i = 0; i < eddy_gradient_inputs(g); i++)
-        if (WANTS(i))
-            DX(i, DY(0));
+        DX(i, DY(0));
     return EDDY_OK;
 }
 
@@ -37,7 +36,6 @@ eddy_status eddy__grad_cast(eddy_gradient *g)
     const eddy_dtype to = eddy_gradient_input_dtype(g, 0);
     const eddy_attr attrs[] = {eddy_attr_type("DstT", &to)};
 
-    if (WANTS(0))
-        DX(0, OP_WITH("Cast", attrs, DY(0)));
+    DX(0, OP_WITH("Cast", attrs, DY(0)));
     return EDDY_OK;
 }

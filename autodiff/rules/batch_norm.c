@@ -36,8 +36,7 @@ eddy_status eddy__grad_batch_norm(eddy_gradient *g)
     parts = eddy_gradient_add(g, ops[is_v3 ? 2 : !is_v1], inputs, is_v3 ? 6 : 5,
                               attrs, n);
     for (uint32_t i = 0; i < 3; i++)
-        if (WANTS(i))
-            DX(i, eddy__rule_output_at(parts, i));
+        DX(i, eddy__rule_output_at(parts, i));
     return EDDY_OK;
 }
 

@@ -5,8 +5,7 @@
 /* input, block_shape, edges */
 static void undo_nd(eddy_gradient *g, const char *op)
 {
-    if (WANTS(0))
-        DX(0, OP(op, DY(0), X(1), X(2)));
+    DX(0, OP(op, DY(0), X(1), X(2)));
 }
 
 eddy_status eddy__grad_space_to_batch_nd(eddy_gradient *g)
@@ -26,8 +25,7 @@ static void undo_image(eddy_gradient *g, const char *op)
 {
     const eddy_attr attrs[] = {eddy__rule_attr(g, "block_size")};
 
-    if (WANTS(0))
-        DX(0, OP_WITH(op, attrs, DY(0), X(1)));
+    DX(0, OP_WITH(op, attrs, DY(0), X(1)));
 }
 
 eddy_status eddy__grad_space_to_batch(eddy_gradient *g)
@@ -47,8 +45,7 @@ static void undo_depth(eddy_gradient *g, const char *op)
     const eddy_attr attrs[] = {eddy__rule_attr(g, "block_size"),
                                eddy__rule_attr(g, "data_format")};
 
-    if (WANTS(0))
-        DX(0, OP_WITH(op, attrs, DY(0)));
+    DX(0, OP_WITH(op, attrs, DY(0)));
 }
 
 eddy_status eddy__grad_space_to_depth(eddy_gradient *g)

@@ -36,8 +36,7 @@ eddy_status eddy__grad_horovod_allreduce(eddy_gradient *g)
         return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
                                   "only sums and means over ranks have a "
                                   "gradient");
-    if (WANTS(0))
-        DX(0, OP_WITH("HorovodAllreduce", attrs, DY(0)));
+    DX(0, OP_WITH("HorovodAllreduce", attrs, DY(0)));
     return EDDY_OK;
 }
 
@@ -66,9 +65,8 @@ eddy_status eddy__grad_collective_reduce_v2(eddy_gradient *g)
 
     if (!is_text(&attrs[0], "Add"))
         return refuse(g);
-    if (WANTS(0))
-        DX(0, OP_WITH("CollectiveReduceV2", attrs, DY(0), X(1), X(2),
-                      OP("AddV2", X(3), INT(next_instance))));
+    DX(0, OP_WITH("CollectiveReduceV2", attrs, DY(0), X(1), X(2),
+                  OP("AddV2", X(3), INT(next_instance))));
     return EDDY_OK;
 }
 
@@ -85,8 +83,7 @@ eddy_status eddy__grad_collective_reduce(eddy_gradient *g)
 
     if (!is_text(&attrs[0], "Add"))
         return refuse(g);
-    if (WANTS(0))
-        DX(0, OP_WITH("CollectiveReduce", attrs, DY(0)));
+    DX(0, OP_WITH("CollectiveReduce", attrs, DY(0)));
     return EDDY_OK;
 }
 
@@ -148,8 +145,6 @@ static eddy_status gather(eddy_gradient *g, bool are_inputs)
     eddy_output rows, begin, sum;
     keys k;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     k = find_keys(g, are_inputs);
     rows = eddy__rule_element(g, OP("Shape", X(0)), INT(0.0));
     begin = rows_before(g, &k, rows);
@@ -175,8 +170,6 @@ eddy_status eddy__grad_horovod_broadcast(eddy_gradient *g)
     const int64_t root = eddy__rule_int(g, "root_rank");
     eddy_output sum;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     sum = allreduce(g, DY(0));
     DX(0, OP("SelectV2", OP("Equal", rank(g), INT((double)root)), sum,
              OP("ZerosLike", sum)));
@@ -188,8 +181,6 @@ eddy_status eddy__grad_horovod_allgather(eddy_gradient *g)
 {
     eddy_output rows, counts, begin, end;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     rows = eddy__rule_head(g, OP("Shape", X(0)), INTS(1));
     counts = OP("HorovodAllgather", rows);
     begin = OP("Sum", eddy__rule_head(g, counts, rank(g)), INT(0.0));

@@ -58,8 +58,6 @@ eddy_status eddy__grad_self_adjoint_eig(eddy_gradient *g)
 {
     eddy_output v, inner, dx;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     v = vectors(g);
     inner = diagonal(g, DY(0));
     if (eddy__rule_bool(g, "compute_v"))
@@ -136,8 +134,6 @@ eddy_status eddy__grad_svd(eddy_gradient *g)
     int64_t m, n;
     svd d;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     if (eddy__dtype_is_complex(eddy_gradient_input_dtype(g, 0)))
         return refuse(g, "it is of complex matrices");
     if (!eddy__rule_bool(g, "compute_uv")) {
@@ -226,8 +222,6 @@ eddy_status eddy__grad_qr(eddy_gradient *g)
     int64_t m, n;
     qr d;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     m = shape->rank < 2 ? -1 : shape->dims[shape->rank - 2];
     n = shape->rank < 2 ? -1 : shape->dims[shape->rank - 1];
     if (eddy__dtype_is_complex(eddy_gradient_input_dtype(g, 0)))
@@ -253,8 +247,6 @@ eddy_status eddy__grad_lu(eddy_gradient *g)
     const eddy_attr upper[] = {eddy_attr_bool("lower", &no)};
     eddy_output l, u, dl, du, ones, middle, rows, order;
 
-    if (!WANTS(0) || !eddy_gradient_is_given(g, 0))
-        return EDDY_OK;
     ones = OP("OnesLike", OP("MatrixDiagPart", Y(0)));
     l = OP("MatrixSetDiag", OP("MatrixBandPart", Y(0), INT(-1.0), INT(0.0)),
            ones);

@@ -23,8 +23,7 @@ static eddy_output take(eddy_gradient *g, const char *op, eddy_output k)
 
 eddy_status eddy__grad_matrix_diag(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("MatrixDiagPart", DY(0)));
+    DX(0, OP("MatrixDiagPart", DY(0)));
     return EDDY_OK;
 }
 
@@ -58,8 +57,7 @@ static eddy_output put(eddy_gradient *g, const char *op, eddy_output k)
 
 eddy_status eddy__grad_matrix_diag_part(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, put(g, "MatrixDiagV2", INT(0.0)));
+    DX(0, put(g, "MatrixDiagV2", INT(0.0)));
     return EDDY_OK;
 }
 
@@ -93,8 +91,7 @@ static eddy_status set_diag(eddy_gradient *g, const char *op, eddy_output part)
             inputs[2] = X(2);
         DX(0, eddy_gradient_add(g, op, inputs, n_inputs, attrs, n));
     }
-    if (WANTS(1))
-        DX(1, part);
+    DX(1, part);
     return EDDY_OK;
 }
 
@@ -116,8 +113,7 @@ eddy_status eddy__grad_matrix_set_diag_v3(eddy_gradient *g)
 /* input, lower, upper */
 eddy_status eddy__grad_matrix_band_part(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("MatrixBandPart", DY(0), X(1), X(2)));
+    DX(0, OP("MatrixBandPart", DY(0), X(1), X(2)));
     return EDDY_OK;
 }
 
@@ -125,14 +121,12 @@ eddy_status eddy__grad_matrix_band_part(eddy_gradient *g)
 
 eddy_status eddy__grad_tensor_diag(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("DiagPart", DY(0)));
+    DX(0, OP("DiagPart", DY(0)));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_tensor_diag_part(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("Diag", DY(0)));
+    DX(0, OP("Diag", DY(0)));
     return EDDY_OK;
 }

@@ -10,8 +10,7 @@ static eddy_output sum_all(eddy_gradient *g, eddy_output v)
 /* dims, value */
 eddy_status eddy__grad_fill(eddy_gradient *g)
 {
-    if (WANTS(1))
-        DX(1, sum_all(g, DY(0)));
+    DX(1, sum_all(g, DY(0)));
     return EDDY_OK;
 }
 

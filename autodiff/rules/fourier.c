@@ -79,8 +79,6 @@ static eddy_status grad_rfft(eddy_gradient *g, int rank)
     const eddy_attr attrs[] = {eddy_attr_type("Tout", &dtype)};
     eddy_output full, sum;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     full = pad_to(g, DY(0), full_shape(g, DY(0), rank));
     sum = OP_WITH("Real", attrs, turned(g, "IFFT", rank, full));
     DX(0, pad_to(g, scaled(g, "Mul", sum, size_of(g, full, rank), dtype),
@@ -110,8 +108,6 @@ static eddy_status grad_irfft(eddy_gradient *g, int rank)
     char op[16];
     eddy_output half, weights;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     (void)snprintf(op, sizeof op, rank == 1 ? "RFFT" : "RFFT%dD", rank);
     half = OP_WITH(op, attrs, DY(0), X(1));
     weights = counts(g, eddy__rule_element(g, X(1), INT(rank - 1)));

@@ -87,8 +87,6 @@ eddy_status eddy__grad_gather(eddy_gradient *g)
     int64_t axis = 0;
     eddy_output at;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     if (!has_axis || (eddy__rule_constant(g, 2, &axis) && axis == 0 &&
                       eddy__rule_int(g, "batch_dims") == 0)) {
         DX(0, gather_first(g));
@@ -106,8 +104,6 @@ eddy_status eddy__grad_resource_gather(eddy_gradient *g)
     const int64_t batch = eddy__rule_int(g, "batch_dims");
     eddy_output axis;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     if (batch == 0) {
         DX(0, gather_first(g));
         return EDDY_OK;
@@ -122,10 +118,9 @@ eddy_status eddy__grad_resource_gather(eddy_gradient *g)
 /* params, indices */
 eddy_status eddy__grad_gather_nd(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("ScatterNd", X(1), DY(0),
-                 eddy__rule_cast(g, eddy_gradient_shape_of(g, 0), EDDY_INT32,
-                                 eddy_gradient_input_dtype(g, 1))));
+    DX(0, OP("ScatterNd", X(1), DY(0),
+             eddy__rule_cast(g, eddy_gradient_shape_of(g, 0), EDDY_INT32,
+                             eddy_gradient_input_dtype(g, 1))));
     return EDDY_OK;
 }
 
@@ -134,8 +129,7 @@ eddy_status eddy__grad_gather_nd(eddy_gradient *g)
 /* indices, updates, shape */
 eddy_status eddy__grad_scatter_nd(eddy_gradient *g)
 {
-    if (WANTS(1))
-        DX(1, OP("GatherNd", DY(0), X(0)));
+    DX(1, OP("GatherNd", DY(0), X(0)));
     return EDDY_OK;
 }
 
@@ -155,8 +149,7 @@ eddy_status eddy__grad_tensor_scatter_update(eddy_gradient *g)
 
 eddy_status eddy__grad_tensor_scatter_add(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, DY(0));
+    DX(0, DY(0));
     if (WANTS(2))
         DX(2, OP("GatherNd", DY(0), X(1)));
     return EDDY_OK;
@@ -164,8 +157,7 @@ eddy_status eddy__grad_tensor_scatter_add(eddy_gradient *g)
 
 eddy_status eddy__grad_tensor_scatter_sub(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, DY(0));
+    DX(0, DY(0));
     if (WANTS(2))
         DX(2, OP("Neg", OP("GatherNd", DY(0), X(1))));
     return EDDY_OK;
@@ -199,8 +191,6 @@ eddy_status eddy__grad_top_k(eddy_gradient *g)
     const eddy_dtype dtype = eddy__rule_output_dtype(g, 1);
     eddy_output shape, last, n_rows, first, at, sums;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     shape = eddy_gradient_shape_of(g, 0);
     last = eddy__rule_element(g, shape, OP("Sub", OP("Size", shape), INT(1.0)));
     n_rows = eddy__rule_count(

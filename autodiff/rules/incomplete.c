@@ -60,9 +60,8 @@ eddy_status eddy__grad_betainc(eddy_gradient *g)
  */
 static void set_drawn(eddy_gradient *g, uint32_t alpha)
 {
-    if (WANTS(alpha))
-        eddy__rule_set_summed(
-            g, alpha, OP("Mul", DY(0), OP("RandomGammaGrad", X(alpha), Y(0))));
+    eddy__rule_set_summed(
+        g, alpha, OP("Mul", DY(0), OP("RandomGammaGrad", X(alpha), Y(0))));
 }
 
 eddy_status eddy__grad_random_gamma(eddy_gradient *g)

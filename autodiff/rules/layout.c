@@ -4,21 +4,17 @@
 
 eddy_status eddy__grad_reshape(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("Reshape", DY(0), eddy_gradient_shape_of(g, 0)));
+    DX(0, OP("Reshape", DY(0), eddy_gradient_shape_of(g, 0)));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_broadcast_to(eddy_gradient *g)
 {
     const eddy_output own = eddy_gradient_shape_of(g, 0);
+    const eddy_output args =
+        OP("BroadcastGradientArgs", own, OP("Shape", DY(0)));
 
-    if (WANTS(0)) {
-        const eddy_output args =
-            OP("BroadcastGradientArgs", own, OP("Shape", DY(0)));
-
-        DX(0, OP("Reshape", OP("Sum", DY(0), args), own));
-    }
+    DX(0, OP("Reshape", OP("Sum", DY(0), args), own));
     return EDDY_OK;
 }
 
@@ -85,8 +81,7 @@ eddy_status eddy__grad_split(eddy_gradient *g)
 {
     const eddy_output axis = X(0);
 
-    if (WANTS(1))
-        DX(1, join(g, "ConcatV2", &axis, NULL, 0));
+    DX(1, join(g, "ConcatV2", &axis, NULL, 0));
     return EDDY_OK;
 }
 
@@ -95,8 +90,7 @@ eddy_status eddy__grad_split_v(eddy_gradient *g)
 {
     const eddy_output axis = X(2);
 
-    if (WANTS(0))
-        DX(0, join(g, "ConcatV2", &axis, NULL, 0));
+    DX(0, join(g, "ConcatV2", &axis, NULL, 0));
     return EDDY_OK;
 }
 
@@ -109,8 +103,7 @@ eddy_status eddy__grad_pack(eddy_gradient *g)
     const eddy_output parts = OP_WITH("Unpack", attrs, DY(0));
 
     for (uint32_t i = 0; i < n; i++)
-        if (WANTS(i))
-            DX(i, eddy__rule_output_at(parts, i));
+        DX(i, eddy__rule_output_at(parts, i));
     return EDDY_OK;
 }
 
@@ -124,8 +117,7 @@ eddy_status eddy__grad_parallel_concat(eddy_gradient *g)
     const eddy_output rows = OP_WITH("Split", attrs, INT(0), DY(0));
 
     for (uint32_t i = 0; i < n; i++)
-        if (WANTS(i))
-            DX(i, eddy__rule_output_at(rows, i));
+        DX(i, eddy__rule_output_at(rows, i));
     return EDDY_OK;
 }
 
@@ -150,8 +142,7 @@ eddy_status eddy__grad_unpack(eddy_gradient *g)
     const int64_t axis = eddy__rule_int(g, "axis");
     const eddy_attr attrs[] = {eddy_attr_int("axis", &axis)};
 
-    if (WANTS(0))
-        DX(0, join(g, "Pack", NULL, attrs, 1));
+    DX(0, join(g, "Pack", NULL, attrs, 1));
     return EDDY_OK;
 }
 
@@ -163,8 +154,6 @@ eddy_status eddy__grad_slice(eddy_gradient *g)
     const eddy_attr cast[] = {eddy_attr_type("DstT", &dtype)};
     eddy_output shape, begin, after, paddings;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     begin = X(1);
     shape = eddy_gradient_shape_of(g, 0);
     after = OP("Sub", shape, OP("Shape", DY(0)));
@@ -191,8 +180,6 @@ eddy_status eddy__grad_strided_slice(eddy_gradient *g)
     const size_t n = eddy__rule_attrs(g, masks, 5, attrs);
     eddy_output shape;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     shape = eddy_gradient_shape_of(g, 0);
     if (dtype != EDDY_INT32)
         shape = OP_WITH("Cast", cast, shape);
@@ -209,10 +196,9 @@ eddy_status eddy__grad_strided_slice_grad(eddy_gradient *g)
     eddy_attr attrs[5];
     const size_t n = eddy__rule_attrs(g, masks, 5, attrs);
 
-    if (WANTS(4))
-        DX(4, eddy_gradient_add(g, "StridedSlice",
-                                (const eddy_output[]){DY(0), X(1), X(2), X(3)},
-                                4, attrs, n));
+    DX(4, eddy_gradient_add(g, "StridedSlice",
+                            (const eddy_output[]){DY(0), X(1), X(2), X(3)}, 4,
+                            attrs, n));
     return EDDY_OK;
 }
 
@@ -220,29 +206,25 @@ eddy_status eddy__grad_strided_slice_grad(eddy_gradient *g)
 
 eddy_status eddy__grad_transpose(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("Transpose", DY(0), OP("InvertPermutation", X(1))));
+    DX(0, OP("Transpose", DY(0), OP("InvertPermutation", X(1))));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_conjugate_transpose(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("ConjugateTranspose", DY(0), OP("InvertPermutation", X(1))));
+    DX(0, OP("ConjugateTranspose", DY(0), OP("InvertPermutation", X(1))));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_reverse(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("ReverseV2", DY(0), X(1)));
+    DX(0, OP("ReverseV2", DY(0), X(1)));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_roll(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("Roll", DY(0), OP("Neg", X(1)), X(2)));
+    DX(0, OP("Roll", DY(0), OP("Neg", X(1)), X(2)));
     return EDDY_OK;
 }
 
@@ -264,8 +246,7 @@ eddy_status eddy__grad_pad(eddy_gradient *g)
         before = OP_WITH("Cast", cast, before);
     }
     own = OP("Slice", DY(0), before, eddy_gradient_shape_of(g, 0));
-    if (WANTS(0))
-        DX(0, own);
+    DX(0, own);
     if (is_v2 && WANTS(2)) {
         const int32_t all[] = {-1};
         const eddy_output zero = eddy__rule_scalar(g, EDDY_INT32, 0.0);
@@ -315,8 +296,6 @@ eddy_status eddy__grad_tile(eddy_gradient *g)
     const eddy_shape *known = eddy_gradient_input_shape(g, 0);
     eddy_output copies, shape, split, sum;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     copies =
         eddy__rule_cast(g, X(1), eddy_gradient_input_dtype(g, 1), EDDY_INT32);
     shape = eddy_gradient_shape_of(g, 0);
@@ -346,22 +325,19 @@ static eddy_output mirror(eddy_gradient *g, const char *op)
 /* input, paddings */
 eddy_status eddy__grad_mirror_pad(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, mirror(g, "MirrorPadGrad"));
+    DX(0, mirror(g, "MirrorPadGrad"));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_mirror_pad_grad(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, mirror(g, "MirrorPad"));
+    DX(0, mirror(g, "MirrorPad"));
     return EDDY_OK;
 }
 
 /* input, which dimensions */
 eddy_status eddy__grad_reverse_v1(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("Reverse", DY(0), X(1)));
+    DX(0, OP("Reverse", DY(0), X(1)));
     return EDDY_OK;
 }

@@ -11,9 +11,8 @@ eddy_status eddy__grad_matrix_inverse(eddy_gradient *g)
     const bool adjoint = eddy__rule_bool(g, "adjoint");
     const eddy_output y = Y(0);
 
-    if (WANTS(0))
-        DX(0, OP("Neg", PRODUCT(y, PRODUCT(DY(0), y, adjoint, !adjoint),
-                                !adjoint, false)));
+    DX(0, OP("Neg", PRODUCT(y, PRODUCT(DY(0), y, adjoint, !adjoint), !adjoint,
+                            false)));
     return EDDY_OK;
 }
 
@@ -30,15 +29,14 @@ static eddy_output scaled_inverse(eddy_gradient *g, eddy_output by)
 
 eddy_status eddy__grad_matrix_determinant(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, scaled_inverse(g, OP("Mul", DY(0), CONJ(0, Y(0)))));
+    DX(0, scaled_inverse(g, OP("Mul", DY(0), CONJ(0, Y(0)))));
     return EDDY_OK;
 }
 
 /* -> sign, log |det|; the sign does not change. */
 eddy_status eddy__grad_log_matrix_determinant(eddy_gradient *g)
 {
-    if (WANTS(0) && eddy_gradient_is_given(g, 1))
+    if (eddy_gradient_is_given(g, 1))
         DX(0, scaled_inverse(g, DY(1)));
     return EDDY_OK;
 }
@@ -64,8 +62,7 @@ eddy_status eddy__grad_matrix_solve(eddy_gradient *g)
 
     if (WANTS(0))
         DX(0, by_matrix(g, db));
-    if (WANTS(1))
-        DX(1, db);
+    DX(1, db);
     return EDDY_OK;
 }
 
@@ -108,8 +105,6 @@ eddy_status eddy__grad_cholesky(eddy_gradient *g)
     const eddy_output half = NUMBER(0, 0.5);
     eddy_output l, p, dx;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     l = Y(0);
     p = PRODUCT(l, DY(0), true, false);
     p = OP("MatrixSetDiag", p, OP("Mul", half, OP("MatrixDiagPart", p)));

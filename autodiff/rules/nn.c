@@ -32,7 +32,7 @@ eddy_status eddy__grad_log_softmax(eddy_gradient *g)
 /* The op has computed it; it has no gradient itself. */
 eddy_status eddy__grad_ctc_loss(eddy_gradient *g)
 {
-    if (WANTS(0) && eddy_gradient_is_given(g, 0))
+    if (eddy_gradient_is_given(g, 0))
         DX(0, OP("Mul", OP("ExpandDims", DY(0), INT(-1.0)),
                  OP("PreventGradient", Y(1))));
     return EDDY_OK;
@@ -45,8 +45,7 @@ eddy_status eddy__grad_bias_add(eddy_gradient *g)
     const size_t n = eddy__rule_attrs(g, names, 1, attrs);
     const eddy_output dy = DY(0);
 
-    if (WANTS(0))
-        DX(0, dy);
+    DX(0, dy);
     if (WANTS(1))
         DX(1, eddy_gradient_add(g, "BiasAddGrad", &dy, 1, attrs, n));
     return EDDY_OK;
@@ -54,8 +53,7 @@ eddy_status eddy__grad_bias_add(eddy_gradient *g)
 
 eddy_status eddy__grad_bias_add_v1(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, DY(0));
+    DX(0, DY(0));
     if (WANTS(1))
         DX(1, OP("BiasAddGrad", DY(0)));
     return EDDY_OK;
@@ -67,15 +65,11 @@ eddy_status eddy__grad_bias_add_grad(eddy_gradient *g)
     static const char *const names[] = {"data_format"};
     eddy_attr attrs[1];
     const size_t n = eddy__rule_attrs(g, names, 1, attrs);
+    const eddy_output zeros =
+        OP("Fill", eddy_gradient_shape_of(g, 0), NUMBER(0, 0.0));
 
-    if (WANTS(0)) {
-        const eddy_output zeros =
-            OP("Fill", eddy_gradient_shape_of(g, 0), NUMBER(0, 0.0));
-
-        DX(0,
-           eddy_gradient_add(g, "BiasAdd", (const eddy_output[]){zeros, DY(0)},
-                             2, attrs, n));
-    }
+    DX(0, eddy_gradient_add(g, "BiasAdd", (const eddy_output[]){zeros, DY(0)},
+                            2, attrs, n));
     return EDDY_OK;
 }
 
@@ -127,14 +121,12 @@ eddy_status eddy__grad_cross_entropy(eddy_gradient *g)
 /* The same with labels that are indices. */
 eddy_status eddy__grad_sparse_cross_entropy(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, logits_gradient(g));
+    DX(0, logits_gradient(g));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_l2_loss(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("Mul", X(0), DY(0)));
+    DX(0, OP("Mul", X(0), DY(0)));
     return EDDY_OK;
 }

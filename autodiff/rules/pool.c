@@ -30,30 +30,26 @@ static eddy_output add(eddy_gradient *g, const char *op,
 
 eddy_status eddy__grad_avg_pool(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, ADD("AvgPoolGrad", eddy_gradient_shape_of(g, 0), DY(0)));
+    DX(0, ADD("AvgPoolGrad", eddy_gradient_shape_of(g, 0), DY(0)));
     return EDDY_OK;
 }
 
 /* shape, dy */
 eddy_status eddy__grad_avg_pool_grad(eddy_gradient *g)
 {
-    if (WANTS(1))
-        DX(1, ADD("AvgPool", DY(0)));
+    DX(1, ADD("AvgPool", DY(0)));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_avg_pool3d(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, ADD("AvgPool3DGrad", eddy_gradient_shape_of(g, 0), DY(0)));
+    DX(0, ADD("AvgPool3DGrad", eddy_gradient_shape_of(g, 0), DY(0)));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_avg_pool3d_grad(eddy_gradient *g)
 {
-    if (WANTS(1))
-        DX(1, ADD("AvgPool3D", DY(0)));
+    DX(1, ADD("AvgPool3D", DY(0)));
     return EDDY_OK;
 }
 
@@ -61,11 +57,9 @@ eddy_status eddy__grad_avg_pool3d_grad(eddy_gradient *g)
 
 eddy_status eddy__grad_max_pool(eddy_gradient *g)
 {
-    if (WANTS(0)) {
-        const eddy_output inputs[] = {X(0), Y(0), DY(0)};
+    const eddy_output inputs[] = {X(0), Y(0), DY(0)};
 
-        DX(0, add(g, "MaxPoolGrad", inputs, 3, true));
-    }
+    DX(0, add(g, "MaxPoolGrad", inputs, 3, true));
     return EDDY_OK;
 }
 
@@ -86,8 +80,7 @@ eddy_status eddy__grad_max_pool_grad_grad(eddy_gradient *g)
 
 eddy_status eddy__grad_max_pool3d(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, ADD("MaxPool3DGrad", X(0), Y(0), DY(0)));
+    DX(0, ADD("MaxPool3DGrad", X(0), Y(0), DY(0)));
     return EDDY_OK;
 }
 
@@ -109,8 +102,7 @@ eddy_status eddy__grad_max_pool3d_grad_grad(eddy_gradient *g)
 /* x, ksize, strides */
 eddy_status eddy__grad_max_pool_v2(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, ADD("MaxPoolGradV2", X(0), Y(0), DY(0), X(1), X(2)));
+    DX(0, ADD("MaxPoolGradV2", X(0), Y(0), DY(0), X(1), X(2)));
     return EDDY_OK;
 }
 
@@ -132,8 +124,7 @@ eddy_status eddy__grad_max_pool_grad_grad_v2(eddy_gradient *g)
 /* x -> y, places */
 eddy_status eddy__grad_max_pool_with_argmax(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, ADD("MaxPoolGradWithArgmax", X(0), DY(0), Y(1)));
+    DX(0, ADD("MaxPoolGradWithArgmax", X(0), DY(0), Y(1)));
     return EDDY_OK;
 }
 

@@ -53,8 +53,7 @@ eddy_status eddy__grad_ragged_sparse(eddy_gradient *g)
 {
     const uint32_t values = eddy_gradient_inputs(g) - 1;
 
-    if (WANTS(values) && eddy_gradient_is_given(g, 1))
-        DX(values, OP("Reshape", DY(1), eddy_gradient_shape_of(g, values)));
+    DX(values, OP("Reshape", DY(1), eddy_gradient_shape_of(g, values)));
     return EDDY_OK;
 }
 
@@ -65,8 +64,6 @@ eddy_status eddy__grad_ragged_gather(eddy_gradient *g)
     const uint32_t last = eddy_gradient_outputs(g) - 1;
     eddy_output ends, indices, from, to, range;
 
-    if (!WANTS(values) || !eddy_gradient_is_given(g, last))
-        return EDDY_OK;
     /* Where the values of each of the outermost rows begin. */
     ends = X(0);
     for (uint32_t i = 1; i < values; i++)

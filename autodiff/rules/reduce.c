@@ -43,8 +43,7 @@ static eddy_output spread(eddy_gradient *g, eddy_output v)
 
 eddy_status eddy__grad_sum(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, spread(g, DY(0)));
+    DX(0, spread(g, DY(0)));
     return EDDY_OK;
 }
 
@@ -73,8 +72,7 @@ static eddy_output count(eddy_gradient *g)
 
 eddy_status eddy__grad_mean(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("RealDiv", spread(g, DY(0)), count(g)));
+    DX(0, OP("RealDiv", spread(g, DY(0)), count(g)));
     return EDDY_OK;
 }
 
@@ -87,8 +85,6 @@ eddy_status eddy__grad_extremum(eddy_gradient *g)
     const eddy_attr kept[] = {eddy_attr_bool("keep_dims", &keep)};
     eddy_output y, dy, is_it, n;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     y = Y(0);
     dy = DY(0);
     if (!eddy__rule_bool(g, "keep_dims")) {
@@ -149,8 +145,6 @@ static eddy_output product_of_others(eddy_gradient *g)
 
 eddy_status eddy__grad_prod(eddy_gradient *g)
 {
-    if (!WANTS(0))
-        return EDDY_OK;
     if (eddy_gradient_input_shape(g, 0)->rank == 0)
         DX(0, DY(0));
     else
@@ -163,8 +157,6 @@ eddy_status eddy__grad_euclidean_norm(eddy_gradient *g)
 {
     eddy_output slope;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     slope = OP("RealDiv", DY(0), CONJ(0, Y(0)));
     DX(0, OP("Mul", X(0), spread(g, slope)));
     return EDDY_OK;

@@ -28,23 +28,20 @@ static eddy_output size_of(eddy_gradient *g, uint32_t i)
 
 eddy_status eddy__grad_resize_nearest(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, resize(g, "ResizeNearestNeighborGrad", DY(0), size_of(g, 0)));
+    DX(0, resize(g, "ResizeNearestNeighborGrad", DY(0), size_of(g, 0)));
     return EDDY_OK;
 }
 
 eddy_status eddy__grad_resize_nearest_grad(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, resize(g, "ResizeNearestNeighbor", DY(0), size_of(g, 0)));
+    DX(0, resize(g, "ResizeNearestNeighbor", DY(0), size_of(g, 0)));
     return EDDY_OK;
 }
 
 /* To float32 from any dtype; an integer has no gradient. */
 eddy_status eddy__grad_resize_bilinear(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, resize(g, "ResizeBilinearGrad", DY(0), X(0)));
+    DX(0, resize(g, "ResizeBilinearGrad", DY(0), X(0)));
     return EDDY_OK;
 }
 
@@ -57,8 +54,7 @@ eddy_status eddy__grad_resize_bilinear_grad(eddy_gradient *g)
 
 eddy_status eddy__grad_resize_bicubic(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, resize(g, "ResizeBicubicGrad", DY(0), X(0)));
+    DX(0, resize(g, "ResizeBicubicGrad", DY(0), X(0)));
     return EDDY_OK;
 }
 
@@ -79,9 +75,7 @@ static eddy_output rows_of(eddy_gradient *g)
 #define PICKED(rule, name)                                                     \
     eddy_status eddy__grad_sparse_segment_##rule(eddy_gradient *g)             \
     {                                                                          \
-        if (WANTS(0))                                                          \
-            DX(0, OP("SparseSegment" name "Grad", DY(0), X(1), X(2),           \
-                     rows_of(g)));                                             \
+        DX(0, OP("SparseSegment" name "Grad", DY(0), X(1), X(2), rows_of(g))); \
         return EDDY_OK;                                                        \
     }
 
@@ -113,8 +107,6 @@ static eddy_status back(eddy_gradient *g, const char *by_count)
 {
     eddy_output sum, ones, n, shape;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     sum = OP("UnsortedSegmentSum", OP("GatherV2", DY(0), places_of(g), INT(0)),
              X(2), rows_of(g));
     if (by_count) {

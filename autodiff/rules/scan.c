@@ -15,8 +15,7 @@ static eddy_output scan(eddy_gradient *g, const char *op, bool reverse,
 /* Sums the other way. */
 eddy_status eddy__grad_cumsum(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, scan(g, "Cumsum", !eddy__rule_bool(g, "reverse"), DY(0)));
+    DX(0, scan(g, "Cumsum", !eddy__rule_bool(g, "reverse"), DY(0)));
     return EDDY_OK;
 }
 
@@ -26,8 +25,6 @@ eddy_status eddy__grad_cumprod(eddy_gradient *g)
     const eddy_output x = CONJ(0, X(0));
     eddy_output sum;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     sum = scan(g, "Cumsum", !eddy__rule_bool(g, "reverse"),
                OP("Mul", CONJ(0, Y(0)), DY(0)));
     DX(0, OP("DivNoNan", sum, x));
@@ -55,8 +52,6 @@ eddy_status eddy__grad_cumulative_logsumexp(eddy_gradient *g)
     const eddy_output zero = NUMBER(0, 0.0);
     eddy_output x, y, above, below;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     x = X(0);
     y = Y(0);
     above = log_where(g, OP("Greater", DY(0), zero), DY(0));
@@ -75,9 +70,7 @@ eddy_status eddy__grad_reverse_sequence(eddy_gradient *g)
     eddy_attr attrs[2];
     const size_t n = eddy__rule_attrs(g, names, 2, attrs);
 
-    if (WANTS(0))
-        DX(0,
-           eddy_gradient_add(g, "ReverseSequence",
-                             (const eddy_output[]){DY(0), X(1)}, 2, attrs, n));
+    DX(0, eddy_gradient_add(g, "ReverseSequence",
+                            (const eddy_output[]){DY(0), X(1)}, 2, attrs, n));
     return EDDY_OK;
 }

@@ -52,8 +52,7 @@ static eddy_output kept_rows_of(eddy_gradient *g, eddy_output segments)
 
 eddy_status eddy__grad_segment_sum(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, kept_rows_of(g, DY(0)));
+    DX(0, kept_rows_of(g, DY(0)));
     return EDDY_OK;
 }
 
@@ -63,8 +62,6 @@ eddy_status eddy__grad_segment_mean(eddy_gradient *g)
     const eddy_output one = INT(1.0);
     eddy_output ids, ones;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     ids = X(1);
     ones = OP("Fill",
               OP("Reshape",
@@ -82,8 +79,6 @@ eddy_status eddy__grad_segment_extremum(eddy_gradient *g)
     const eddy_dtype dtype = eddy_gradient_input_dtype(g, 0);
     eddy_output is_it, n, rows;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     is_it = OP("Equal", X(0), rows_of(g, Y(0)));
     if (is_unsorted(g))
         is_it = OP("LogicalAnd", is_it, is_kept(g, is_it));
@@ -102,8 +97,6 @@ eddy_status eddy__grad_segment_prod(eddy_gradient *g)
 {
     eddy_output x, is_zero, n_zeros, dy, others, slope;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     x = X(0);
     is_zero = OP("Equal", x, NUMBER(0, 0.0));
     n_zeros = reduce(g, "UnsortedSegmentSum",

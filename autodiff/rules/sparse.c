@@ -33,10 +33,8 @@ eddy_status eddy__grad_sparse_reorder(eddy_gradient *g)
     const eddy_output all = OP("Range", INT(0), n, INT(1));
     const eddy_output sorted = OP("SparseReorder", X(0), all, X(2));
 
-    if (WANTS(1))
-        DX(1, OP("GatherV2", DY(1),
-                 OP("InvertPermutation", eddy__rule_output_at(sorted, 1)),
-                 INT(0)));
+    DX(1, OP("GatherV2", DY(1),
+             OP("InvertPermutation", eddy__rule_output_at(sorted, 1)), INT(0)));
     return EDDY_OK;
 }
 
@@ -51,10 +49,9 @@ eddy_status eddy__grad_sparse_reduce_sum(eddy_gradient *g)
            OP("OnesLike", axes));
     const eddy_output by = OP("FloorDiv", shape, OP("Maximum", kept, INT(1)));
 
-    if (WANTS(1))
-        DX(1, OP("GatherNd", OP("Reshape", DY(0), kept),
-                 OP("FloorDiv", X(0),
-                    eddy__rule_cast(g, by, EDDY_INT32, EDDY_INT64))));
+    DX(1, OP("GatherNd", OP("Reshape", DY(0), kept),
+             OP("FloorDiv", X(0),
+                eddy__rule_cast(g, by, EDDY_INT32, EDDY_INT64))));
     return EDDY_OK;
 }
 
@@ -97,10 +94,8 @@ eddy_status eddy__grad_sparse_add(eddy_gradient *g)
 {
     const eddy_output both = OP("SparseAddGrad", DY(1), X(0), X(3), Y(0));
 
-    if (WANTS(1))
-        DX(1, both);
-    if (WANTS(4))
-        DX(4, eddy__rule_output_at(both, 1));
+    DX(1, both);
+    DX(4, eddy__rule_output_at(both, 1));
     return EDDY_OK;
 }
 
@@ -114,25 +109,21 @@ static eddy_output pick(eddy_gradient *g, eddy_output gradients,
 /* gradients of the sum, coordinates of a, of b and of the sum */
 eddy_status eddy__grad_sparse_add_grad(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0,
-           OP("AddV2", pick(g, DY(0), X(1), X(3)), pick(g, DY(1), X(2), X(3))));
+    DX(0, OP("AddV2", pick(g, DY(0), X(1), X(3)), pick(g, DY(1), X(2), X(3))));
     return EDDY_OK;
 }
 
 /* gradients of the slice, coordinates, where it began, its coordinates */
 eddy_status eddy__grad_sparse_slice_grad(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, pick(g, DY(0), OP("Sub", X(1), X(2)), X(3)));
+    DX(0, pick(g, DY(0), OP("Sub", X(1), X(2)), X(3)));
     return EDDY_OK;
 }
 
 /* indices, values, shape, start, size */
 eddy_status eddy__grad_sparse_slice(eddy_gradient *g)
 {
-    if (WANTS(1))
-        DX(1, OP("SparseSliceGrad", DY(1), X(0), X(3), Y(0)));
+    DX(1, OP("SparseSliceGrad", DY(1), X(0), X(3), Y(0)));
     return EDDY_OK;
 }
 
@@ -141,10 +132,8 @@ eddy_status eddy__grad_sparse_fill(eddy_gradient *g)
 {
     const eddy_output both = OP("SparseFillEmptyRowsGrad", Y(3), DY(1));
 
-    if (WANTS(1))
-        DX(1, both);
-    if (WANTS(3))
-        DX(3, eddy__rule_output_at(both, 1));
+    DX(1, both);
+    DX(3, eddy__rule_output_at(both, 1));
     return EDDY_OK;
 }
 
@@ -167,14 +156,11 @@ eddy_status eddy__grad_sparse_softmax(eddy_gradient *g)
 {
     const bool keeps = true;
     const eddy_attr attrs[] = {eddy_attr_bool("keep_dims", &keeps)};
+    const eddy_output sum = OP_WITH("SparseReduceSum", attrs, X(0),
+                                    OP("Mul", Y(0), DY(0)), X(2), INTS(-1));
 
-    if (WANTS(1)) {
-        const eddy_output sum = OP_WITH("SparseReduceSum", attrs, X(0),
-                                        OP("Mul", Y(0), DY(0)), X(2), INTS(-1));
-
-        DX(1, OP("Mul", Y(0),
-                 OP("SparseDenseCwiseAdd", X(0), DY(0), X(2), OP("Neg", sum))));
-    }
+    DX(1, OP("Mul", Y(0),
+             OP("SparseDenseCwiseAdd", X(0), DY(0), X(2), OP("Neg", sum))));
     return EDDY_OK;
 }
 
@@ -183,8 +169,7 @@ eddy_status eddy__grad_sparse_add_dense(eddy_gradient *g)
 {
     if (WANTS(1))
         DX(1, OP("GatherNd", DY(0), X(0)));
-    if (WANTS(3))
-        DX(3, DY(0));
+    DX(3, DY(0));
     return EDDY_OK;
 }
 
@@ -197,8 +182,7 @@ static void set_dense(eddy_gradient *g, eddy_output gradients)
 /* indices, values, shape, dense */
 eddy_status eddy__grad_sparse_cwise_add(eddy_gradient *g)
 {
-    if (WANTS(1))
-        DX(1, DY(0));
+    DX(1, DY(0));
     if (WANTS(3))
         set_dense(g, DY(0));
     return EDDY_OK;
@@ -217,8 +201,7 @@ eddy_status eddy__grad_sparse_cwise_div(eddy_gradient *g)
 {
     const eddy_output by = OP("SparseDenseCwiseDiv", X(0), DY(0), X(2), X(3));
 
-    if (WANTS(1))
-        DX(1, by);
+    DX(1, by);
     if (WANTS(3))
         set_dense(g, OP("Neg", OP("SparseDenseCwiseDiv", X(0),
                                   OP("Mul", by, X(1)), X(2), X(3))));

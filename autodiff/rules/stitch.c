@@ -34,8 +34,6 @@ eddy_status eddy__grad_dynamic_partition(eddy_gradient *g)
     const uint32_t n = eddy_gradient_outputs(g);
     eddy_output *parts, numbers;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     parts = eddy__rule_room(g, 2 * (size_t)n);
     if (!parts)
         return EDDY_OK;

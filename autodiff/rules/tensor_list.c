@@ -39,8 +39,6 @@ static eddy_output unknown_shape(eddy_gradient *g)
 /* list, index, shape -> item */
 eddy_status eddy__grad_list_get(eddy_gradient *g)
 {
-    if (!WANTS(0))
-        return EDDY_OK;
     /* Items that are lists have no sum in place. */
     if (eddy__rule_output_dtype(g, 0) == EDDY_VARIANT)
         DX(0, OP("TensorListSetItem", OP("ZerosLike", X(0)), X(1), DY(0)));
@@ -58,8 +56,7 @@ eddy_status eddy__grad_list_set(eddy_gradient *g)
 
     item = OP_WITH("TensorListGetItem", attrs, DY(0), X(1),
                    eddy_gradient_shape_of(g, 2));
-    if (WANTS(2))
-        DX(2, item);
+    DX(2, item);
     if (!WANTS(0))
         return EDDY_OK;
     list = OP("TensorListSetItem", DY(0), X(1), OP("ZerosLike", item));
@@ -77,18 +74,15 @@ eddy_status eddy__grad_list_push(eddy_gradient *g)
     const eddy_output parts = OP_WITH("TensorListPopBack", attrs, DY(0),
                                       eddy_gradient_shape_of(g, 1));
 
-    if (WANTS(0))
-        DX(0, parts);
-    if (WANTS(1))
-        DX(1, eddy__rule_output_at(parts, 1));
+    DX(0, parts);
+    DX(1, eddy__rule_output_at(parts, 1));
     return EDDY_OK;
 }
 
 /* list, shape -> list, item */
 eddy_status eddy__grad_list_pop(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("TensorListPushBack", DY(0), DY(1)));
+    DX(0, OP("TensorListPushBack", DY(0), DY(1)));
     return EDDY_OK;
 }
 
@@ -112,24 +106,21 @@ eddy_status eddy__grad_list_insert(eddy_gradient *g)
 /* list, place -> list; what is taken out is used by nothing. */
 eddy_status eddy__grad_list_erase(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("_ListUnset", DY(0), X(1)));
+    DX(0, OP("_ListUnset", DY(0), X(1)));
     return EDDY_OK;
 }
 
 /* list, place -> list */
 eddy_status eddy__grad_list_unset(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("_ListErase", DY(0), X(1)));
+    DX(0, OP("_ListErase", DY(0), X(1)));
     return EDDY_OK;
 }
 
 /* list, size -> list */
 eddy_status eddy__grad_list_resize(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("TensorListResize", DY(0), eddy__rule_length_of(g, 0)));
+    DX(0, OP("TensorListResize", DY(0), eddy__rule_length_of(g, 0)));
     return EDDY_OK;
 }
 
@@ -141,27 +132,23 @@ eddy_status eddy__grad_list_from_tensor(eddy_gradient *g)
     const eddy_dtype dtype = eddy_gradient_input_dtype(g, 0);
     const eddy_attr attrs[] = {element_attr(&dtype)};
 
-    if (WANTS(0))
-        DX(0, OP_WITH("TensorListStack", attrs, DY(0),
-                      row_shape(g, eddy_gradient_shape_of(g, 0))));
+    DX(0, OP_WITH("TensorListStack", attrs, DY(0),
+                  row_shape(g, eddy_gradient_shape_of(g, 0))));
     return EDDY_OK;
 }
 
 /* list, shape -> tensor */
 eddy_status eddy__grad_list_stack(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0,
-           OP("TensorListFromTensor", DY(0), row_shape(g, OP("Shape", DY(0)))));
+    DX(0, OP("TensorListFromTensor", DY(0), row_shape(g, OP("Shape", DY(0)))));
     return EDDY_OK;
 }
 
 /* list, ... -> tensor, lengths */
 eddy_status eddy__grad_list_concat(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("TensorListSplit", DY(0), part_shape(g, OP("Shape", DY(0))),
-                 Y(1)));
+    DX(0,
+       OP("TensorListSplit", DY(0), part_shape(g, OP("Shape", DY(0))), Y(1)));
     return EDDY_OK;
 }
 
@@ -171,9 +158,8 @@ eddy_status eddy__grad_list_split(eddy_gradient *g)
     const eddy_dtype dtype = eddy_gradient_input_dtype(g, 0);
     const eddy_attr attrs[] = {element_attr(&dtype)};
 
-    if (WANTS(0))
-        DX(0, OP_WITH("TensorListConcatV2", attrs, DY(0),
-                      part_shape(g, eddy_gradient_shape_of(g, 0)), X(2)));
+    DX(0, OP_WITH("TensorListConcatV2", attrs, DY(0),
+                  part_shape(g, eddy_gradient_shape_of(g, 0)), X(2)));
     return EDDY_OK;
 }
 
@@ -188,8 +174,6 @@ eddy_status eddy__grad_list_gather(eddy_gradient *g)
     const eddy_output zero = eddy__rule_scalar(g, EDDY_INT32, 0.0);
     eddy_output length, sums, empty;
 
-    if (!WANTS(0))
-        return EDDY_OK;
     length = eddy__rule_length_of(g, 0);
     sums = OP("UnsortedSegmentSum", DY(0), X(1), length);
     empty = OP_WITH("TensorListReserve", attrs, unknown_shape(g), length);
@@ -237,8 +221,7 @@ static eddy_output gather(eddy_gradient *g, uint32_t tensor, uint32_t i)
 /* tensor, indices, shape [, count] -> list */
 eddy_status eddy__grad_list_scatter(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, gather(g, 0, 1));
+    DX(0, gather(g, 0, 1));
     return EDDY_OK;
 }
 
@@ -250,8 +233,7 @@ eddy_status eddy__grad_list_scatter_into(eddy_gradient *g)
     if (WANTS(0))
         DX(0, OP("TensorListScatterIntoExistingList", DY(0),
                  OP("ZerosLike", rows), X(2)));
-    if (WANTS(1))
-        DX(1, rows);
+    DX(1, rows);
     return EDDY_OK;
 }
 
@@ -315,8 +297,7 @@ eddy_status eddy__grad_optional_from(eddy_gradient *g)
     }
     values = OP_WITH("OptionalGetValue", attrs, DY(0));
     for (uint32_t i = 0; i < n; i++)
-        if (WANTS(i))
-            DX(i, eddy__rule_output_at(values, i));
+        DX(i, eddy__rule_output_at(values, i));
     return EDDY_OK;
 }
 
@@ -325,7 +306,7 @@ eddy_status eddy__grad_optional_get(eddy_gradient *g)
     const uint32_t n = eddy_gradient_outputs(g);
     eddy_output *values = eddy__rule_room(g, n);
 
-    if (!values || !WANTS(0))
+    if (!values)
         return EDDY_OK;
     for (uint32_t i = 0; i < n; i++)
         values[i] = DY(i);
@@ -338,8 +319,7 @@ eddy_status eddy__grad_optional_get(eddy_gradient *g)
 /* map, key -> value */
 eddy_status eddy__grad_map_lookup(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("_MapOf", X(1), DY(0)));
+    DX(0, OP("_MapOf", X(1), DY(0)));
     return EDDY_OK;
 }
 
@@ -349,18 +329,15 @@ eddy_status eddy__grad_map_insert(eddy_gradient *g)
     const eddy_output parts =
         OP("_MapTake", DY(0), X(1), OP("ZerosLike", X(2)));
 
-    if (WANTS(0))
-        DX(0, parts);
-    if (WANTS(2))
-        DX(2, eddy__rule_output_at(parts, 1));
+    DX(0, parts);
+    DX(2, eddy__rule_output_at(parts, 1));
     return EDDY_OK;
 }
 
 /* map, key -> map */
 eddy_status eddy__grad_map_erase(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, DY(0));
+    DX(0, DY(0));
     return EDDY_OK;
 }
 
@@ -370,15 +347,13 @@ eddy_status eddy__grad_map_of(eddy_gradient *g)
     const eddy_dtype dtype = eddy_gradient_input_dtype(g, 1);
     const eddy_attr attrs[] = {eddy_attr_type("value_dtype", &dtype)};
 
-    if (WANTS(1))
-        DX(1, OP_WITH("TensorMapLookup", attrs, DY(0), X(0)));
+    DX(1, OP_WITH("TensorMapLookup", attrs, DY(0), X(0)));
     return EDDY_OK;
 }
 
 /* map, key, none -> map, value; `none` are zeros. */
 eddy_status eddy__grad_map_take(eddy_gradient *g)
 {
-    if (WANTS(0))
-        DX(0, OP("TensorMapInsert", DY(0), X(1), DY(1)));
+    DX(0, OP("TensorMapInsert", DY(0), X(1), DY(1)));
     return EDDY_OK;
 }

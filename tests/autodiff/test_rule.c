@@ -671,6 +671,32 @@ static const char *const programs[] = {
     "y BesselK1e x\n",
     "y BesselY0 x\n",
     "y BesselY1 x\n",
+    /* five dimensions, and ops that are written by hand alone */
+    "s int32[5]=1,1,2,3,1\na Reshape x s\nf float64[1,2,2,1,2]=1,2,0.5,-1,3\n"
+    "b Conv3D a f strides={1,1,1,1,1} padding='SAME'\ny Mul b b\n",
+    "s int32[5]=1,1,2,3,1\na Reshape w s\nt int32[5]=1,2,3,1,1\n"
+    "f Reshape x t\nb Conv3D a f strides={1,1,1,2,1} padding='SAME'\n"
+    "y Mul b b\n",
+    "s int32[5]=1,1,2,3,1\na Reshape x s\n"
+    "b AvgPool3D a ksize={1,1,2,2,1} strides={1,1,1,1,1} padding='SAME'\n"
+    "y Mul b b\n",
+    "s int32[5]=1,1,2,3,1\na Reshape x s\n"
+    "b MaxPool3D a ksize={1,1,2,2,1} strides={1,1,1,1,1} padding='VALID'\n"
+    "y Mul b b\n",
+    "s int32[3]=1,2,3\na Reshape x s\nb Mul a a\n"
+    "c ParallelConcat a b shape=[2,2,3]\ny Mul c c\n",
+    "s int32[3]=1,2,3\nq Mul x x\na Reshape q s\nu float64[2,2,3]=1,2,3\n"
+    "b _ParallelConcatUpdate u a loc=1\ny Mul b b\n",
+    "s int32[3]=1,2,3\nu float64[1,2,3]=1,2,3\nt int32[3]=2,1,1\n"
+    "a Reshape x s\nq Tile a t\nb _ParallelConcatUpdate q u loc=0\n"
+    "y Mul b b\n",
+    "s int32[3]=1,2,3\na Reshape x s\nb Cast a DstT=complex128\nc FFT3D b\n"
+    "d Mul c c\ne IFFT3D d\ny Real e Tout=float64\n",
+    "b Cast x DstT=complex128\nc FFT2D b\nd Mul c c\ne IFFT d\n"
+    "y Real e Tout=float64\n",
+    "p int32[2,2]=1,1,0,2\nz float64=2\nq Mul z z\ny PadV2 x p q\n",
+    "p int64[2,2]=1,1,0,2\ni int32[2]=0,1\nq Sum x i\ny PadV2 x p q\n",
+    "i int32[2]=0,1\nq Sum x i\nl float64=0\ny ClipByValue w l q\n",
 };
 
 /* Cells of float32 alone, so that differences are as rough. */
@@ -740,6 +766,18 @@ START_TEST(rules_agree_where_the_shape_is_not_known)
 }
 END_TEST
 
+START_TEST(a_gradient_is_the_same_whatever_else_is_asked_for)
+{
+    differences_check_alone(programs[_i], 1e-10);
+}
+END_TEST
+
+START_TEST(a_gradient_of_a_cell_is_the_same_whatever_else_is_asked_for)
+{
+    differences_check_alone(cells[_i], 1e-5);
+}
+END_TEST
+
 TCase *rule_tests(void)
 {
     TCase *tcase = tcase_create("rule");
@@ -747,6 +785,11 @@ TCase *rule_tests(void)
 
     tcase_add_loop_test(tcase, rules_agree_with_differences, 0, n);
     tcase_add_loop_test(tcase, cells_agree_with_differences, 0, 2);
+    tcase_add_loop_test(
+        tcase, a_gradient_is_the_same_whatever_else_is_asked_for, 0, n);
+    tcase_add_loop_test(
+        tcase, a_gradient_of_a_cell_is_the_same_whatever_else_is_asked_for, 0,
+        2);
     tcase_add_loop_test(tcase, odd_bessel_functions_have_a_slope_at_zero, 0, 3);
     tcase_add_loop_test(tcase, rules_agree_where_the_shape_is_not_known, 0, n);
     tcase_add_loop_test(tcase, rules_agree_with_forward_mode, 0, n);
