@@ -413,8 +413,8 @@ static eddy_status add_contest(finder *f, eddy_node merge)
     find_late(f, merge, is_late);
     if (behind)
         find_behind(f, merge, behind);
-    a->contests[a->n_contests++] =
-        (eddy__contest){.merge = merge, .is_late = is_late, .behind = behind};
+    a->contests[a->n_contests++] = (eddy__contest){
+        .merge = merge, .n = n, .is_late = is_late, .behind = behind};
     return EDDY_OK;
 }
 
@@ -509,4 +509,18 @@ const eddy__contest *eddy__find_contest(const eddy_analysis *analysis,
     return low < analysis->n_contests && analysis->contests[low].merge == merge
                ? &analysis->contests[low]
                : NULL;
+}
+
+void eddy__narrow_contests(eddy_analysis *analysis, const eddy_analysis *before)
+{
+    for (size_t c = 0; c < analysis->n_contests; c++) {
+        eddy__contest *now = &analysis->contests[c];
+        const eddy__contest *was = eddy__find_contest(before, now->merge);
+
+        for (uint32_t i = 0; was && i < now->n; i++) {
+            now->is_late[i] &= was->is_late[i];
+            if (now->behind)
+                now->behind[i] &= was->behind[i];
+        }
+    }
 }

@@ -29,12 +29,13 @@ struct eddy__flow;
 /* A Merge that may have two live inputs. */
 typedef struct eddy__contest {
     eddy_node merge;
-    const uint8_t *is_late; /* an input: it never wins, and is dropped */
+    uint32_t n;       /* inputs */
+    uint8_t *is_late; /* an input: it never wins, and is dropped */
     /*
      * An input: the set of those before it whose values are there when its own
      * comes, so that they win; NULL where there are too many inputs.
      */
-    const uint64_t *behind;
+    uint64_t *behind;
 } eddy__contest;
 
 /* Finds them, in the order of nodes.  Requires: the frames are found. */
@@ -45,6 +46,14 @@ eddy_status eddy__find_contests(const struct eddy__flow *flow,
 /* The contest of a Merge, or NULL if at most one of its inputs is live. */
 const eddy__contest *eddy__find_contest(const eddy_analysis *analysis,
                                         eddy_node merge);
+
+/*
+ * Nothing is certain that was not so before: of the same Merges in the graph
+ * that this one was rewritten from, whose nodes had the same numbers.  So a
+ * rewriting that makes one node of two cannot make a race a choice.
+ */
+void eddy__narrow_contests(eddy_analysis *analysis,
+                           const eddy_analysis *before);
 
 /* Is it certain that the value of input `a` wins over that of input `b`? */
 static inline bool eddy__contest_decides(const eddy__contest *contest,

@@ -30,6 +30,53 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
         i);
 }
 
+/* ---- powers ---- */
+
+#define SMALL_POWER(x, y, other)                                               \
+    ((y) == 2 ? (x) * (x) : (y) == 3 ? (x) * (x) * (x) : (other))
+
+/* The elements of all rows to the power of 2 or 3. */
+#define SMALL_POWERS(D, name, r, exponent)                                     \
+    for (int64_t row_ = 0; row_ < (r)->n_rows; row_++) {                       \
+        const eddy__stored_##D *in_ =                                          \
+            (const eddy__stored_##D *)(r)->a + row_ * (r)->stride_a;           \
+        eddy__stored_##D *out_ = (eddy__stored_##D *)(r)->out + row_ * (r)->n; \
+                                                                               \
+        EDDY__FOR_EACH(                                                        \
+            i, (r)->n,                                                         \
+            out_[i] = element_##name##_##D(eddy__load_##D(in_[i]), exponent)); \
+    }
+
+/* The loop `other` of the op, but for one exponent for all that is 2 or 3. */
+#define POWER_LOOP(target, loop, other, D, name)                               \
+    target static void loop##_powers_##D(const eddy__rows *r)                  \
+    {                                                                          \
+        const eddy__computed_##D y =                                           \
+            eddy__load_##D(*(const eddy__stored_##D *)r->b);                   \
+        const bool is_one = r->step_a && !r->step_b && !r->stride_b;           \
+                                                                               \
+        if (is_one && y == 2)                                                  \
+            SMALL_POWERS(D, name, r, 2)                                        \
+        else if (is_one && y == 3)                                             \
+            SMALL_POWERS(D, name, r, 3)                                        \
+        else                                                                   \
+            other##_##name##_##D(r);                                           \
+    }
+
+#define POWER_FORMS(name, D)                                                   \
+    .loop = loop_powers_##D, .wide = wide_powers_##D,                          \
+    .widest = EDDY__IF_WIDEST_##D(widest_powers_##D, NULL)
+#define POWER_RUN(D, name)                                                     \
+    EDDY__BINARY_RUN(name, D, D, POWER_FORMS, EDDY__NONE_BAD, NULL, NULL)
+
+/* As EDDY__BINARY_SHORT. */
+#define POWER_SHORT(D, name, e)                                                \
+    EDDY__PAIR_SHORT(D, name, x, y, e)                                         \
+    POWER_LOOP(, loop, loop, D, name)                                          \
+    POWER_LOOP(EDDY__WIDE, wide, wide, D, name)                                \
+    EDDY__IF_WIDEST_##D(POWER_LOOP(EDDY__WIDEST, widest, widest, D, name), )   \
+        POWER_RUN(D, name)
+
 /* ---- kernels ---- */
 
 #define BINARY(name, types, kernels, flags, doc) kernels
@@ -49,6 +96,15 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
     EDDY__BINARY_SHORT(BF16, name, e)                                          \
     EDDY__BINARY_SHORT(F32, name, e)                                           \
     EDDY__BINARY_VIA(F64, name, function, apply, first, second, after)
+#define POWERS(name, e, after)                                                 \
+    POWER_SHORT(F16, name, e)                                                  \
+    POWER_SHORT(BF16, name, e)                                                 \
+    POWER_SHORT(F32, name, e)                                                  \
+    EDDY__PAIR_VIA(F64, name, x, y, pow, APPLY_TWO, x, y, after)               \
+    POWER_LOOP(, loop, loop, F64, name)                                        \
+    POWER_LOOP(EDDY__WIDE, wide, loop, F64, name)                              \
+    POWER_LOOP(EDDY__WIDEST, widest, loop, F64, name)                          \
+    POWER_RUN(F64, name)
 #define NEAR(name, function, apply, first, second, after)                      \
     EDDY__BINARY_VIA(F16, name, near_##function, apply, first, second, t)      \
     EDDY__BINARY_VIA(BF16, name, near_##function, apply, first, second, t)     \
@@ -81,6 +137,7 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #undef CALLS
 #undef CALLS_WIDER
 #undef MATHS
+#undef POWERS
 #undef NEAR
 #undef SIGNED
 #undef UNSIGNED
@@ -101,6 +158,7 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #define CALLS FLOATS
 #define CALLS_WIDER(name, e) ENTRY(F32, name) ENTRY(F64, name)
 #define MATHS(name, e, function, apply, first, second, after) FLOATS(name, e)
+#define POWERS(name, e, after) FLOATS(name, )
 #define NEAR(name, function, apply, first, second, after) FLOATS(name, )
 #define SIGNED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)

@@ -334,28 +334,43 @@ static inline double eddy__nearest(double x)
     return (x + EDDY__ROUNDER) - EDDY__ROUNDER;
 }
 
-/* As C's pow; from 2^24 on every float32 is an even integer. */
-static inline double eddy__float_pow(float x, float y)
+/* As C's pow of 0 < a <= infinity and y, from the logarithm of `a`. */
+static inline double eddy__power_of_size(double a, double y)
 {
-    const float a = x < 0 ? -x : x;
-    const double small = (double)eddy__within(y, 0x1p24f);
-    const double half = 0.5 * small;
-    const int is_integer = eddy__nearest(small) == small;
-    const int is_odd = is_integer & (eddy__nearest(half) != half);
-    const int is_below = (x < 0) & (x > -HUGE_VALF);
-    const int is_endless = (y == HUGE_VALF) | (y == -HUGE_VALF);
-    const int is_one = (y == 0) | (x == 1) | ((a == 1) & is_endless);
-    const double finite = eddy__log_of_normal((double)a);
-    const double above = a < HUGE_VALF ? finite : (double)a;
-    const double exponent = (double)y * (a == 0 ? -HUGE_VAL : above);
+    const double finite = eddy__log_of_normal(a);
+    const double above = a < HUGE_VAL ? finite : a;
+    const double exponent = y * (a == 0 ? -HUGE_VAL : above);
     const double below = exponent > 128 ? 128 : exponent;
-    const double size = eddy__exp_of_double(below < -128 ? -128 : below);
-    const double odd = eddy__with_sign(size, (double)x);
-    const double signed_size = is_odd ? odd : size;
-    const int is_nan = is_below & !is_integer;
-    const double power = is_nan ? (double)NAN : signed_size;
 
-    return is_one ? 1 : power;
+    return eddy__exp_of_double(below < -128 ? -128 : below);
+}
+
+/*
+ * As C's pow; squares and cubes are products.  From 2^24 on every float32 is an
+ * even integer.  All in double, and a choice at a time, so that compilers make
+ * vectors of it.
+ */
+static inline double eddy__float_pow(float of, float to)
+{
+    const double x = (double)of, y = (double)to;
+    const double a = eddy__absolute(x);
+    const double size = eddy__power_of_size(a, y);
+    const double below = y > 0x1p24 ? 0x1p24 : y;
+    const double small = below < -0x1p24 ? -0x1p24 : below;
+    const double half = 0.5 * small;
+    const double with_sign = eddy__with_sign(size, x);
+    const double whole = eddy__nearest(half) != half ? with_sign : size;
+    const double rootless = x > -HUGE_VAL ? (double)NAN : size;
+    const double broken = x < 0 ? rootless : size;
+    const double power = eddy__nearest(small) == small ? whole : broken;
+    const double endless = eddy__absolute(y) == HUGE_VAL ? 1 : power;
+    const double of_unit = a == 1 ? endless : power;
+    const double of_one = x == 1 ? 1 : of_unit;
+    const double square = x * x;
+    const double product = y == 3 ? square * x : of_one;
+    const double result = y == 2 ? square : product;
+
+    return y == 0 ? 1 : result;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/context.h"
 #include "frames/analysis/fed_controls.h"
+#include "frames/analysis/merge_order.h"
 #include "frames/analysis/prune.h"
 #include "frames/lower/groups.h"
 #include "frames/lower/lower.h"
@@ -204,9 +205,10 @@ static eddy_status analyse(eddy__plan_build *b)
 {
     eddy_analysis *analysis = NULL;
 
-    eddy_analysis_destroy(b->analysis);
-    b->analysis = NULL;
     EDDY_TRY(eddy__analysis_build(b->selection, &analysis, b->err));
+    if (b->analysis)
+        eddy__narrow_contests(analysis, b->analysis);
+    eddy_analysis_destroy(b->analysis);
     b->analysis = analysis;
     return EDDY_OK;
 }

@@ -476,6 +476,46 @@ START_TEST(negative_integer_powers_are_refused)
 }
 END_TEST
 
+/* ---- squares and cubes ---- */
+
+static double product_of(eddy_dtype dtype, double x, int n)
+{
+    const double product = n == 2 ? x * x : x * x * x;
+
+    return dtype == EDDY_FLOAT32 ? (double)(float)product : product;
+}
+
+/* Wherever the exponent stands, and whoever else it is for. */
+START_TEST(squares_and_cubes_are_products)
+{
+    const eddy_dtype dtype = _i % 2 ? EDDY_FLOAT32 : EDDY_FLOAT64;
+    const int64_t n = 77;
+    double x[77], y[77];
+    harness h;
+
+    harness_init(&h, &eddy__binary_ops);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (double)(float)((double)(i - 30) * 0.7310585786300049);
+        y[i] = _i / 2 == 0 ? 2 : _i / 2 == 1 ? 3 : (double)(2 + i % 2);
+    }
+    for (int scalar = _i / 2 == 2; scalar < 2; scalar++) {
+        harness_run(&h, "Pow", harness_numbers(&h, dtype, 1, &n, x),
+                    scalar && _i / 2 < 2
+                        ? harness_scalar(&h, dtype, y[0])
+                        : harness_numbers(&h, dtype, 1, &n, y));
+        harness_want(&h, 0, dtype, 1, &n);
+        for (int64_t i = 0; i < n; i++)
+            ck_assert_double_eq(harness_get(h.outputs[0], i),
+                                product_of(dtype, x[i], (int)y[i]));
+    }
+    harness_run(&h, "Pow", harness_scalar(&h, dtype, x[3]),
+                harness_scalar(&h, dtype, y[3]));
+    ck_assert_double_eq(harness_get(h.outputs[0], 0),
+                        product_of(dtype, x[3], (int)y[3]));
+    harness_deinit(&h);
+}
+END_TEST
+
 /* ---- dtypes that are refused ---- */
 
 START_TEST(dtypes_outside_the_signature_are_refused)
@@ -510,6 +550,7 @@ TCase *ops_binary_tests(void)
                         sizeof dividers / sizeof dividers[0]);
     tcase_add_test(tc, nothing_divided_by_zero_is_no_error);
     tcase_add_test(tc, negative_integer_powers_are_refused);
+    tcase_add_loop_test(tc, squares_and_cubes_are_products, 0, 6);
     tcase_add_test(tc, dtypes_outside_the_signature_are_refused);
     return tc;
 }
