@@ -34,6 +34,7 @@
     X(concat_offset)                                                           \
     X(conv)                                                                    \
     X(conv3d)                                                                  \
+    X(count)                                                                   \
     X(cross)                                                                   \
     X(cross_entropy)                                                           \
     X(ctc)                                                                     \
@@ -108,6 +109,7 @@
     X(string_codes)                                                            \
     X(string_format)                                                           \
     X(string_hash)                                                             \
+    X(string_ngrams)                                                           \
     X(string_order)                                                            \
     X(string_parts)                                                            \
     X(string_regex)                                                            \

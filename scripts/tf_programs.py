@@ -669,6 +669,50 @@ def ragged_variants():
         dense_values_shape=[6], Tvalues=tf.float32)] for e in (v, v[1])]
 
 
+@family
+def counted_rows():
+    """What layers that vectorise texts do: neighbours, and how often."""
+    words = fed([b"a", b"b", b"c", b"", b"d"])
+    ends, runs = fed([0, 3, 3, 5], tf.int64), []
+
+    def grams(widths, padding=0, keeps=False, at=ends):
+        return list(raw.StringNGrams(
+            data=words, data_splits=at, separator=b"-", ngram_widths=widths,
+            left_pad=b"<", right_pad=b">", pad_width=padding,
+            preserve_short_sequences=keeps))
+
+    runs += [grams([2]), grams([2, 3], -1), grams([3], 1), grams([4, 3], 0, True),
+             grams([], 2, True), grams([], -1, True), grams([]),
+             grams([1], at=fed([0, 4], tf.int64)),
+             grams([1], at=fed([1, 5], tf.int64)),
+             grams([1], at=fed([0, 3, 2, 5], tf.int64))]
+    values = fed([[1, 0, 3], [3, 3, 7]])
+    for w in (tf.zeros([0], tf.int32), fed([[1, 2, 3], [4, 5, 6]]),
+              fed([[0.5, 1, 2], [3, 4, 5]]), fed([1, 2])):
+        for more in (dict(), dict(maxlength=4), dict(minlength=9),
+                     dict(binary_output=True)):
+            attrs = dict(binary_output=False) | more
+            runs += [list(raw.DenseCountSparseOutput(
+                values=values, weights=w, **attrs))]
+    none = tf.zeros([0], tf.int64)
+    flat = fed([1, 4, 1, 4, 2], tf.int64)
+    runs += [list(raw.DenseCountSparseOutput(
+        values=v, weights=none, binary_output=False))
+        for v in (flat, fed([1, -1]), fed([[[1]]]), fed([[], []], tf.int32),
+                  fed([1 << 40, 3], tf.int64))]
+    runs += [list(raw.RaggedCountSparseOutput(
+        splits=s, values=flat, weights=none, binary_output=False))
+        for s in (ends, fed([0, 4], tf.int64), fed([0], tf.int64))]
+    for at, shape in (([[0, 1], [2, 0]], [3, 2]), ([[1], [3]], [4]),
+                      ([[0, 2], [0, 0]], [1, 2]), ([[0, 0]], [3, 2])):
+        runs += [list(raw.SparseCountSparseOutput(
+            indices=fed(at, tf.int64), values=fed([5, 5]),
+            dense_shape=fed(shape, tf.int64), weights=none,
+            binary_output=False))]
+    y = tf.sparse.bincount(tf.RaggedTensor.from_row_splits(flat, ends))
+    return runs + [[y.indices, y.values, y.dense_shape]]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

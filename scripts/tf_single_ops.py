@@ -212,6 +212,52 @@ def _(r, op):
          "summarize": r.choice([3, -1, 1])}
 
 
+def row_ends(r, n):
+    """Ends of rows of `n` things; some are wrong."""
+    ends = [0] + sorted(r.randrange(n + 1) for _ in range(r.randrange(4))) + [n]
+    if r.random() < 0.15:
+        ends[r.randrange(len(ends))] += r.choice([-1, 1])
+    return ends
+
+
+@hint("StringNGrams")
+def _(r, op):
+    n = r.randrange(6)
+    ends = row_ends(r, n) if r.random() < 0.95 else []
+    return [strings(r, n), np.array(ends, r.choice([np.int32, np.int64]))], dict(
+        separator=r.choice(["", " ", "--"]), left_pad=r.choice(["", "L"]),
+        right_pad=r.choice(["", "R"]), pad_width=r.choice([-1, 0, 1, 2, 5]),
+        preserve_short_sequences=r.random() < 0.5,
+        ngram_widths=[r.choice([1, 2, 3, 4] + [0] * (r.random() < 0.1))
+                      for _ in range(r.randrange(3))])
+
+
+@hint("DenseCountSparseOutput", "RaggedCountSparseOutput",
+      "SparseCountSparseOutput")
+def _(r, op):
+    n = r.randrange(7)
+    shape = r.choice([[n], [n], [2, n], [n, 1], []]) \
+        if op.startswith("Dense") else [n]
+    of = r.choice([np.int32, np.int64])
+    values = np.array([r.choice([0, 1, 1, 2, 3, 7] + [-1] * (r.random() < 0.02))
+                       for _ in range(int(np.prod(shape)))], of).reshape(shape)
+    t = r.choice([tf.int32, tf.int64, tf.float32, tf.float64])
+    weights = numbers(r, shape if r.random() < 0.5 else r.choice([[0], [2]]),
+                      t, False)
+    attrs = dict(binary_output=r.random() < 0.3)
+    for name in ("minlength", "maxlength"):
+        if r.random() < 0.5:
+            attrs[name] = r.choice([-1, 0, 2, 3, 9])
+    if op.startswith("Dense"):
+        return [values, weights], attrs
+    if op.startswith("Ragged"):
+        return [np.array(row_ends(r, n), np.int64), values, weights], attrs
+    d = [r.choice([1, 2, 3]) for _ in range(r.choice([1, 2, 2, 3]))]
+    at = [[r.randrange(x + (r.random() < 0.03)) for x in d] for _ in range(n)]
+    return [np.array(at, np.int64).reshape([n, len(d)]), values,
+            np.array(d, np.int64), weights], attrs
+
+
 # ---- regular expressions ---------------------------------------------------
 
 ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",
