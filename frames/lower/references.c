@@ -299,7 +299,7 @@ static bool wants_value(const rewrite *r, const eddy__node *node, uint32_t i)
     const eddy_node from = node->inputs[i].node;
 
     return (is_op(node, "RefEnter") || is_op(node, "RefMerge") ||
-            is_op(node, "RefIdentity") || is_op(node, "RefSelect")) &&
+            is_op(node, "RefSelect")) &&
            eddy__node_role(eddy__graph_node(r->graph, from)) !=
                EDDY__ROLE_NEXT_ITERATION;
 }

@@ -156,7 +156,7 @@ static eddy_status run_reserve(eddy_kernel *k)
     return eddy__output_list(k, 0, *dtype, &shape, count, &list);
 }
 
-static eddy_status prepare_dtype(eddy_infer *infer)
+eddy_status eddy__prepare_list_dtype(eddy_infer *infer)
 {
     eddy_dtype *dtype = eddy__prepare_state(infer, sizeof *dtype);
 
@@ -403,25 +403,6 @@ static eddy_status run_resize(eddy_kernel *k)
     return EDDY_OK;
 }
 
-static eddy_status run_join(eddy_kernel *k)
-{
-    const eddy_dtype *dtype = eddy__state(k);
-    const eddy__list *a, *b;
-    eddy__list *own;
-
-    EDDY_TRY(eddy__in_list_of(k, 0, *dtype, &a));
-    EDDY_TRY(eddy__in_list_of(k, 1, *dtype, &b));
-    if (!eddy__shape_equal(&a->shape, &b->shape))
-        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                           "the element shapes of the lists differ: %s and %s",
-                           eddy__shape_print(&a->shape).text,
-                           eddy__shape_print(&b->shape).text);
-    EDDY_TRY(eddy__output_list_reusing(k, 0, 0, b->count, &own));
-    for (int64_t i = 0; i < b->count; i++)
-        eddy__list_push(own, eddy__value_copy(eddy__list_get(b, i)));
-    return EDDY_OK;
-}
-
 /* ---- shapes ---- */
 
 static eddy_status infer_get(eddy_infer *infer)
@@ -456,7 +437,8 @@ static const eddy_op_spec specs[] = {
         .inputs = "element_shape: shape_type, max_num_elements: int32",
         .outputs = "handle: variant",
         .attrs = "element_dtype: type, shape_type: index",
-        .infer = infer_counted, .kernel = run_empty, .prepare = prepare_dtype,
+        .infer = infer_counted, .kernel = run_empty,
+        .prepare = eddy__prepare_list_dtype,
         .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
         .doc =
             "A list without items, to which at most so many may be appended."),
@@ -465,7 +447,7 @@ static const eddy_op_spec specs[] = {
                  .outputs = "handle: variant",
                  .attrs = "element_dtype: type, shape_type: index",
                  .infer = infer_counted, .kernel = run_reserve,
-                 .prepare = prepare_dtype,
+                 .prepare = eddy__prepare_list_dtype,
                  .flags = EDDY_OP_CHEAP | EDDY_OP_NOT_DIFFERENTIABLE,
                  .doc = "A list of `num_elements` items that are not set."),
     EDDY__OP_ROW("TensorListLength", .inputs = "input_handle: variant",
@@ -510,12 +492,6 @@ static const eddy_op_spec specs[] = {
         .outputs = "output_handle: variant", .infer = infer_counted,
         .kernel = run_resize, .flags = EDDY_OP_CHEAP,
         .doc = "The list cut to `size` items, or with more that are not set."),
-    EDDY__OP_ROW("TensorListConcatLists",
-                 .inputs = "input_a: variant, input_b: variant",
-                 .outputs = "output: variant", .attrs = "element_dtype: type",
-                 .infer = eddy__infer_scalar, .kernel = run_join,
-                 .prepare = prepare_dtype, .flags = EDDY_OP_CHEAP,
-                 .doc = "The items of both lists."),
 };
 
 const eddy__op_table eddy__tensor_list_ops = {

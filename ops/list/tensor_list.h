@@ -36,6 +36,9 @@ eddy_status eddy__tensor_list_merge_shape(eddy_kernel *k,
                                           const eddy_shape *shape,
                                           eddy_shape *merged);
 
+/* The state of kernels whose node says of which dtype the items are: that. */
+eddy_status eddy__prepare_list_dtype(eddy_infer *infer);
+
 /* For shape functions: what of that argument is known. */
 eddy_shape eddy__infer_item_shape(const eddy_infer *infer, uint32_t i);
 

@@ -399,7 +399,78 @@ static eddy_status run_push_batch(eddy_kernel *k)
     return EDDY_OK;
 }
 
+/* ---- lists behind lists ---- */
+
+/* Puts the items of `from` behind those of a list. */
+static eddy_status append(eddy_kernel *k, eddy__list **list,
+                          const eddy__list *from)
+{
+    const eddy_dtype *dtype = eddy__state(k);
+    const int64_t n = from->count;
+
+    if ((eddy_dtype)(*list)->dtype != *dtype ||
+        (eddy_dtype)from->dtype != *dtype)
+        return eddy__kfail(
+            k, EDDY_INVALID_ARGUMENT, EDDY_E_DTYPE,
+            "lists of %s and of %s; element_dtype says that they are of %s",
+            eddy_dtype_name((eddy_dtype)(*list)->dtype),
+            eddy_dtype_name((eddy_dtype)from->dtype), eddy_dtype_name(*dtype));
+    if (!eddy__shape_equal(&(*list)->shape, &from->shape))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "the element shapes of the lists differ: %s and %s",
+                           eddy__shape_print(&(*list)->shape).text,
+                           eddy__shape_print(&from->shape).text);
+    if (!eddy__list_own(k->heap, k->account, list, n))
+        return eddy__kfail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
+                           "no memory for a list of %" PRId64 " items",
+                           (*list)->count + n);
+    for (int64_t i = 0; i < n; i++)
+        eddy__list_push(*list, eddy__value_copy(eddy__list_get(from, i)));
+    return EDDY_OK;
+}
+
+/* Two lists, or tensors of lists of one shape. */
+static eddy_status run_join(eddy_kernel *k)
+{
+    const eddy_shape *a = eddy__in_shape(k, 0), *b = eddy__in_shape(k, 1);
+    const eddy__value *from = eddy__in(k, 1), *others;
+    eddy__value own, *out = eddy__out(k, 0);
+
+    if (!eddy__shape_equal(a, b))
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                           "lists of shape %s have none of shape %s behind "
+                           "them",
+                           eddy__shape_print(a).text,
+                           eddy__shape_print(b).text);
+    own = eddy__in_take(k, 0);
+    eddy__out_value(k, 0, &own);
+    if (!eddy__value_is_tensor(out))
+        return append(k, &out->as.list, from->as.list);
+    EDDY_TRY(eddy__own_lists(k, out));
+    others = from->as.tensor->data;
+    for (int64_t i = 0; i < out->as.tensor->count; i++)
+        EDDY_TRY(append(k, &((eddy__value *)out->as.tensor->data)[i].as.list,
+                        others[i].as.list));
+    return EDDY_OK;
+}
+
 /* ---- shapes ---- */
+
+static eddy_status infer_join(eddy_infer *infer)
+{
+    const eddy_shape *a = eddy_infer_input(infer, 0);
+    const eddy_shape *b = eddy_infer_input(infer, 1);
+    eddy_shape merged;
+
+    if (!eddy__shape_merge(a, b, &merged))
+        return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
+                               "lists of shape %s have none of shape %s behind "
+                               "them",
+                               eddy__shape_print(a).text,
+                               eddy__shape_print(b).text);
+    eddy_infer_set_output(infer, 0, &merged);
+    return EDDY_OK;
+}
 
 static eddy_status infer_push_batch(eddy_infer *infer)
 {
@@ -491,6 +562,13 @@ static const eddy_op_spec specs[] = {
         .infer = eddy__infer_scalar, .kernel = run_split,
         .prepare = prepare_parts,
         .doc = "A list of parts of a tensor, of these lengths."),
+    EDDY__OP_ROW("TensorListConcatLists",
+                 .inputs = "input_a: variant, input_b: variant",
+                 .outputs = "output: variant", .attrs = "element_dtype: type",
+                 .infer = infer_join, .kernel = run_join,
+                 .prepare = eddy__prepare_list_dtype, .flags = EDDY_OP_CHEAP,
+                 .doc = "The items of both lists, or of each two of tensors "
+                        "of lists."),
     EDDY__OP_ROW(
         "TensorListPushBackBatch",
         .inputs = "input_handles: variant, tensor: element_dtype",

@@ -304,8 +304,7 @@ static eddy_status prepare_assign(eddy_infer *infer)
     return EDDY_OK;
 }
 
-/* Handles of a run must not get out of it. */
-static eddy_status check_lists(eddy_kernel *k, const eddy__value *value)
+eddy_status eddy__variable_check_lists(eddy_kernel *k, const eddy__value *value)
 {
     const eddy__value *lists = value;
     int64_t n = 1;
@@ -352,7 +351,7 @@ static eddy_status check_assign(eddy_kernel *k, const eddy__variable *variable,
     const eddy_shape any = eddy__shape_unknown();
     eddy_shape own = has_value ? eddy__value_shape(&variable->value) : any;
 
-    EDDY_TRY(check_lists(k, value));
+    EDDY_TRY(eddy__variable_check_lists(k, value));
     switch (eddy__variable_check(variable, dtype,
                                  is_reference ? &any : &a->shape)) {
     case EDDY__OTHER_DTYPE:

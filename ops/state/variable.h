@@ -42,9 +42,16 @@ eddy_status eddy__output_variable(eddy_kernel *k, uint32_t i,
 eddy_status eddy__variable_run_on_value(eddy_kernel *k, eddy_dtype dtype,
                                         eddy_kernel_fn run);
 
+/*
+ * Fails with UNIMPLEMENTED if a value of dtype variant has lists whose items
+ * are handles: those of a run must not get out of it.
+ */
+eddy_status eddy__variable_check_lists(eddy_kernel *k,
+                                       const eddy__value *value);
+
 /* ---- updates ---- */
 
-/* A value of a movable dtype that is being updated. */
+/* A value that is being updated, of a movable dtype or of lists. */
 typedef struct eddy__update {
     eddy__variable *variable;
     eddy_dtype dtype;

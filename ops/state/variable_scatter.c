@@ -129,6 +129,23 @@ static eddy_status replace_strings(eddy_kernel *k, const eddy__update *u,
     return EDDY_OK;
 }
 
+static void replace_lists(eddy_kernel *k, const eddy__update *u,
+                          const rows_of *r)
+{
+    const eddy__value *from = (const void *)eddy__in_elements(k, 2);
+    eddy__value *to = (eddy__value *)(void *)u->to;
+
+    for (int64_t i = 0; i < r->indices.count; i++) {
+        const int64_t at = eddy__index_at(&r->indices, i) * r->row;
+
+        for (int64_t j = 0; j < r->row; j++) {
+            eddy__value_clear(k->heap, &to[at + j]);
+            to[at + j] =
+                eddy__value_copy(&from[r->step > 0 ? i * r->row + j : 0]);
+        }
+    }
+}
+
 static eddy_status scatter(eddy_kernel *k, eddy__update *u, const void *arg)
 {
     const eddy__combination *what = arg;
@@ -142,6 +159,7 @@ static eddy_status scatter(eddy_kernel *k, eddy__update *u, const void *arg)
     EDDY_TRY(check_indices(k, &r));
     if (*what == EDDY__COMBINE_DIV)
         EDDY_TRY(check_divisors(k, u));
+    EDDY_TRY(eddy__variable_check_lists(k, eddy__in(k, 2)));
     if (u->count == 0 || r.indices.count == 0)
         return EDDY_OK;
     EDDY_TRY(eddy__update_make(k, u, true));
@@ -149,6 +167,8 @@ static eddy_status scatter(eddy_kernel *k, eddy__update *u, const void *arg)
         combine_rows(k, u, &r, *what);
     else if (u->dtype == EDDY_STRING)
         return replace_strings(k, u, &r);
+    else if (u->dtype == EDDY_VARIANT)
+        replace_lists(k, u, &r);
     else
         replace_rows(k, u, &r);
     return EDDY_OK;
@@ -159,8 +179,10 @@ static eddy_status prepare_combination(eddy_infer *infer,
 {
     const eddy_dtype dtype = eddy_infer_input_dtype(infer, 2);
 
-    if (what == EDDY__COMBINE_REPLACE ? eddy__dtype_in(dtype, EDDY__MOVABLE)
-                                      : eddy__combiner_of(what, dtype) != NULL)
+    if (what == EDDY__COMBINE_REPLACE
+            ? eddy__dtype_in(dtype,
+                             EDDY__MOVABLE | EDDY__DTYPE_BIT(EDDY_VARIANT))
+            : eddy__combiner_of(what, dtype) != NULL)
         return EDDY_OK;
     return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_NO_KERNEL,
                            "there is no kernel for %s", eddy_dtype_name(dtype));

@@ -147,6 +147,14 @@ static eddy_status copy_strings(eddy_kernel *k, const eddy__update *update)
     return EDDY_OK;
 }
 
+static void copy_lists(const eddy__update *update)
+{
+    const eddy__value *from = (const void *)update->from;
+
+    for (int64_t i = 0; i < update->count; i++)
+        ((eddy__value *)(void *)update->to)[i] = eddy__value_copy(&from[i]);
+}
+
 /* A tensor of the variable's dtype and shape; never a scalar in itself. */
 static eddy_status make_tensor(eddy_kernel *k, eddy__update *update)
 {
@@ -186,7 +194,9 @@ eddy_status eddy__update_make(eddy_kernel *k, eddy__update *update, bool copied)
         return EDDY_OK;
     if (update->dtype == EDDY_STRING)
         return copy_strings(k, update);
-    if (value->as.tensor->bytes > 0)
+    if (update->dtype == EDDY_VARIANT)
+        copy_lists(update);
+    else if (value->as.tensor->bytes > 0)
         memcpy(update->to, update->from, value->as.tensor->bytes);
     return EDDY_OK;
 }

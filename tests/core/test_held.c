@@ -252,22 +252,54 @@ END_TEST
 /* A variable may hold a tensor of lists, but not one of lists of handles. */
 START_TEST(variables_hold_tensors_of_lists)
 {
-    program_build(&p,
-                  LISTS "h VarHandleOp dtype=variant shape=?\n"
-                        "set AssignVariableOp h v\n"
-                        "get ResourceGather h one ^set dtype=variant\n" STACK(
-                            "z", "get") "max int32=-1\n"
-                                        "st StackV2 max elem_type=float32\n"
-                                        "l0 EmptyTensorList any any "
-                                        "element_dtype=resource\n"
-                                        "l TensorListPushBack l0 st\n"
-                                        "w Pack l l\n"
-                                        "bad AssignVariableOp h w\n");
+    program_build(&p, LISTS
+                  "h VarHandleOp dtype=variant shape=?\n"
+                  "set AssignVariableOp h v\n"
+                  "get ResourceGather h one ^set dtype=variant\n" STACK(
+                      "z", "get") "max int32=-1\n"
+                                  "st StackV2 max elem_type=float32\n"
+                                  "l0 EmptyTensorList any any "
+                                  "element_dtype=resource\n"
+                                  "l TensorListPushBack l0 st\n"
+                                  "w Pack l l\n"
+                                  "bad AssignVariableOp h w\n"
+                                  "two int32[2]=0,1\n"
+                                  "worse ResourceScatterUpdate h two w ^set\n");
     program_plan(&p, NULL, "z");
     program_run(&p);
     program_want_fetch(&p, 0, PROGRAM_DIMS(2), PROGRAM_NUMBERS(2, 1));
     program_plan(&p, NULL, "^bad");
     program_want(&p, program_execute(&p), EDDY_UNIMPLEMENTED, EDDY_E_DTYPE);
+    program_plan(&p, NULL, "^worse");
+    program_want(&p, program_execute(&p), EDDY_UNIMPLEMENTED, EDDY_E_DTYPE);
+}
+END_TEST
+
+/* What somebody has read before stays. */
+START_TEST(lists_in_a_variable_are_replaced)
+{
+    program_build(&p, LISTS
+                  "h VarHandleOp dtype=variant shape=?\n"
+                  "set AssignVariableOp h v\n"
+                  "old ReadVariableOp h ^set dtype=variant\n"
+                  "no int32[0]=0\n"
+                  "none EmptyTensorList no any element_dtype=float32\n"
+                  "w float32=7\nnew TensorListPushBack none w\n"
+                  "at int32[1]=1\nrow Pack new\n"
+                  "change ResourceScatterUpdate h at row ^old\n"
+                  "now ReadVariableOp h ^change dtype=variant\n"
+                  "all int32[2]=0,1\nfull int32=-1\n"
+                  "one_for_all ResourceScatterUpdate h all new ^now\n"
+                  "last ReadVariableOp h ^one_for_all dtype=variant\n"
+                  "o Unpack old num=2\nn Unpack now num=2\n"
+                  "l Unpack last num=2\n" STACK("p", "o:1") STACK("q", "n:0")
+                      STACK("r", "n:1") STACK("s", "l:0"));
+    program_plan(&p, NULL, "p q r s");
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(2), PROGRAM_NUMBERS(2, 1));
+    program_want_fetch(&p, 1, PROGRAM_DIMS(1), PROGRAM_NUMBERS(1));
+    program_want_fetch(&p, 2, PROGRAM_DIMS(1), PROGRAM_NUMBERS(7));
+    program_want_fetch(&p, 3, PROGRAM_DIMS(1), PROGRAM_NUMBERS(7));
 }
 END_TEST
 
@@ -312,6 +344,7 @@ TCase *held_tests(void)
     tcase_add_test(tests, each_of_many_lists_gets_an_item);
     tcase_add_test(tests, batches_must_fit_their_lists);
     tcase_add_test(tests, variables_hold_tensors_of_lists);
+    tcase_add_test(tests, lists_in_a_variable_are_replaced);
     tcase_add_test(tests, gradients_go_through_tensors_of_lists);
     return tests;
 }

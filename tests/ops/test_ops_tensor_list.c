@@ -274,6 +274,32 @@ END_TEST
 
 /* ---- sizes and shapes ---- */
 
+/* Two by two, also where both are one tensor, which stays as it was. */
+START_TEST(tensors_of_lists_are_joined)
+{
+    program_build(&p,
+                  NUMBERS "l TensorListFromTensor all any\n"
+                          "short TensorListResize l one\n"
+                          "b Pack l short\nc Pack short l\n"
+                          "j TensorListConcatLists b c element_dtype=int32\n"
+                          "k TensorListConcatLists b b element_dtype=int32\n"
+                          "g Unpack j num=2\nh Unpack k num=2\n"
+                          "i Unpack b num=2\n" STACK("s", "g", "any", "int32")
+                              STACK("t", "g:1", "any", "int32")
+                                  STACK("u", "h", "any", "int32")
+                                      STACK("v", "h:1", "any", "int32")
+                                          STACK("w", "i", "any", "int32"));
+    program_plan(&p, NULL, "s t u v w");
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(4), PROGRAM_NUMBERS(0, 1, 2, 0));
+    program_want_fetch(&p, 1, PROGRAM_DIMS(4), PROGRAM_NUMBERS(0, 0, 1, 2));
+    program_want_fetch(&p, 2, PROGRAM_DIMS(6),
+                       PROGRAM_NUMBERS(0, 1, 2, 0, 1, 2));
+    program_want_fetch(&p, 3, PROGRAM_DIMS(2), PROGRAM_NUMBERS(0, 0));
+    program_want_fetch(&p, 4, PROGRAM_DIMS(3), PROGRAM_NUMBERS(0, 1, 2));
+}
+END_TEST
+
 START_TEST(lists_are_resized_and_joined)
 {
     program_build(&p, NUMBERS
@@ -673,6 +699,9 @@ static const mistake mistakes[] = {
                 "m", "pair", "two",
                 "int32") "x TensorListConcatLists l m element_dtype=int32\n",
             SHAPE, "the element shapes of the lists differ: ? and [2]"),
+    INVALID(LIST "b Pack l l l\nc Pack l l\n"
+                 "x TensorListConcatLists b c element_dtype=int32\n",
+            SHAPE, NULL),
     /* From tensors. */
     INVALID("x TensorListFromTensor five any\n", SHAPE,
             "the tensor must be at least a vector, but it has shape []"),
@@ -1095,6 +1124,7 @@ TCase *ops_tensor_list_tests(void)
     tcase_add_loop_test(tests, items_that_were_not_set_are_zeros, 0, N_DTYPES);
     tcase_add_test(tests, strings_are_items);
     tcase_add_test(tests, lists_and_handles_are_items);
+    tcase_add_test(tests, tensors_of_lists_are_joined);
     tcase_add_test(tests, lists_are_resized_and_joined);
     tcase_add_test(tests, element_shapes_are_told);
     tcase_add_test(tests, empty_lists_make_empty_tensors);
