@@ -348,11 +348,17 @@ HERE = -Wl,-rpath,$(CURDIR)/$(OUT)
 $(OUT)/eddy: $(TOOL_OBJ) $(BLAS_LAZY) $(STATIC) | $(PROVIDERS)
 	$(call say,LINK) $(LINK) $^ $(call lazy_libs,$(TOOL_REQUIRES)) -o $@
 
+# Calls that go by way of tests/aid/faulty_calls.c.
+FAULTY_CALLS := $(addprefix eddy_,plan_create graph_lower graph_unroll \
+	partition_create ranks_create gradients jvp hvp while_begin while_body \
+	while_end cond_begin cond_else cond_end case_begin switch_case_begin \
+	case_next case_end)
+
 # The pieces of the command are tested as they are, without its main().
-$(RUNNER): $(TEST_OBJ) $(filter-out %/tools/main.o,$(TOOL_OBJ)) \
+$(RUNNER): $(TEST_OBJ) $(call objects,tests/campaign/places.c) $(filter-out %/tools/main.o,$(TOOL_OBJ)) \
 		$(BLAS_LAZY) $(STATIC) | $(PROVIDERS)
-	$(call say,LINK) $(LINK) $(HERE) $^ $(call lazy_libs,$(TEST_REQUIRES)) \
-	    -o $@
+	$(call say,LINK) $(LINK) $(HERE) $(FAULTY_CALLS:%=-Wl,--wrap=%) $^ \
+	    $(call lazy_libs,$(TEST_REQUIRES)) -o $@
 
 $(BENCHES): $(OUT)/%: $(BUILD)/%.o $(call objects,$(BENCH_AID)) $(STATIC) \
 		| $(PROVIDERS)

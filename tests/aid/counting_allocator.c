@@ -36,6 +36,8 @@ static void *allocate_counted(void *user, size_t size, size_t alignment)
     atomic_fetch_add(&counting->calls, 1);
     if (size > SIZE_MAX / 4)
         return NULL;
+    if (counting->note && atomic_load(&counting->failing) >= 0)
+        counting->note(counting->noted);
     if (atomic_load(&counting->failing) >= 0 &&
         atomic_fetch_sub(&counting->failing, 1) == 0)
         return NULL;
@@ -82,6 +84,13 @@ void counting_allocator_init(counting_allocator *counting)
     atomic_init(&counting->calls, 0);
     atomic_init(&counting->allowed, -1);
     atomic_init(&counting->failing, -1);
+    counting->note = NULL;
+    counting->noted = NULL;
+}
+
+counting_allocator *counting_allocator_of(const eddy_allocator *allocator)
+{
+    return allocator->allocate == allocate_counted ? allocator->user : NULL;
 }
 
 void counting_allocator_allow(counting_allocator *counting, long long n)

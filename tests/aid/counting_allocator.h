@@ -14,10 +14,12 @@ typedef struct counting_allocator {
     eddy_allocator allocator;
     atomic_llong live_bytes;
     atomic_llong live_blocks;
-    atomic_llong peak_bytes; /* the most that were live */
-    atomic_llong calls;      /* of allocate */
-    atomic_llong allowed;    /* calls until all fail; negative: no end */
-    atomic_llong failing;    /* calls until one fails; negative: none */
+    atomic_llong peak_bytes;   /* the most that were live */
+    atomic_llong calls;        /* of allocate */
+    atomic_llong allowed;      /* calls until all fail; negative: no end */
+    atomic_llong failing;      /* calls until one fails; negative: none */
+    void (*note)(void *noted); /* called for each while one is to fail */
+    void *noted;
 } counting_allocator;
 
 /* Nothing is live, nothing fails. */
@@ -28,6 +30,9 @@ void counting_allocator_allow(counting_allocator *counting, long long n);
 
 /* Lets one allocation fail, after `n` more; negative: none. */
 void counting_allocator_fail(counting_allocator *counting, long long n);
+
+/* The one whose allocator that is, or NULL. */
+counting_allocator *counting_allocator_of(const eddy_allocator *allocator);
 
 /* Fails the test if anything is still allocated. */
 void counting_allocator_want_none(const counting_allocator *counting);
