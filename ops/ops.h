@@ -92,6 +92,7 @@
     X(scan)                                                                    \
     X(segment)                                                                 \
     X(select)                                                                  \
+    X(serialize)                                                               \
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(softmax)                                                                 \

@@ -713,6 +713,40 @@ def counted_rows():
     return runs + [[y.indices, y.values, y.dense_shape]]
 
 
+@family
+def tensors_as_bytes():
+    """Tensors as the bytes of TensorProto, and back."""
+    runs = []
+    for v in ([1.5, -2.0], [[1, 2, 3]], 7, [True, False], [b"a", b"", b"bc"],
+              b"x", [1 + 2j], np.zeros([0, 3]), np.zeros([300], np.int64)):
+        x = fed(np.array(v) if isinstance(v, np.ndarray) else v)
+        text = raw.SerializeTensor(tensor=x)
+        # An array of texts loses zero bytes at their ends.
+        runs += [[tf.strings.join([text, b"."]),
+                  raw.ParseTensor(serialized=text, out_type=x.dtype)]]
+    shape = tf.TensorShape([4]).as_proto()
+    proto = type(tf.make_tensor_proto(1.0))
+    for more, t in ((dict(float_val=[1, 2]), tf.float32), ({}, tf.int8),
+                    (dict(int_val=[300, -1]), tf.uint8),
+                    (dict(half_val=[15360]), tf.float16),
+                    (dict(bool_val=[False, True]), tf.bool),
+                    (dict(int64_val=[-1, 1 << 40]), tf.int64),
+                    (dict(uint64_val=[1 << 63]), tf.uint64),
+                    (dict(scomplex_val=[1, 2, 3]), tf.complex64),
+                    (dict(dcomplex_val=[1, 2, 3, 4]), tf.complex128),
+                    (dict(string_val=[b"a", b"b"]), tf.string),
+                    (dict(tensor_content=b"\1\2\0\1abcd"), tf.string),
+                    (dict(tensor_content=b"abcd"), tf.float32),
+                    (dict(tensor_content=b"\0\1\2\0"), tf.bool)):
+        text = proto(dtype=t.as_datatype_enum, tensor_shape=shape,
+                     **more).SerializeToString()
+        runs += [[raw.ParseTensor(serialized=fed(text), out_type=t)]]
+    for text in (b"", b"\xff\xff", b"\x08\x01\x00", b"\x08\x01\x12\x05",
+                 b"\x08\x03", [b"\x08\x01"], b"\x08\x01\xf8\x01\x05"):
+        runs += [[raw.ParseTensor(serialized=fed(text), out_type=tf.float32)]]
+    return runs
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -258,6 +258,28 @@ def _(r, op):
             np.array(d, np.int64), weights], attrs
 
 
+@hint("ParseTensor")
+def _(r, op):
+    """Tensors, some of them with elements one by one, some damaged."""
+    t = r.choice([x for x in PLAIN if x not in (tf.bfloat16, tf.float16)])
+    shape = dims(r)
+    proto = tf.make_tensor_proto(numbers(r, shape, t, True), t, shape)
+    text = proto.SerializeToString()
+    if r.random() < 0.5:
+        text = tf.io.serialize_tensor(tf.constant(
+            numbers(r, shape, t, True), t, shape)).numpy()
+    elif r.random() < 0.3:
+        proto.tensor_shape.Clear()
+        proto.tensor_shape.dim.add().size = r.choice([1, 2, 5, 0, -1])
+        text = proto.SerializeToString()
+    if r.random() < 0.2 and text:
+        at = r.randrange(len(text))
+        text = text[:at] + bytes([r.randrange(256)]) * (
+            r.random() < 0.8) + text[at + 1:]
+    return [np.array(text + b"", dtype=object)], dict(
+        out_type=t if r.random() < 0.9 else tf.int32)
+
+
 # ---- regular expressions ---------------------------------------------------
 
 ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",
@@ -456,7 +478,8 @@ def tolerance(values):
 
 
 def savable(value):
-    value = np.asarray(value)
+    value = np.array(value, object) if isinstance(value, bytes) \
+        else np.asarray(value)
     if value.dtype == object:
         flat = [v if isinstance(v, bytes) else str(v).encode()
                 for v in value.ravel()]
