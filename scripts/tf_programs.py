@@ -26,6 +26,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 try:
     import numpy as np
     import tensorflow as tf
+    from tensorflow.python.framework import function
+    from tensorflow.python.ops import gen_functional_ops
 except ImportError:
     print("tf_programs: TensorFlow is not there, nothing was run")
     sys.exit(0)
@@ -478,6 +480,77 @@ def odd_windows():
         runs += [[raw.Conv2D(input=x, filter=f, **more)],
                  [raw.DepthwiseConv2dNative(input=x, filter=d, **more)]]
     return runs
+
+
+@family
+def function_effects():
+    """What a called function changes without returning it."""
+    def counter(returns, big):
+        h = raw.VarHandleOp(dtype=tf.float32, shape=[],
+                            shared_name=f"counter{returns}{big}")
+        first = raw.AssignVariableOp(resource=h, value=1.0)
+
+        @function.Defun(tf.resource, tf.float32)
+        def add(h, x):
+            for _ in range(6 * big):
+                x = tf.sin(x) * 0.0 + 1.0
+            raw.AssignAddVariableOp(resource=h, value=x)
+            return [x * 2.0] if returns else []
+
+        with tf.control_dependencies([first]):
+            call = gen_functional_ops.stateful_partitioned_call(
+                [h, tf.constant(1.0)],
+                Tout=[tf.float32] if returns else [], f=add)
+        with tf.control_dependencies([call[0].op if returns else call]):
+            return raw.ReadVariableOp(resource=h, dtype=tf.float32)
+    return [[counter(returns, big)] for returns in (0, 1) for big in (0, 1)]
+
+
+@family
+def lists_of_lists():
+    """Tensors of lists joined, kept in variables, and replaced there."""
+    def rows(*values):
+        return raw.TensorListFromTensor(
+            tensor=tf.constant(values), element_shape=tf.constant([], tf.int32))
+
+    def values(lists, n):
+        return [raw.TensorListStack(
+            input_handle=one, element_shape=tf.constant([], tf.int32),
+            element_dtype=tf.float32) for one in tf.unstack(lists, n)]
+
+    a, b = rows(1.0, 2.0), rows(-1.0)
+    ab, ba = tf.stack([a, b]), tf.stack([b, a])
+    joined = [raw.TensorListConcatLists(input_a=x, input_b=y,
+                                        element_dtype=tf.float32)
+              for x in (ab, ba) for y in (ab, ba)]
+    three = tf1.placeholder_with_default(tf.stack([a, b, a]), None)
+    odd = raw.TensorListConcatLists(input_a=ab, input_b=three,
+                                    element_dtype=tf.float32)
+    h = raw.VarHandleOp(dtype=tf.variant, shape=[3], shared_name="lists")
+    first = raw.AssignVariableOp(resource=h, value=tf.stack([a, b, a]))
+    old = under([first], "ReadVariableOp", resource=h, dtype=tf.variant)
+    change = under([old], "ResourceScatterUpdate", resource=h,
+                   indices=[2, 0], updates=tf.stack([b, rows(7.0)]))
+    now = under([change], "ReadVariableOp", resource=h, dtype=tf.variant)
+    beyond = under([now], "ResourceScatterUpdate", resource=h, indices=[3],
+                   updates=tf.stack([a]))
+    return [[v for lists in joined for v in values(lists, 2)],
+            [odd.op], values(old, 3) + values(now, 3), [beyond]]
+
+
+@family
+def no_value_yet():
+    """RefIdentity takes a variable without a value that nobody reads."""
+    v = raw.VariableV2(shape=[1], dtype=tf.float32, container="",
+                       shared_name="late")
+    there = raw.IsVariableInitialized(ref=v)
+    no, yes = raw.RefSwitch(data=v, pred=there)
+    with tf.control_dependencies([raw.RefIdentity(input=no)]):
+        set_it = raw.Assign(ref=v, value=[1.0], validate_shape=True,
+                            use_locking=True)
+    with tf.control_dependencies([raw.RefIdentity(input=yes)]):
+        had = tf.identity(v)
+    return [[raw.Merge(inputs=[set_it, had])[0]]]
 
 
 @family

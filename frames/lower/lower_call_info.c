@@ -89,15 +89,18 @@ eddy_status eddy__lower_gate(eddy__lowering *l, eddy__call *call,
 
 /* ---- instances ---- */
 
-static eddy__keeping keeping_of(const eddy__call *call)
+static eddy__keeping keeping_of(const eddy__call *call,
+                                const eddy__function *function)
 {
     const char *op;
 
     if (!call || call->is_inlined)
         return EDDY__KEEP_NEEDED;
     op = eddy__call_node(call)->op_name;
-    return strcmp(op, "PartitionedCall") == 0 ||
-                   strcmp(op, "StatefulPartitionedCall") == 0
+    if (strcmp(op, "PartitionedCall") != 0 &&
+        strcmp(op, "StatefulPartitionedCall") != 0)
+        return EDDY__KEEP_ALL;
+    return function->n_results > 0 || function->n_control_results > 0
                ? EDDY__KEEP_STATED
                : EDDY__KEEP_ALL;
 }
@@ -118,7 +121,7 @@ eddy_status eddy__lower_add_instance(eddy__lowering *l, eddy__call *call,
     in->call = call;
     in->scope = scope;
     in->depth = call ? call->host->depth + 1 : 0;
-    in->keeping = keeping_of(call);
+    in->keeping = keeping_of(call, routine->function);
     in->guard_node = EDDY_NO_NODE;
     in->made = eddy__arena_allocate(&l->arena, n, sizeof *in->made);
     in->args = eddy__arena_allocate_zeroed(&l->arena, n_args, sizeof *in->args);

@@ -79,7 +79,8 @@ typedef enum eddy__guard {
  * an If, Case or While that says `_lower_using_switch_merge` before it prunes,
  * and runs everything else by a kernel: all that is stateful in a function that
  * one device runs, and of PartitionedCall's, which many may share, what the
- * function says must run.  Nothing is inlined in a function of the former kind.
+ * function says must run, or all if it says and returns nothing.  Nothing is
+ * inlined in a function of the former kind.
  */
 typedef enum eddy__keeping {
     EDDY__KEEP_NEEDED, /* the root; branches and bodies that are inlined */

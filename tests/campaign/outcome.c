@@ -70,9 +70,16 @@ eddy_tensor *outcome_value(eddy_context *ctx, eddy_dtype dtype,
 /* Parts of the names of ops whose results depend on more than their inputs. */
 static bool is_unsettled(const char *op)
 {
-    static const char *const parts[] = {"Random",   "Multinomial", "Normal",
-                                        "Variable", "Assign",      "Queue",
-                                        "Stack",    "Scatter",     "Timestamp"};
+    static const char *const parts[] = {"Random",     "Multinomial",
+                                        "Normal",     "Variable",
+                                        "Assign",     "Queue",
+                                        "Stack",      "Scatter",
+                                        "Timestamp",  "Accumulator",
+                                        "Stage",      "Unstage",
+                                        "Mutex",      "NonDeterministic",
+                                        "Rng",        "StatefulUniform",
+                                        "Collective", "Horovod",
+                                        "GetSession"};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(op, parts[i]) != NULL)
