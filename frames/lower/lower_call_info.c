@@ -94,7 +94,7 @@ static eddy__keeping keeping_of(const eddy__call *call,
 {
     const char *op;
 
-    if (!call || call->is_inlined)
+    if (!call || !function || call->is_inlined)
         return EDDY__KEEP_NEEDED;
     op = eddy__call_node(call)->op_name;
     if (strcmp(op, "PartitionedCall") != 0 &&
