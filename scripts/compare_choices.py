@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXECUTORS = ("dynamic", "linear", "native")
 PASSES = (
-    "identities", "fold", "invariants", "panels", "common", "overlap",
+    "identities", "fold", "powers", "invariants", "panels", "common", "overlap",
     "ahead", "gates", "rolls", "fuse", "chains",
 )  # fmt: skip
 BLOCK_NS = 40e6

@@ -317,6 +317,13 @@ static eddy_status fold_constants(eddy__plan_build *b)
     return EDDY_OK;
 }
 
+static eddy_status square_powers(eddy__plan_build *b)
+{
+    bool any = false;
+
+    return rewrite(b, eddy__square_powers, &any);
+}
+
 /* Out of so many loops, one after the other. */
 #define MOST_LOOPS_OUT 8
 
@@ -449,6 +456,7 @@ static const plan_pass passes[] = {
     {"saving",     save_loop,                   false}, /* checkpoints */
     {"identities", drop_identities,             true}, /* that do nothing */
     {"fold",       fold_constants,              true}, /* what is constant */
+    {"powers",     square_powers,               true}, /* of 2 */
     {"invariants", move_invariants,             true}, /* out of loops */
     {"panels",     take_panels,                 true}, /* of weights, ahead */
     {"common",     join_common,                 true}, /* the same, once */

@@ -21,6 +21,10 @@ eddy_status eddy__drop_identities(const eddy__plan_build *build,
 eddy_status eddy__fold_constants(const eddy__plan_build *build,
                                  eddy__arena *scratch, eddy_graph **out_graph);
 
+/* powers.c: Pow with a constant exponent 2 is Square. */
+eddy_status eddy__square_powers(const eddy__plan_build *build,
+                                eddy__arena *scratch, eddy_graph **out_graph);
+
 /*
  * What a pure kernel may ask for while a plan is made.  Its `run` is a uint32_t
  * that counts how often it asks whether to stop; after a few times it is to.

@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const char *const all[] = {
-    "identities", "fold",  "invariants", "panels", "common",
-    "overlap",    "ahead", "gates",      "rolls",  "chains"};
+    "identities", "fold",  "powers", "invariants", "panels", "common",
+    "overlap",    "ahead", "gates",  "rolls",      "chains"};
 
 #define N_ALL (sizeof all / sizeof all[0])
 
@@ -96,6 +96,21 @@ static const struct row {
     /* One side of a Switch is dead, and who waits for it would not know. */
     {"fold", "c ?bool\n" X "w Switch x c\ns Shape w\nt Shape w:1\ny Merge s t",
      "x c", "y", 0},
+    /* The constant goes, but where it says of which shape the result is. */
+    {"powers", X "k float32=2\ny Pow x k", "x", "y", 1},
+    {"powers", X "k float32[1]=2\ny Pow x k", "x", "y", 1},
+    {"powers", X "k float32[1,1]=2\ny Pow x k", "x", "y", 0},
+    {"powers", X "k float32[3]=2,2,2\ny Pow x k", "x", "y", 0},
+    {"powers", X "k float32=3\ny Pow x k", "x", "y", 0},
+    {"powers", X "k float32=2\ny Pow k x", "x", "y", 0},
+    {"powers", X "k float32=2\ny Pow x k", "x k", "y", 0},
+    {"powers", X "k float32=2\ny Pow x k", "x", "y k", 0},
+    {"powers", "x ?float64[3]\nk float64=2\ny Pow x k", "x", "y", 1},
+    {"powers", "x ?int32[3]\nk int32=2\ny Pow x k", "x", "y", 1},
+    {"powers", "x ?int64\nk int64=2\ny Pow x k", "x", "y", 1},
+    {"powers", "x ?complex64\nk complex64=2\ny Pow x k", "x", "y", 0},
+    {"powers", "c ?bool\n" X "s Switch x c\nk float32=2 ^s\ny Pow s:1 k", "x c",
+     "y", 1},
     {"common", X "a Neg x\nb Neg x\ny Mul a b", "x", "y", 1},
     {"common", X "a Neg x\nb Neg x\nc Exp a\nd Exp b\ny Mul c d", "x", "y", 2},
     {"common", X "a Neg x\nb Neg x ^a\ny Mul a b", "x", "y", 0},
