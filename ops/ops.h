@@ -93,6 +93,7 @@
     X(segment)                                                                 \
     X(select)                                                                  \
     X(serialize)                                                               \
+    X(sets)                                                                    \
     X(shapes)                                                                  \
     X(slice)                                                                   \
     X(softmax)                                                                 \
@@ -114,6 +115,7 @@
     X(string_order)                                                            \
     X(string_parts)                                                            \
     X(string_regex)                                                            \
+    X(string_segments)                                                         \
     X(string_unicode)                                                          \
     X(strings)                                                                 \
     X(temporary)                                                               \

@@ -820,6 +820,46 @@ def tensors_as_bytes():
     return runs
 
 
+@family
+def sets():
+    """Sets along the last dimension, and texts joined by segment."""
+    runs, a = [], [[3, 1, 1], [2, 2, 5]]
+    for t in (tf.int32, tf.uint8, tf.string):
+        def of(x, t=t):
+            return fed(np.array(x).astype(str).tolist() if t == tf.string
+                       else x, t)
+
+        second = tf.sparse.from_dense(of([[1, 3], [7, 5]]))
+        for name in ("a-b", "b-a", "intersection", "union"):
+            how = dict(set_operation=name)
+            runs += [list(raw.DenseToDenseSetOperation(
+                set1=of(a), set2=of([[1, 3], [7, 5]]), **how)),
+                list(raw.DenseToSparseSetOperation(
+                    set1=of(a), set2_indices=second.indices,
+                    set2_values=second.values, set2_shape=second.dense_shape,
+                    **how)),
+                list(raw.SparseToSparseSetOperation(
+                    set1_indices=fed([[0, 0], [0, 2], [1, 1]], tf.int64),
+                    set1_values=of([7, 1, 5]), set1_shape=fed([2, 4], tf.int64),
+                    set2_indices=second.indices, set2_values=second.values,
+                    set2_shape=second.dense_shape, **how))]
+    for at, shape in (([[0, 0], [0, 1], [2, 0]], [3, 2]), ([[0, 2]], [3, 2]),
+                      ([[1, 0], [0, 0]], [3, 2]), ([[0, 0], [0, 0]], [3, 2]),
+                      ([[0]], [3])):
+        runs += [[raw.SetSize(
+            set_indices=fed(at, tf.int64), set_values=fed([4] * len(at)),
+            set_shape=fed(shape, tf.int64))]]
+    runs += [list(raw.DenseToDenseSetOperation(
+        set1=fed(a), set2=fed(b), set_operation="union"))
+        for b in ([[1]], [[[1]], [[2]]], [1])]
+    words = fed([[b"a", b""], [b"", b"d"], [b"e", b"f"]])
+    return runs + [[raw.UnsortedSegmentJoin(
+        inputs=words, segment_ids=fed(i), num_segments=fed(n), separator=b"-")]
+        for i, n in (([1, 0, 1], 3), ([[0, 0], [0, 1], [1, 1]], 2),
+                     ([0, 1, 2], 2), ([0, -1, 0], 2), ([0, 1], 2), ([0, 1, 0], -1),
+                     (0, 1), ([1, 0, 1], [3]))]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -280,6 +280,57 @@ def _(r, op):
         out_type=t if r.random() < 0.9 else tf.int32)
 
 
+def set_elements(r, shape, t):
+    n = int(np.prod(shape, dtype=np.int64))
+    if t == tf.string:
+        return strings(r, n).reshape(shape)
+    return np.array([r.choice([0, 1, 2, 3, 5, 100]) for _ in range(n)],
+                    t.as_numpy_dtype).reshape(shape)
+
+
+def sparse_sets(r, groups, t):
+    """Coordinates, elements and a shape; some are wrong."""
+    shape = groups + [r.choice([1, 2, 3])]
+    places = [p for p in np.ndindex(*shape) if r.random() < 0.5]
+    if r.random() < 0.1:
+        r.shuffle(places)
+    at = np.array(places, np.int64).reshape([len(places), len(shape)])
+    if r.random() < 0.05 and len(places):
+        at[r.randrange(len(places)), r.randrange(len(shape))] += r.choice([1, -9])
+    return [at, set_elements(r, [len(places)], t), np.array(shape, np.int64)]
+
+
+@hint("DenseToDenseSetOperation", "DenseToSparseSetOperation",
+      "SparseToSparseSetOperation", "SetSize")
+def _(r, op):
+    t = r.choice([tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16,
+                  tf.string])
+    inputs, groups = [], [r.choice([1, 2, 3]) for _ in range(r.choice([1, 1, 2]))]
+    kinds = ["Sparse"] if op == "SetSize" else \
+        op.replace("SetOperation", "").split("To")
+    for kind in kinds:
+        if r.random() < 0.05:
+            groups = groups + [1] if r.random() < 0.5 else groups[1:]
+        if kind == "Dense":
+            inputs.append(set_elements(r, groups + [r.choice([0, 1, 2, 4])], t))
+        else:
+            inputs += sparse_sets(r, groups, t)
+    return inputs, {} if op == "SetSize" else {"set_operation": r.choice(
+        ["a-b", "b-a", "intersection", "union", "Union"])}
+
+
+@hint("UnsortedSegmentJoin")
+def _(r, op):
+    shape, n = dims(r, r.choice([1, 2, 2, 3])), r.choice([0, 1, 2, 3, 3])
+    ids = shape[:r.choice([1, 1, 2])] if r.random() < 0.95 else dims(r, 1)
+    ids = np.array([r.randrange(max(n, 1)) if r.random() < 0.98 else -1
+                    for _ in range(int(np.prod(ids, dtype=np.int64)))],
+                   r.choice([np.int32, np.int64])).reshape(ids)
+    return [strings(r, int(np.prod(shape, dtype=np.int64))).reshape(shape), ids,
+            np.array(n, r.choice([np.int32, np.int64]))], \
+        {"separator": r.choice(["", "-", ", "])}
+
+
 # ---- regular expressions ---------------------------------------------------
 
 ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",
