@@ -27,6 +27,9 @@
 
 #include <string.h>
 
+/* As many nodes are looked at to see that one is in every iteration. */
+enum { MOST_BESIDE = 16 };
+
 typedef struct finder {
     const eddy__plan_build *build;
     const eddy_graph *graph;
@@ -44,9 +47,11 @@ static const eddy__node *node_at(const finder *f, eddy_node v)
     return eddy__graph_node(f->graph, v);
 }
 
+/* What is fed in place of a node is not what its op makes. */
 static bool is_op(const finder *f, eddy_node v, const char *op)
 {
-    return node_at(f, v)->op && strcmp(node_at(f, v)->op_name, op) == 0;
+    return strcmp(node_at(f, v)->op_name, op) == 0 &&
+           !eddy__readers_is_fed(&f->readers, v);
 }
 
 static bool is_same(eddy_output a, eddy_output b)
@@ -59,6 +64,17 @@ static bool is_named(const finder *f, eddy_node v)
     return (f->standing[v] & EDDY__IS_NAMED) != 0;
 }
 
+/* What an Enter that is not constant gives is there in the first iteration
+ * alone; so may be what is made of it in a loop. */
+static bool is_in_every_iteration(const finder *f, eddy_node v)
+{
+    const eddy__role role = eddy__node_role(node_at(f, v));
+
+    return f->whole->output_frame[v] == 0 || role == EDDY__ROLE_CONST ||
+           (role == EDDY__ROLE_ENTER &&
+            eddy__node_bool(node_at(f, v), "is_constant"));
+}
+
 /* Is it a constant integer of that value, in every element? */
 static bool is_number(const finder *f, eddy_output v, int64_t wanted)
 {
@@ -66,7 +82,7 @@ static bool is_number(const finder *f, eddy_output v, int64_t wanted)
                                ? NULL
                                : eddy__infer_constant_at(&f->build->shapes, v);
 
-    if (!t || t->count != 1)
+    if (!t || t->count != 1 || !is_in_every_iteration(f, v.node))
         return false;
     if (t->dtype == EDDY_INT32)
         return *(const int32_t *)t->data == wanted;
@@ -76,7 +92,7 @@ static bool is_number(const finder *f, eddy_output v, int64_t wanted)
 /* Past nodes that make the same integer of it. */
 static eddy_output past_casts(const finder *f, eddy_output v)
 {
-    while (v.index == 0 && !eddy__readers_is_fed(&f->readers, v.node) &&
+    while (v.index == 0 &&
            (is_op(f, v.node, "Cast") || is_op(f, v.node, "Identity")) &&
            (node_at(f, v.node)->input_dtypes[0] == EDDY_INT32 ||
             node_at(f, v.node)->input_dtypes[0] == EDDY_INT64) &&
@@ -243,6 +259,7 @@ static bool is_private(const finder *f, const eddy__stacking *s)
             return false;
     }
     return !is_named(f, s->array) &&
+           !eddy__readers_is_fed(&f->readers, s->flow.node) &&
            !eddy__readers_is_fed(&f->readers, s->gather) &&
            !eddy__readers_is_fed(&f->readers, s->stack.node);
 }
@@ -318,6 +335,27 @@ static eddy_status add_read(const finder *f, eddy__stacking *s,
     return EDDY_OK;
 }
 
+/* Is it there wherever `index` is, made of that and of what is there in every
+ * iteration? */
+static bool is_beside(const finder *f, eddy_output v, eddy_output index)
+{
+    eddy_node list[MOST_BESIDE] = {v.node};
+    size_t n = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const eddy__node *node = node_at(f, list[i]);
+
+        if (list[i] == index.node || is_in_every_iteration(f, list[i]))
+            continue;
+        if (eddy__node_role(node) != EDDY__ROLE_NONE || node->n_controls > 0 ||
+            n + node->n_inputs > MOST_BESIDE)
+            return false;
+        for (uint32_t k = 0; k < node->n_inputs; k++)
+            list[n++] = node->inputs[k].node;
+    }
+    return true;
+}
+
 /*
  * The number of the iteration that a Gather of ONNX's reads at: past what makes
  * an index that is not below 0 of one that is.
@@ -332,7 +370,8 @@ static eddy_output past_select(const finder *f, eddy_output index)
     less = node_at(f, node->inputs[0].node);
     if (!is_op(f, node->inputs[0].node, "Less") ||
         !is_same(less->inputs[0], node->inputs[2]) ||
-        !is_number(f, less->inputs[1], 0))
+        !is_number(f, less->inputs[1], 0) ||
+        !is_beside(f, node->inputs[1], node->inputs[2]))
         return index;
     return node->inputs[2];
 }
