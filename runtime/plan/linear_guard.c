@@ -181,24 +181,29 @@ static eddy_status visit_switch(eddy__linear_build *w, uint32_t id)
     return EDDY_OK;
 }
 
-/* The values of a loop's Merge: as they come in, and as they come back. */
+/*
+ * The values of a loop's Merge: as they come in, and as they come back.  A
+ * graph may have others, which are no loop variables.
+ */
 static void visit_loop_merge(eddy__linear_build *w, uint32_t id)
 {
     const eddy__layout *l = w->l;
     const uint32_t frame = w->plan->steps[id].frame;
     const size_t n = l->in_first[id + 1] - l->in_first[id];
-    uint32_t n_enters = 0;
+    uint32_t n_enters = 0, n_controls = 0;
 
     for (size_t e = l->in_first[id]; e < l->in_first[id + 1]; e++) {
         const eddy__step *from = &w->plan->steps[l->in_edges[e].from];
 
+        n_controls += l->in_edges[e].output == EDDY__CONTROL_PORT;
         n_enters += from->kind == EDDY__STEP_ENTER &&
                     !(from->flags & EDDY__STEP_CONSTANT) && from->n_edges == 1;
     }
-    if (n != 2 || n_enters != 1)
+    if (n == 2 && n_enters == 1 && n_controls == 0)
+        w->is_loop_merge[id] = true;
+    else
         eddy__linear_refuse(w, frame, id,
                             "it is not one Enter and one NextIteration");
-    w->is_loop_merge[id] = true;
     w->loops[frame].has_loop = true;
     w->guard_of[id] = w->loops[frame].root;
 }

@@ -379,6 +379,47 @@ START_TEST(a_loop_that_feeds_itself_stays_dynamic)
 }
 END_TEST
 
+/* ---- loops whose Merges are no loop variables ---- */
+
+/* A second one that a constant of the frame begins, or an Enter too many. */
+static const char *const odd_merges[] = {
+    "k int64=0 ^m\nm2 Merge k n2\n",
+    "k int64=0\nek Enter@f k\nm2 Merge ek n2 ^m\n",
+    "k int64=0\nek Enter@f k\nk0 Identity ek\nm2 Merge k0 n2\n",
+    "k int64=0\nek Enter@f! k\nm2 Merge ek n2\n",
+};
+
+/* No loop of such a graph is linear; and it does what it does elsewhere. */
+START_TEST(a_merge_that_is_no_variable_leaves_its_loop_alone)
+{
+    int64_t want = 0;
+
+    for (int e = 0; e < 2; e++) {
+        program *p = &programs[e];
+
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "z int64=0\none int64=1\nx ?int64\nen Enter@f! x\n"
+                 "eo Enter@f! one\nei Enter@f z\nm Merge ei ni\n"
+                 "less Less m en\nc LoopCond less\ns Switch m c\n"
+                 "i AddV2 s:1 eo\nni NextIteration i\nxs Exit s:0\n"
+                 "%ss2 Switch m2 c\nj AddV2 s2:1 i\nn2 NextIteration j\n"
+                 "ys Exit s2:0\ny AddV2 ys xs\n",
+                 odd_merges[_i]);
+        program_build(p, text);
+        program_plan(p, "x", "y");
+        ck_assert_uint_eq(n_linear(p), 0);
+        program_make_run(p);
+        program_feed_int(p, 0, 0);
+        program_run(p);
+        if (e == 0)
+            want = program_fetch_int(p, 0);
+        ck_assert_int_eq(program_fetch_int(p, 0), want);
+    }
+}
+END_TEST
+
 TCase *linear_tests(void)
 {
     TCase *tc = tcase_create("linear");
@@ -391,5 +432,7 @@ TCase *linear_tests(void)
     tcase_add_test(tc, a_loop_on_an_untaken_branch_is_dead);
     tcase_add_test(tc, a_loop_in_a_loop_is_in_one_row);
     tcase_add_test(tc, a_loop_that_feeds_itself_stays_dynamic);
+    tcase_add_loop_test(tc, a_merge_that_is_no_variable_leaves_its_loop_alone,
+                        0, sizeof odd_merges / sizeof odd_merges[0]);
     return tc;
 }
