@@ -322,6 +322,7 @@ eddy_status eddy__output_new_resource(eddy_kernel *k, uint32_t i,
     if (!*out_resource)
         return eddy_kernel_fail(k, EDDY_RESOURCE_EXHAUSTED, EDDY_E_MEMORY,
                                 "no memory for %s", type->name);
+    (*out_resource)->maker = k->node->name;
     eddy__out_resource(k, i, *out_resource);
     return EDDY_OK;
 }

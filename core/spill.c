@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes of a block: a part of what may be held, between these. */
 #define LEAST_BLOCK ((size_t)64)
@@ -279,6 +280,29 @@ eddy_status eddy__spill_arrive(eddy_kernel *k, eddy__spill *spill,
     give_room(spill, block);
     block->state = EDDY__SPILL_HELD;
     return EDDY_OK;
+}
+
+int eddy__spill_look(eddy__spill *spill, eddy__spill_block *block,
+                     unsigned char *to)
+{
+    eddy__block_io io = block->io;
+
+    if (block->state == EDDY__SPILL_LEAVING) {
+        memcpy(to, block->data, block->io.bytes);
+        return 0;
+    }
+    if (block->state == EDDY__SPILL_COMING) {
+        while (!eddy__block_wait(&spill->file, &block->io, PATIENCE_NS))
+            ;
+        if (block->io.error == 0)
+            memcpy(to, block->io.data, block->io.bytes);
+        return block->io.error;
+    }
+    io.data = to;
+    eddy__block_ask(&spill->file, &io, false);
+    while (!eddy__block_wait(&spill->file, &io, PATIENCE_NS))
+        ;
+    return io.error;
 }
 
 void eddy__spill_give_up(eddy__spill *spill, eddy__spill_block *block)

@@ -99,6 +99,13 @@ eddy_status eddy__spill_come(eddy_kernel *k, eddy__spill *spill,
 eddy_status eddy__spill_arrive(eddy_kernel *k, eddy__spill *spill,
                                eddy__spill_block *block, const char *stack);
 
+/*
+ * Reads a block that is not HELD, as it is, into `to`, which has room for its
+ * `io.bytes`; it stays where it is.  0, or what the system said.  Waits.
+ */
+int eddy__spill_look(eddy__spill *spill, eddy__spill_block *block,
+                     unsigned char *to);
+
 /* Lets go of one that is COMING: it is GONE again. */
 void eddy__spill_give_up(eddy__spill *spill, eddy__spill_block *block);
 

@@ -361,17 +361,22 @@ static eddy_status check_names(eddy__bundle_item *items, size_t n,
 }
 
 /* As TensorFlow: the folder of the prefix, but not those around it. */
-static void make_folder(const eddy_allocator *allocator, eddy_string prefix)
+static eddy_status make_folder(const eddy_allocator *allocator,
+                               eddy_string prefix, eddy_error *err)
 {
     size_t size;
     char *path = eddy__bundle_path(allocator, prefix, "", &size);
-    char *slash = path ? strrchr(path, '/') : NULL;
+    char *slash;
 
+    if (!path)
+        return eddy__fail_memory(err);
+    slash = strrchr(path, '/');
     if (slash && slash != path) {
         *slash = '\0';
         (void)mkdir(path, 0777);
     }
-    eddy__free(allocator, path, 1, path ? size : 0);
+    eddy__free(allocator, path, 1, size);
+    return EDDY_OK;
 }
 
 static eddy_status write_drafts(draft *data, draft *index, table *t,
@@ -403,7 +408,7 @@ eddy_status eddy__bundle_write(const eddy_allocator *allocator,
         return eddy__fail(err, EDDY_INVALID_ARGUMENT, EDDY_E_ARGUMENT,
                           "the prefix of a checkpoint is empty or has a NUL");
     EDDY_TRY(check_names(items, n, err));
-    make_folder(allocator, prefix);
+    EDDY_TRY(make_folder(allocator, prefix, err));
     status = open_draft(allocator, prefix, ".data-00000-of-00001",
                         ".data-00000-of-00001.XXXXXX", &data, err);
     if (status == EDDY_OK)

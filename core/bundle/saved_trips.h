@@ -8,6 +8,8 @@
  *   _eddy/loop       a hash of the loop's nodes
  *   _eddy/next/NAME  what the NextIteration NAME has carried into the trip
  *   _eddy/random/KEY a generator's eddy__generator_state
+ *   _eddy/objects    lists, handles and what is behind them (saved_values.h)
+ *   _eddy/entry/N    a large tensor of those
  */
 #ifndef EDDY_CORE_SAVED_TRIPS_H
 #define EDDY_CORE_SAVED_TRIPS_H
@@ -17,6 +19,8 @@
 #define EDDY__SAVED_LOOP "_eddy/loop"
 #define EDDY__SAVED_NEXT "_eddy/next/"
 #define EDDY__SAVED_RANDOM "_eddy/random/"
+#define EDDY__SAVED_OBJECTS "_eddy/objects"
+#define EDDY__SAVED_ENTRIES "_eddy/entry/"
 #define EDDY__SAVED_OWN "_eddy/"
 
 typedef struct eddy__saved_place {

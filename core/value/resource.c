@@ -262,3 +262,16 @@ eddy__resource *eddy__resource_table_at(eddy__resource_table *table,
     eddy__mutex_unlock(&table->mu);
     return found;
 }
+
+eddy__resource *eddy__resource_table_saved(eddy__resource_table *table,
+                                           size_t i)
+{
+    eddy__resource *found = NULL;
+
+    eddy__mutex_lock(&table->mu);
+    for (size_t at = 0; at < table->n && !found; at++)
+        if (table->items[at].resource->type->saving && i-- == 0)
+            found = eddy__resource_retain(table->items[at].resource);
+    eddy__mutex_unlock(&table->mu);
+    return found;
+}

@@ -21,7 +21,23 @@
 
 typedef struct eddy__resource_set eddy__resource_set;
 
-struct eddy__spill; /* core/spill.h */
+struct eddy__spill;    /* core/spill.h */
+struct eddy__saver;    /* core/bundle/saved_values.h */
+struct eddy__restorer; /* ops/state/restored.h */
+
+/* How what a resource holds gets into a checkpoint, and back. */
+typedef struct eddy__resource_saving {
+    size_t size; /* of a new one; 0: it is found by its name */
+    /* Two texts by which one is known; borrowed from it. */
+    void (*texts)(const eddy__resource *resource, const char *texts[2]);
+    void (*save)(eddy__resource *resource, struct eddy__saver *saver);
+    /*
+     * The same in the new run; it has been cleared.  `texts` are those of a
+     * new one, which keeps them and is zero behind its first member, else NULL.
+     */
+    eddy_status (*restore)(eddy__resource *resource, const char *const *texts,
+                           struct eddy__restorer *from);
+} eddy__resource_saving;
 
 /* What sort of thing it is; one constant each. */
 typedef struct eddy__resource_type {
@@ -33,6 +49,8 @@ typedef struct eddy__resource_type {
     void (*clear)(eddy__resource *resource, eddy__heap *heap);
     /* Undoes what its creator did, last of all; may be NULL. */
     void (*deinit)(eddy__resource *resource);
+    /* NULL: it has no form in a file. */
+    const eddy__resource_saving *saving;
 } eddy__resource_type;
 
 /* The first member of every resource. */
@@ -42,6 +60,7 @@ struct eddy__resource {
     eddy__resource_set *set; /* NULL: one with a name */
     eddy__resource *next;    /* in the set, or while it waits to be freed */
     eddy__resource **link;   /* what points at it in the set; NULL: nothing */
+    const char *maker;       /* the node of the plan that made it, or NULL */
     const eddy_allocator *allocator;
     size_t block_size;
 };
@@ -138,6 +157,13 @@ size_t eddy__resource_table_count(eddy__resource_table *table,
 eddy__resource *eddy__resource_table_at(eddy__resource_table *table,
                                         const eddy__resource_type *type,
                                         size_t i);
+
+/*
+ * A reference to the i-th that a checkpoint can have (eddy__resource_saving);
+ * NULL past the end.  @thread any
+ */
+eddy__resource *eddy__resource_table_saved(eddy__resource_table *table,
+                                           size_t i);
 
 /* Drops the table's references.  @thread any */
 void eddy__resource_table_clear(eddy__resource_table *table);

@@ -4,8 +4,10 @@
  * what a run needs to go on from there is written to a folder.
  *
  * Between two trips all earlier ones are waited for.  Then a file has the
- * values that the loop carries, the variables and the random generators of the
- * plan's nodes, and which trip comes next.  A plan made with `resume` enters
+ * values that the loop carries, also lists and handles with all that is behind
+ * them; the TensorArrays, stacks and queues from outside that it changes; the
+ * variables and the random generators of the plan's nodes; and which trip comes
+ * next.  A plan made with `resume` enters
  * the loop with that, behind all that it would be entered with, so a run of it
  * computes what the run that was broken off would have, to the bit.  What comes
  * before the loop is computed anew, and is to be the same: the same feeds.
@@ -47,12 +49,16 @@ typedef struct eddy_checkpoint {
  * (EDDY_E_CHECKPOINT) where there are files and `resume` is false, or they are
  * of another loop or of another number of ranks; DATA_LOSS if one is damaged;
  * NOT_FOUND or UNAVAILABLE (EDDY_E_IO) if it can't be read; UNIMPLEMENTED
- * (EDDY_E_CHECKPOINT), with its node, for a loop with a state that is not
- * saved: a list that it carries, a TensorArray, a stack or a queue from outside
- * that it changes.
+ * (EDDY_E_CHECKPOINT), with its node, for a loop that changes a state that is
+ * not saved, such as a table, a RandomShuffleQueue or a TensorArrayV2, one of
+ * several that only a run tells apart, or one that a node changes, too, which
+ * is neither before the loop nor after it.
  *
- * A run whose file can't be written fails with what the system says
- * (EDDY_E_IO); the newest that was written stays.  One that may touch no files
+ * A run fails with UNIMPLEMENTED (EDDY_E_CHECKPOINT) where what a handle that
+ * the loop carries has behind it has no form in a file, and with DATA_LOSS
+ * (EDDY_E_TENSOR_DATA) where a file that it goes on from makes no sense.  One
+ * whose file can't be written fails with what the system says (EDDY_E_IO); the
+ * newest that was written stays.  One that may touch no files
  * (eddy_run_options.no_files) fails with PERMISSION_DENIED.
  */
 

@@ -31,48 +31,20 @@ static stack *stack_of(eddy__resource *resource)
     return (stack *)(void *)resource;
 }
 
-/* Brings the top segment's count up to date with the tape. */
-static void retract(stack *s)
-{
-    eddy__tape *t = &s->tape;
-
-    if (t->first)
-        s->top->n = (uint32_t)((size_t)(t->next - t->first) /
-                               eddy__segment_item_size(s, true));
-}
-
-/* Lets executors see the top segment, if they may. */
-static void publish(stack *s)
-{
-    eddy__tape *t = &s->tape;
-    const segment *top = s->top;
-    const size_t size = eddy__segment_item_size(s, true);
-    int64_t room;
-
-    t->next = t->first = t->end = NULL;
-    if (!top || !top->is_bare || eddy__segment_is_out(top))
-        return;
-    room = s->max_count - s->n_below;
-    room = room < top->capacity ? room : top->capacity;
-    t->first = s->top->data;
-    t->next = t->first + top->n * size;
-    t->end = t->first + (size_t)room * size;
-}
-
 static void clear_stack(eddy__resource *resource, eddy__heap *heap)
 {
     stack *s = stack_of(resource);
 
-    retract(s);
+    eddy__stack_retract(s);
     while (s->top) {
         eddy__segment_clear(s, s->top, heap);
         eddy__stack_drop_top(s, heap);
     }
-    publish(s);
+    eddy__stack_publish(s);
 }
 
-static const eddy__resource_type stacks = {.name = "a stack",
-                                           .clear = clear_stack};
+const eddy__resource_type eddy__stack_type = {
+    .name = "a stack", .clear = clear_stack, .saving = &eddy__stack_saving};
 
 /* The stack behind input 0, which is open and holds values of `dtype`. */
 static inline eddy_status find_stack(eddy_kernel *k, eddy_dtype dtype,
@@ -81,7 +53,7 @@ static inline eddy_status find_stack(eddy_kernel *k, eddy_dtype dtype,
     eddy__resource *resource;
     stack *s;
 
-    EDDY_TRY(eddy__in_resource(k, 0, &stacks, &resource));
+    EDDY_TRY(eddy__in_resource(k, 0, &eddy__stack_type, &resource));
     s = *out_stack = stack_of(resource);
     if (s->is_closed)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_CLOSED,
@@ -111,11 +83,9 @@ static eddy_status prepare_push(eddy_infer *infer)
     return EDDY_OK;
 }
 
-/* Puts a value on top; the tape is not up to date meanwhile. */
 static eddy_status push(eddy_kernel *k, stack *s, const eddy__value *in)
 {
     const pushing *p = eddy__state(k);
-    eddy__value value;
 
     if (eddy__stack_count(s) >= s->max_count)
         return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_FULL,
@@ -123,20 +93,7 @@ static eddy_status push(eddy_kernel *k, stack *s, const eddy__value *in)
                            s->name, s->max_count);
     if (p->spills && !s->spill)
         eddy__stack_may_spill(s);
-    EDDY_TRY(eddy__stack_make_room(k, s, in->kind == EDDY__SCALAR));
-    if (s->top->is_bare) {
-        const size_t size = eddy__segment_item_size(s, true);
-
-        eddy__tape_bare_store(s->top->data + s->top->n * size, size, in);
-    } else {
-        value = eddy__value_copy(in);
-        eddy__value_keep(&value);
-        eddy__segment_values(s->top)[s->top->n] = value;
-        if (s->spill)
-            eddy__segment_charge(s, s->top, &value);
-    }
-    s->top->n++;
-    return EDDY_OK;
+    return eddy__stack_add(k, s, in);
 }
 
 static eddy_status run_push(eddy_kernel *k)
@@ -151,9 +108,9 @@ static eddy_status run_push(eddy_kernel *k)
         eddy__tape_bare_store(s->tape.next, size, in);
         s->tape.next += size;
     } else {
-        retract(s);
+        eddy__stack_retract(s);
         status = push(k, s, in);
-        publish(s);
+        eddy__stack_publish(s);
     }
     EDDY_TRY(status);
     eddy__output_forward(k, 0, 1);
@@ -188,9 +145,9 @@ static eddy_status run_pop(eddy_kernel *k)
 
     EDDY_TRY(find_stack(k, dtype, &s));
     if (s->tape.next == s->tape.first) {
-        retract(s);
+        eddy__stack_retract(s);
         status = eddy__stack_uncover(k, s);
-        publish(s);
+        eddy__stack_publish(s);
     }
     EDDY_TRY(status);
     if (s->tape.next == s->tape.first)
@@ -232,7 +189,8 @@ static eddy_status run_create(eddy_kernel *k)
 
     if (k->node->n_in > 0)
         EDDY_TRY(eddy__in_int32(k, 0, "the size of a stack", &max_count));
-    EDDY_TRY(eddy__output_new_resource(k, 0, &stacks, sizeof *s, &resource));
+    EDDY_TRY(eddy__output_new_resource(k, 0, &eddy__stack_type, sizeof *s,
+                                       &resource));
     s = stack_of(resource);
     s->name = c->name;
     s->dtype = (uint8_t)c->dtype;
@@ -245,7 +203,7 @@ static eddy_status run_close(eddy_kernel *k)
 {
     eddy__resource *resource;
 
-    EDDY_TRY(eddy__in_resource(k, 0, &stacks, &resource));
+    EDDY_TRY(eddy__in_resource(k, 0, &eddy__stack_type, &resource));
     clear_stack(resource, k->heap);
     stack_of(resource)->is_closed = true;
     return EDDY_OK;

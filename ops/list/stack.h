@@ -66,6 +66,9 @@ static inline int64_t eddy__stack_count(const stack *s)
     return s->n_below + (s->top ? s->top->n : 0);
 }
 
+extern const eddy__resource_type eddy__stack_type;
+extern const eddy__resource_saving eddy__stack_saving;
+
 /* ---- stack_segments.c ---- */
 
 /* Makes the top segment one in which a value, bare if it `is_scalar`, fits. */
@@ -76,6 +79,18 @@ void eddy__stack_drop_top(stack *s, eddy__heap *heap);
 
 /* Segments that hold nothing go, but for the lowest; the top one is there. */
 eddy_status eddy__stack_uncover(eddy_kernel *k, stack *s);
+
+/* Brings the top segment's count up to date with the tape. */
+void eddy__stack_retract(stack *s);
+
+/* Lets executors see the top segment, if they may. */
+void eddy__stack_publish(stack *s);
+
+/* Puts a value on top; the tape is not up to date meanwhile. */
+eddy_status eddy__stack_add(eddy_kernel *k, stack *s, const eddy__value *in);
+
+/* The same, with the tape up to date. */
+eddy_status eddy__stack_put(eddy_kernel *k, stack *s, const eddy__value *value);
 
 /* ---- stack_spill.c ---- */
 
@@ -97,5 +112,9 @@ eddy_status eddy__stack_bring(eddy_kernel *k, stack *s);
 
 /* Pops off the top segment, which is packed and holds a value. */
 eddy_status eddy__stack_unpack(eddy_kernel *k, stack *s);
+
+/* Saves the values of a packed segment, of which `data` is what it holds. */
+void eddy__segment_save_packed(const segment *c, const unsigned char *data,
+                               struct eddy__saver *saver);
 
 #endif

@@ -153,3 +153,61 @@ eddy_status eddy__stack_uncover(eddy_kernel *k, stack *s)
         return EDDY_OK;
     return eddy__stack_bring(k, s);
 }
+
+/* ---- values ---- */
+
+void eddy__stack_retract(stack *s)
+{
+    eddy__tape *t = &s->tape;
+
+    if (t->first)
+        s->top->n = (uint32_t)((size_t)(t->next - t->first) /
+                               eddy__segment_item_size(s, true));
+}
+
+void eddy__stack_publish(stack *s)
+{
+    eddy__tape *t = &s->tape;
+    const segment *top = s->top;
+    const size_t size = eddy__segment_item_size(s, true);
+    int64_t room;
+
+    t->next = t->first = t->end = NULL;
+    if (!top || !top->is_bare || eddy__segment_is_out(top))
+        return;
+    room = s->max_count - s->n_below;
+    room = room < top->capacity ? room : top->capacity;
+    t->first = s->top->data;
+    t->next = t->first + top->n * size;
+    t->end = t->first + (size_t)room * size;
+}
+
+eddy_status eddy__stack_add(eddy_kernel *k, stack *s, const eddy__value *in)
+{
+    eddy__value value;
+
+    EDDY_TRY(eddy__stack_make_room(k, s, in->kind == EDDY__SCALAR));
+    if (s->top->is_bare) {
+        const size_t size = eddy__segment_item_size(s, true);
+
+        eddy__tape_bare_store(s->top->data + s->top->n * size, size, in);
+    } else {
+        value = eddy__value_copy(in);
+        eddy__value_keep(&value);
+        eddy__segment_values(s->top)[s->top->n] = value;
+        if (s->spill)
+            eddy__segment_charge(s, s->top, &value);
+    }
+    s->top->n++;
+    return EDDY_OK;
+}
+
+eddy_status eddy__stack_put(eddy_kernel *k, stack *s, const eddy__value *value)
+{
+    eddy_status status;
+
+    eddy__stack_retract(s);
+    status = eddy__stack_add(k, s, value);
+    eddy__stack_publish(s);
+    return status;
+}

@@ -11,6 +11,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/status.h"
+#include "core/bundle/saved_values.h"
 
 #include <string.h>
 
@@ -203,6 +204,59 @@ eddy_status eddy__stack_unpack(eddy_kernel *k, stack *s)
     top->used = at;
     top->n--;
     return EDDY_OK;
+}
+
+/* Where the trailer of each value is, the lowest last. */
+static void find_trailers(const segment *c, const unsigned char *data,
+                          size_t *places)
+{
+    size_t end = c->used, padded = 0;
+    trailer t;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        places[i] = end - sizeof t;
+        memcpy(&t, data + places[i], sizeof t);
+        (void)pad(t.bytes, &padded);
+        end = places[i] - t.rank * sizeof(int64_t) - padded;
+    }
+}
+
+static void save_packed(const unsigned char *data, size_t place,
+                        eddy__saver *saver)
+{
+    eddy__value value = {.kind = EDDY__SCALAR};
+    eddy_shape shape = {.rank = 0};
+    const unsigned char *dims;
+    size_t padded = 0;
+    trailer t;
+
+    memcpy(&t, data + place, sizeof t);
+    (void)pad(t.bytes, &padded);
+    dims = data + place - t.rank * sizeof(int64_t);
+    if (t.kind == EDDY__SCALAR) {
+        value.dtype = t.dtype;
+        memcpy(&value.as, dims - padded, sizeof value.as.bits);
+        eddy__saver_value(saver, &value);
+        return;
+    }
+    shape.rank = t.rank;
+    memcpy(shape.dims, dims, t.rank * sizeof(int64_t));
+    eddy__saver_elements(saver, (eddy_dtype)t.dtype, &shape, dims - padded);
+}
+
+void eddy__segment_save_packed(const segment *c, const unsigned char *data,
+                               eddy__saver *saver)
+{
+    size_t *places = eddy__allocate(saver->allocator, c->n, sizeof *places);
+
+    if (!places) {
+        eddy__saver_fail_memory(saver);
+        return;
+    }
+    find_trailers(c, data, places);
+    for (uint32_t i = c->n; i > 0; i--)
+        save_packed(data, places[i - 1], saver);
+    eddy__free(saver->allocator, places, c->n, sizeof *places);
 }
 
 /* ---- leaving ---- */

@@ -60,6 +60,9 @@ struct eddy__array {
     bool is_whole;                /* no more items come */
 };
 
+extern const eddy__resource_type eddy__array_type;
+extern const eddy__resource_saving eddy__array_saving;
+
 /*
  * Makes a new array called `name`, all else of which is to be set, and output 0
  * what stands for it.
@@ -94,6 +97,27 @@ eddy_status eddy__array_want_dtype(eddy_kernel *k, const eddy__array *array,
 /* Writes item `index`, taking over `value`, also on failure. */
 eddy_status eddy__array_write(eddy_kernel *k, eddy__array *array, int64_t index,
                               eddy__value *value);
+
+/*
+ * Makes items up to `index`, which the caller found to be legal; bare ones as
+ * many as there is room for.
+ */
+eddy_status eddy__array_make_items(eddy_kernel *k, eddy__array *array,
+                                   int64_t index);
+
+/* Says that item `index`, which is to be marked as written, has that shape. */
+eddy_status eddy__array_set_shape(eddy_kernel *k, eddy__array *array,
+                                  int64_t index, const eddy_shape *shape);
+
+/*
+ * Makes item `index` of that state, which is to be one that was written, and
+ * shape; takes over `value`, NONE if it has none.  The array is as yet without
+ * an item from there on.
+ */
+eddy_status eddy__array_restore_item(eddy_kernel *k, eddy__array *array,
+                                     int64_t index, uint8_t state,
+                                     const eddy_shape *shape,
+                                     eddy__value *value);
 
 /*
  * Marks item `index` as read; it stays where it is.  `*out_shape` is borrowed

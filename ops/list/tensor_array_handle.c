@@ -62,8 +62,9 @@ static void clear_array(eddy__resource *resource, eddy__heap *heap)
     }
 }
 
-static const eddy__resource_type arrays = {.name = "a TensorArray",
-                                           .clear = clear_array};
+const eddy__resource_type eddy__array_type = {.name = "a TensorArray",
+                                              .clear = clear_array,
+                                              .saving = &eddy__array_saving};
 
 /* ---- names ---- */
 
@@ -93,7 +94,7 @@ static bool has_name(const eddy__array *a, const eddy_string *name)
 
 static bool is_named(const eddy__resource *resource)
 {
-    return resource->type == &arrays &&
+    return resource->type == &eddy__array_type &&
            ((const eddy__array *)(const void *)resource)->number > 0;
 }
 
@@ -186,10 +187,11 @@ eddy_status eddy__array_create(eddy_kernel *k, const char *name,
 
     *out_array = NULL;
     if (number == 0) {
-        EDDY_TRY(
-            eddy__output_new_resource(k, 0, &arrays, sizeof *a, &resource));
+        EDDY_TRY(eddy__output_new_resource(k, 0, &eddy__array_type, sizeof *a,
+                                           &resource));
     } else {
-        resource = eddy__resource_create(k->resources, &arrays, sizeof *a);
+        resource =
+            eddy__resource_create(k->resources, &eddy__array_type, sizeof *a);
         if (!resource)
             return fail_names(k);
     }
@@ -208,7 +210,7 @@ eddy_status eddy__array_find(eddy_kernel *k, eddy__array **out_array)
     *out_array = NULL;
     if (eddy__in_dtype(k, 0) == EDDY_STRING)
         return find_named(k, out_array);
-    EDDY_TRY(eddy__in_resource(k, 0, &arrays, &resource));
+    EDDY_TRY(eddy__in_resource(k, 0, &eddy__array_type, &resource));
     *out_array = array_of(resource);
     return EDDY_OK;
 }

@@ -15,6 +15,7 @@
 #include "ops/array/items.h"
 #include "ops/ops.h"
 #include "ops/state/queue_store.h"
+#include "ops/state/restored.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -70,8 +71,12 @@ static void deinit_queue(eddy__resource *resource)
     eddy__mutex_destroy(&queue_of(resource)->mu);
 }
 
-static const eddy__resource_type queues = {
-    .name = "a queue", .clear = clear_queue, .deinit = deinit_queue};
+static const eddy__resource_saving queue_saving;
+
+const eddy__resource_type eddy__queue_type = {.name = "a queue",
+                                              .clear = clear_queue,
+                                              .deinit = deinit_queue,
+                                              .saving = &queue_saving};
 
 /* The queue outlives the plan of the node that made it. */
 static eddy__resource *make_queue(const eddy_allocator *allocator,
@@ -79,7 +84,7 @@ static eddy__resource *make_queue(const eddy_allocator *allocator,
 {
     const size_t size = sizeof(queue) + eddy__queue_made_size(arg);
     eddy__resource *resource =
-        eddy__resource_create_named(allocator, &queues, size);
+        eddy__resource_create_named(allocator, &eddy__queue_type, size);
     queue *q = queue_of(resource);
 
     if (!resource || eddy__mutex_init(&q->mu, NULL) != EDDY_OK) {
@@ -100,8 +105,8 @@ static eddy_status run_create(eddy_kernel *k)
     const eddy__queue_made *made = eddy__state(k);
     eddy__resource *resource = NULL;
 
-    EDDY_TRY(eddy__find_resource(k, &queues, made->name, make_queue, made,
-                                 &resource));
+    EDDY_TRY(eddy__find_resource(k, &eddy__queue_type, made->name, make_queue,
+                                 made, &resource));
     eddy__out_resource(k, 0, resource);
     if (eddy__queue_made_equal(queue_of(resource)->made, made))
         return EDDY_OK;
@@ -506,7 +511,7 @@ static eddy_status find_queue(eddy_kernel *k, queue **out_queue)
 {
     eddy__resource *resource;
 
-    EDDY_TRY(eddy__in_resource(k, 0, &queues, &resource));
+    EDDY_TRY(eddy__in_resource(k, 0, &eddy__queue_type, &resource));
     *out_queue = queue_of(resource);
     return EDDY_OK;
 }
@@ -686,6 +691,90 @@ static eddy_status run_close(eddy_kernel *k)
 }
 
 /* ---- preparation ---- */
+
+/* ---- checkpoints ---- */
+
+static void texts_of(const eddy__resource *resource, const char *texts[2])
+{
+    texts[0] = ((const queue *)(const void *)resource)->name;
+    texts[1] = "";
+}
+
+/* Nobody may wait: an attempt has no form in a file. */
+static void save(eddy__resource *resource, eddy__saver *saver)
+{
+    queue *q = queue_of(resource);
+
+    eddy__mutex_lock(&q->mu);
+    if (q->enqueues.first || q->dequeues.first)
+        eddy__saver_refuse(saver, "a queue", "has somebody who waits at it");
+    eddy__saver_number(saver, q->is_closed);
+    eddy__saver_number(saver, (uint64_t)q->store.count);
+    for (int64_t i = 0; i < q->store.count && saver->status == EDDY_OK; i++)
+        for (uint32_t c = 0; c < q->n; c++)
+            eddy__saver_value(saver,
+                              &eddy__queue_store_element(&q->store, i)[c]);
+    eddy__mutex_unlock(&q->mu);
+}
+
+static eddy_status restore_element(queue *q, eddy__restorer *from)
+{
+    eddy__value *to = eddy__queue_store_reserve(&q->store);
+
+    if (!to)
+        return fail_memory(from->k, q);
+    for (uint32_t c = 0; c < q->n; c++) {
+        const eddy_status status = eddy__restorer_item(
+            from, q->made->dtypes[c], &q->made->shapes[c], false, &to[c]);
+
+        if (status != EDDY_OK) {
+            drop(to, c);
+            return status;
+        }
+    }
+    /* A heap comes in its own order, in which each has its place. */
+    eddy__queue_store_add(&q->store);
+    q->n_moves++;
+    return EDDY_OK;
+}
+
+static eddy_status restore_elements(queue *q, eddy__restorer *from)
+{
+    uint64_t n;
+
+    EDDY_TRY(
+        eddy__restorer_bool(from, "whether a queue is closed", &q->is_closed));
+    EDDY_TRY(eddy__restorer_count(from, "the elements of a queue", &n));
+    if (n > (uint64_t)q->made->capacity || (n > 0 && q->n == 0))
+        return eddy__restorer_fail(from, "the elements of a queue");
+    for (uint64_t i = 0; i < n; i++)
+        EDDY_TRY(restore_element(q, from));
+    return EDDY_OK;
+}
+
+static eddy_status restore(eddy__resource *resource, const char *const *texts,
+                           eddy__restorer *from)
+{
+    queue *q = queue_of(resource);
+    eddy_status status;
+
+    assert(!texts); /* it is found by its name */
+    eddy__mutex_lock(&q->mu);
+    if (q->enqueues.first || q->dequeues.first) {
+        status =
+            eddy__kfail(from->k, EDDY_FAILED_PRECONDITION, EDDY_E_CHECKPOINT,
+                        "somebody waits at the queue '%s', which is to be "
+                        "what it was",
+                        q->name);
+    } else {
+        eddy__queue_store_clear(&q->store, NULL);
+        status = restore_elements(q, from);
+    }
+    eddy__mutex_unlock(&q->mu);
+    return status;
+}
+
+static const eddy__resource_saving queue_saving = {0, texts_of, save, restore};
 
 static eddy_status prepare_close(eddy_infer *infer)
 {

@@ -85,6 +85,12 @@ eddy__value *eddy__queue_store_reserve(eddy__queue_store *store)
     return reserve(store) ? element(store, store->count) : NULL;
 }
 
+const eddy__value *eddy__queue_store_element(const eddy__queue_store *store,
+                                             int64_t i)
+{
+    return element(store, i);
+}
+
 /* The element behind the ring, in which one is kept while others move. */
 static eddy__value *aside(const eddy__queue_store *s)
 {

@@ -10,6 +10,8 @@
 #include "ops/random/philox.h"
 #include "ops/state/queue_made.h"
 
+extern const eddy__resource_type eddy__queue_type;
+
 typedef struct eddy__queue_store {
     const eddy_allocator *allocator;
     const eddy__queue_made *made;
@@ -33,6 +35,10 @@ void eddy__queue_store_clear(eddy__queue_store *store, eddy__heap *heap);
  */
 eddy__value *eddy__queue_store_reserve(eddy__queue_store *store);
 void eddy__queue_store_add(eddy__queue_store *store);
+
+/* The components of element `i`, which is below the count, as they stand. */
+const eddy__value *eddy__queue_store_element(const eddy__queue_store *store,
+                                             int64_t i);
 
 /* Moves the next element to `to`.  Requires: there is one. */
 void eddy__queue_store_take(eddy__queue_store *store, eddy__value *to);

@@ -399,7 +399,9 @@ static eddy_status overlap_loops(eddy__plan_build *b)
     eddy_graph *graph = NULL;
     eddy_status status;
 
-    if (b->options->optimize == EDDY_OPTIMIZE_NONE)
+    /* What is saved of an array is not to have readers that wait. */
+    if (b->options->optimize == EDDY_OPTIMIZE_NONE ||
+        (b->plan->saving && b->plan->saving->n_makers > 0))
         return EDDY_OK;
     EDDY_TRY(eddy__overlap_loops(b, &b->scratch, &graph));
     if (!graph)

@@ -172,7 +172,9 @@ typedef struct eddy__plan_saving {
     int64_t every, first; /* 0: none; the trip that comes first */
     uint64_t hash;        /* of its nodes */
     const char **variables, **generators;
-    size_t n_variables, n_generators;
+    const char **makers; /* nodes whose TensorArray or stack is saved */
+    const char **queues; /* names */
+    size_t n_variables, n_generators, n_makers, n_queues;
 } eddy__plan_saving;
 
 struct eddy_plan {

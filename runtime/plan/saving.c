@@ -8,8 +8,9 @@
  *     y -> Enter(constant)  y -> ControlTrigger ..> _Resume
  *
  * It waits for all that the loop is entered with, so what is done to variables
- * on the way there does not undo what it restores.  A loop whose state is not
- * all in the values that it carries, in variables and in generators is refused.
+ * on the way there does not undo what it restores.  Handles of what else the
+ * loop changes (saving_state.c) go to it, too, which puts back what was behind
+ * them.
  */
 #include "runtime/plan/saving.h"
 
@@ -20,6 +21,7 @@
 #include "core/graph/names.h"
 #include "core/value/dtype.h"
 #include "core/value/generator.h"
+#include "runtime/plan/saving_state.h"
 
 #include <assert.h>
 #include <string.h>
@@ -34,6 +36,7 @@ typedef struct saving {
     eddy_node *next;  /* a NextIteration each */
     eddy_output *merge;
     uint32_t n;
+    eddy__saving_state state;
 } saving;
 
 static const eddy__node *node_of(const saving *s, eddy_node v)
@@ -78,9 +81,7 @@ static eddy_status find_loop(saving *s, const char *name)
 
 static eddy_status refuse(const saving *s, eddy_node v, const char *why)
 {
-    return eddy__graph_fail_at(s->b->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
-                               node_of(s, v), "the loop can't be saved: %s",
-                               why);
+    return eddy__saving_refuse(s->b, v, why);
 }
 
 /* ---- what it carries ---- */
@@ -107,8 +108,6 @@ static eddy_status read_merge(saving *s, eddy_node v)
     next = merge->inputs[1].node;
     if (eddy__node_role(node_of(s, next)) != EDDY__ROLE_NEXT_ITERATION)
         return refuse(s, v, "its Merge is not of an Enter and a NextIteration");
-    if (eddy__dtype_in((eddy_dtype)merge->output_dtypes[0], EDDY__HELD))
-        return refuse(s, v, "what it carries has no form in a file");
     s->enter[s->n] = merge->inputs[0].node;
     s->next[s->n] = next;
     s->merge[s->n++] = (eddy_output){v, 0};
@@ -152,98 +151,6 @@ static eddy_status find_carried(saving *s)
     return EDDY_OK;
 }
 
-/* ---- what else changes ---- */
-
-static bool is_one_of(const char *op, const char *const *ops, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n && strcmp(op, ops[i]) != 0)
-        i++;
-    return i < n;
-}
-
-#define IS_ONE_OF(op, ops) is_one_of(op, ops, sizeof(ops) / sizeof *(ops))
-
-static bool is_variable(const eddy__node *node)
-{
-    static const char *const ops[] = {"VarHandleOp", "VariableV2", "Variable"};
-
-    return IS_ONE_OF(node->op_name, ops);
-}
-
-/* Does it leave what it has a handle of as it is? */
-static bool only_reads(const eddy__node *node)
-{
-    static const char *const ops[] = {
-        "TensorArrayReadV3", "TensorArrayGatherV3", "TensorArrayConcatV3",
-        "TensorArraySizeV3", "TensorArrayReadV2",   "TensorArrayGatherV2",
-        "TensorArraySizeV2"};
-
-    return IS_ONE_OF(node->op_name, ops);
-}
-
-static bool hands_on(const eddy__node *node)
-{
-    switch (eddy__node_role(node)) {
-    case EDDY__ROLE_ENTER:
-    case EDDY__ROLE_SWITCH:
-    case EDDY__ROLE_MERGE:
-    case EDDY__ROLE_FORWARD:
-    case EDDY__ROLE_EXIT:
-    case EDDY__ROLE_NEXT_ITERATION:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* The node that has made a handle. */
-static const eddy__node *maker_of(const saving *s, eddy_node v)
-{
-    for (size_t i = 0; i < s->graph->n_nodes && hands_on(node_of(s, v)); i++)
-        v = node_of(s, v)->inputs[0].node;
-    return node_of(s, v);
-}
-
-/* Is what the handle is of made in the loop, and gone with its trip? */
-static bool is_of_trip(const saving *s, const eddy__node *maker)
-{
-    const eddy_node v = (eddy_node)(maker - s->graph->nodes);
-
-    return s->is_in[s->b->analysis->node_frame[v]] &&
-           !eddy__node_attr(maker, "shared_name");
-}
-
-static eddy_status check_handles(const saving *s, eddy_node v)
-{
-    const eddy__node *node = node_of(s, v);
-
-    if (hands_on(node) || only_reads(node))
-        return EDDY_OK;
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const eddy_output from = node->inputs[i];
-        const eddy__node *maker;
-
-        if (node_of(s, from.node)->output_dtypes[from.index] != EDDY_RESOURCE)
-            continue;
-        maker = maker_of(s, from.node);
-        if (!is_variable(maker) && !is_of_trip(s, maker))
-            return refuse(s, v,
-                          "the node uses a state that is not saved, of "
-                          "neither a variable nor something made in the trip");
-    }
-    return EDDY_OK;
-}
-
-static eddy_status check_state(const saving *s)
-{
-    for (eddy_node v = 0; v < s->graph->n_nodes; v++)
-        if (is_selected(s, v) && s->is_in[s->b->analysis->node_frame[v]])
-            EDDY_TRY(check_handles(s, v));
-    return EDDY_OK;
-}
-
 /* ---- variables and generators ---- */
 
 static eddy_string text_of(const eddy__node *node, const char *name)
@@ -253,8 +160,8 @@ static eddy_string text_of(const eddy__node *node, const char *name)
     return attr ? attr->as.strings[0] : (eddy_string){"", 0};
 }
 
-/* As the op names it: CONTAINER:SHARED_NAME, or the node's name. */
-static const char *name_variable(const saving *s, const eddy__node *node)
+/* As the op names its state: CONTAINER:SHARED_NAME, or the node's name. */
+static const char *name_shared(const saving *s, const eddy__node *node)
 {
     const eddy_string container = text_of(node, "container");
     eddy_string name = text_of(node, "shared_name");
@@ -309,12 +216,32 @@ static eddy_status find_states(const saving *s)
 
         if (!is_selected(s, v))
             continue;
-        if (is_variable(node))
+        if (eddy__saving_is_variable(node))
             EDDY_TRY(add_text(s, out->variables, &out->n_variables,
-                              name_variable(s, node)));
+                              name_shared(s, node)));
         if (is_random(node))
             EDDY_TRY(add_text(s, out->generators, &out->n_generators,
                               name_generator(s, node)));
+    }
+    return EDDY_OK;
+}
+
+/* What the loop changes besides: by the node that makes it, or by its name. */
+static eddy_status name_makers(const saving *s)
+{
+    eddy__plan_saving *out = s->out;
+
+    for (size_t i = 0; i < s->state.n_makers; i++) {
+        const eddy__node *node = node_of(s, s->state.makers[i]);
+        const char *name = node->name;
+
+        if (eddy__saving_is_queue(node))
+            EDDY_TRY(
+                add_text(s, out->queues, &out->n_queues, name_shared(s, node)));
+        else
+            EDDY_TRY(add_text(
+                s, out->makers, &out->n_makers,
+                eddy__arena_text(&s->b->plan->arena, name, strlen(name))));
     }
     return EDDY_OK;
 }
@@ -437,10 +364,10 @@ static eddy_status add(const saving *s, eddy_graph *copy, const char *op,
     return eddy__graph_add(copy, spec, &options, out, s->b->err);
 }
 
-/* What _Resume gives, in the order of s->enter. */
+/* What _Resume gives, in the order of s->enter; it has handles, too. */
 typedef struct restored {
-    eddy_output *values;
-    eddy_string *names;
+    eddy_output *values; /* and handles */
+    eddy_string *names, *makers;
     eddy_dtype *dtypes;
     eddy_shape *shapes;
 } restored;
@@ -448,12 +375,16 @@ typedef struct restored {
 static eddy_status describe(const saving *s, restored *r)
 {
     eddy__arena *scratch = &s->b->scratch;
+    const eddy__saving_state *state = &s->state;
 
-    r->values = eddy__arena_allocate(scratch, s->n, sizeof *r->values);
+    r->values = eddy__arena_allocate(scratch, s->n + state->n_makers,
+                                     sizeof *r->values);
+    r->makers =
+        eddy__arena_allocate(scratch, state->n_makers, sizeof *r->makers);
     r->names = eddy__arena_allocate(scratch, s->n, sizeof *r->names);
     r->dtypes = eddy__arena_allocate(scratch, s->n, sizeof *r->dtypes);
     r->shapes = eddy__arena_allocate(scratch, s->n, sizeof *r->shapes);
-    if (!r->values || !r->names || !r->dtypes || !r->shapes)
+    if (!r->values || !r->names || !r->makers || !r->dtypes || !r->shapes)
         return eddy__fail_memory(s->b->err);
     for (uint32_t i = 0; i < s->n; i++) {
         const char *name = eddy__names_print(scratch, EDDY__SAVED_NEXT "%s",
@@ -467,6 +398,12 @@ static eddy_status describe(const saving *s, restored *r)
             (eddy_dtype)node_of(s, s->merge[i].node)->output_dtypes[0];
         r->shapes[i] = *eddy__shape_at(&s->b->shapes, s->merge[i]);
     }
+    for (size_t i = 0; i < state->n_makers; i++) {
+        const char *name = node_of(s, state->makers[i])->name;
+
+        r->values[s->n + i] = (eddy_output){state->makers[i], 0};
+        r->makers[i] = (eddy_string){name, strlen(name)};
+    }
     return EDDY_OK;
 }
 
@@ -474,7 +411,8 @@ static eddy_status add_resume(const saving *s, eddy_graph *copy,
                               const char *prefix)
 {
     const eddy_string text = {prefix, strlen(prefix)};
-    eddy_node *awaited = NULL, trigger, resume;
+    const int64_t n_handles = (int64_t)s->state.n_makers;
+    eddy_node *awaited = NULL, trigger = EDDY_NO_NODE, resume = EDDY_NO_NODE;
     eddy_node_spec spec = {.size = sizeof spec};
     restored r;
 
@@ -487,14 +425,20 @@ static eddy_status add_resume(const saving *s, eddy_graph *copy,
             {"T", EDDY_ATTR_TYPE, true, s->n, {.types = r.dtypes}},
             {"shapes", EDDY_ATTR_SHAPE, true, s->n, {.shapes = r.shapes}},
             {"names", EDDY_ATTR_STRING, true, s->n, {.strings = r.names}},
+            {"makers",
+             EDDY_ATTR_STRING,
+             true,
+             s->state.n_makers,
+             {.strings = r.makers}},
+            eddy_attr_int("N", &n_handles),
             eddy_attr_string("prefix", &text)};
 
         spec = (eddy_node_spec){.inputs = r.values,
-                                .n_inputs = s->n,
+                                .n_inputs = s->n + s->state.n_makers,
                                 .controls = &trigger,
                                 .n_controls = 1,
                                 .attrs = attrs,
-                                .n_attrs = 4};
+                                .n_attrs = sizeof attrs / sizeof *attrs};
         EDDY_TRY(add(s, copy, "_Resume", &spec, &resume));
     }
     for (uint32_t i = 0; i < s->n; i++)
@@ -549,9 +493,9 @@ static eddy_status begin(saving *s, const eddy_checkpoint *how)
     assert(how->folder); /* read_options */
     s->is_in =
         eddy__arena_allocate_zeroed(scratch, s->b->analysis->n_frames, 1);
-    s->enter = eddy__arena_allocate(scratch, n, sizeof *s->enter);
-    s->next = eddy__arena_allocate(scratch, n, sizeof *s->next);
-    s->merge = eddy__arena_allocate(scratch, n, sizeof *s->merge);
+    s->enter = eddy__arena_allocate_zeroed(scratch, n, sizeof *s->enter);
+    s->next = eddy__arena_allocate_zeroed(scratch, n, sizeof *s->next);
+    s->merge = eddy__arena_allocate_zeroed(scratch, n, sizeof *s->merge);
     if (!out || !s->is_in || !s->enter || !s->next || !s->merge)
         return eddy__fail_memory(s->b->err);
     s->out = out;
@@ -562,7 +506,10 @@ static eddy_status begin(saving *s, const eddy_checkpoint *how)
         .n_parts = how->n_parts > 0 ? how->n_parts : 1};
     out->variables = eddy__arena_allocate(arena, n, sizeof *out->variables);
     out->generators = eddy__arena_allocate(arena, n, sizeof *out->generators);
-    if (!out->place.folder || !out->variables || !out->generators)
+    out->makers = eddy__arena_allocate(arena, n, sizeof *out->makers);
+    out->queues = eddy__arena_allocate(arena, n, sizeof *out->queues);
+    if (!out->place.folder || !out->variables || !out->generators ||
+        !out->makers || !out->queues)
         return eddy__fail_memory(s->b->err);
     return EDDY_OK;
 }
@@ -603,8 +550,11 @@ eddy_status eddy__plan_save_loop(eddy__plan_build *b, eddy_graph **out_graph)
     if (!s.out->loop)
         return eddy__fail_memory(b->err);
     EDDY_TRY(find_carried(&s));
-    EDDY_TRY(check_state(&s));
+    s.state = (eddy__saving_state){
+        .build = b, .scratch = &b->scratch, .loop = s.loop, .is_in = s.is_in};
+    EDDY_TRY(eddy__saving_state_find(&s.state));
     EDDY_TRY(find_states(&s));
+    EDDY_TRY(name_makers(&s));
     s.out->hash = hash_loop(&s);
     EDDY_TRY(look(&s, how.resume));
     b->plan->saving = s.out;

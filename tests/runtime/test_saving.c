@@ -404,42 +404,6 @@ START_TEST(test_a_run_without_files_is_refused)
 }
 END_TEST
 
-/* A state from outside that the loop changes, or that has no form in a file. */
-START_TEST(test_a_state_that_is_not_saved_is_refused)
-{
-    const training array = {
-        .text = HEAD VARIABLE COUNTER
-        "x/e Enter@L#4 x0\nx/m Merge x/e x/n\nx/s Switch x/m i/c\n"
-        "x/x Exit x/s:0\nx/b Identity x/s:1\n"
-        "size int32=30\nta TensorArrayV3 size dtype=float64\n"
-        "ta/h Enter@L!#4 ta\nta/f Enter@L!#4 ta:1\n"
-        "x/w TensorArrayWriteV3 ta/h i/b x/b ta/f T=float64\n"
-        "x/z Identity x/b ^x/w\nx/n NextIteration x/z\n"
-        "x/last ReadVariableOp v dtype=float64 ^x/x\n",
-        .n = 20,
-        .saved = every(6, false)};
-    const training list = {
-        .text = HEAD VARIABLE COUNTER
-        "sh int32[1]=-1\nsize int32=30\n"
-        "x0l TensorListReserve sh size element_dtype=float64 "
-        "shape_type=int32\n"
-        "l/e Enter@L#4 x0l\nl/m Merge l/e l/n\nl/s Switch l/m i/c\n"
-        "l/x Exit l/s:0\nl/b Identity l/s:1\nl/n NextIteration l/b\n"
-        "x/x TensorListLength l/x\n"
-        "x/last ReadVariableOp v dtype=float64 ^x/x\n",
-        .n = 20,
-        .saved = every(6, false)};
-    eddy_error err;
-
-    want_refused(&array, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
-                 "a state that is not saved");
-    ck_assert_int_eq(train(&array, NULL, NULL, &err), EDDY_UNIMPLEMENTED);
-    ck_assert_str_eq(err.node, "x/w");
-    want_refused(&list, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
-                 "no form in a file");
-}
-END_TEST
-
 START_TEST(test_two_loops_must_be_told_apart)
 {
     training t = {.text =
@@ -706,7 +670,6 @@ TCase *saving_tests(void)
     tcase_add_test(tc, test_one_that_cannot_be_written_ends_the_run);
     tcase_add_test(tc, test_a_folder_that_is_none_is_told);
     tcase_add_test(tc, test_a_run_without_files_is_refused);
-    tcase_add_test(tc, test_a_state_that_is_not_saved_is_refused);
     tcase_add_test(tc, test_two_loops_must_be_told_apart);
     tcase_add_test(tc, test_each_allocation_may_fail);
     tcase_add_test(tc, test_ranks_go_on_to_the_same_bits);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a checkpoint has (core/bundle/saved_trips.h): the values that wait at
- * the loop's NextIterations, and the states that its plan names.  Nothing of
+ * the loop's NextIterations, with all that is behind their handles, and the
+ * states that its plan names.  Nothing of
  * the loop runs meanwhile, so they are of one moment; and since messages
  * between ranks are told apart by trip, and none of an earlier trip is on its
  * way, what all ranks write of one trip fits together.
@@ -9,6 +10,7 @@
 #include "runtime/exec/dynamic/saving.h"
 
 #include "core/base/status.h"
+#include "core/bundle/saved_values.h"
 #include "core/graph/names.h"
 #include "core/value/generator.h"
 #include "core/value/variable.h"
@@ -23,6 +25,7 @@ typedef struct draft {
     eddy_shape *shapes; /* an item */
     eddy__value *held;  /* what the items of variables are of */
     size_t n, n_held;
+    eddy__saver saver; /* of lists and handles */
     eddy_error err;
 } draft;
 
@@ -52,34 +55,117 @@ static eddy_status add_value(draft *d, const char *name,
 {
     const eddy_shape shape = eddy__value_shape(value);
 
-    if (!eddy__value_has_elements(value))
-        return eddy__fail(&d->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
-                          "the loop can't be saved: '%.200s' is a list or a "
-                          "handle",
-                          name);
     return add(d, name, (eddy_dtype)value->dtype, &shape,
                eddy__value_is_tensor(value) ? value->as.tensor->count : 1,
                eddy__value_elements(value));
 }
 
+static const char *name_parked(draft *d, const eddy__parked *parked)
+{
+    return eddy__names_print(&d->arena, EDDY__SAVED_NEXT "%s",
+                             parked->step->node->name);
+}
+
 static eddy_status add_carried(draft *d, const eddy__frame *frame)
 {
-    if (frame->n_parked != frame->plan->n_nexts)
-        return eddy__fail(&d->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
-                          "the loop can't be saved: of %u NextIterations %u "
-                          "are live",
-                          (unsigned)frame->plan->n_nexts,
-                          (unsigned)frame->n_parked);
     for (uint32_t i = 0; i < frame->n_parked; i++) {
         const eddy__parked *parked = &frame->parked[i];
 
-        EDDY_TRY(add_value(d,
-                           eddy__names_print(&d->arena, EDDY__SAVED_NEXT "%s",
-                                             parked->step->node->name),
-                           &parked->value));
+        if (eddy__value_has_elements(&parked->value))
+            EDDY_TRY(add_value(d, name_parked(d, parked), &parked->value));
     }
     return EDDY_OK;
 }
+
+/* ---- lists, and what is behind handles ---- */
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && strcmp(names[i], name) != 0)
+        i++;
+    return i < n;
+}
+
+/* What nodes outside of the loop have made, and it changes. */
+static void add_made(draft *d)
+{
+    const eddy__plan_saving *saving = d->run->plan->saving;
+
+    for (eddy__resource *r = d->run->resources.live; r; r = r->next)
+        if (r->maker && is_one_of(r->maker, saving->makers, saving->n_makers))
+            eddy__saver_add(&d->saver, r);
+}
+
+static void add_queues(draft *d)
+{
+    const eddy__plan_saving *saving = d->run->plan->saving;
+    eddy__resource *r = NULL;
+
+    for (size_t i = 0; saving->n_queues > 0; i++) {
+        const char *texts[2];
+
+        r = eddy__resource_table_saved(d->saver.table, i);
+        if (!r)
+            return;
+        r->type->saving->texts(r, texts);
+        if (is_one_of(texts[0], saving->queues, saving->n_queues))
+            eddy__saver_add(&d->saver, r);
+        /* Its table has it as long as the run. */
+        eddy__resource_release(r);
+    }
+}
+
+static eddy_status add_entries(draft *d)
+{
+    const eddy__saver *saver = &d->saver;
+
+    for (size_t i = 0; i < saver->n_entries; i++) {
+        const eddy_tensor *tensor = saver->entries[i];
+
+        EDDY_TRY(add(d,
+                     eddy__names_print(&d->arena, EDDY__SAVED_ENTRIES "%zu", i),
+                     (eddy_dtype)tensor->dtype, &tensor->shape, tensor->count,
+                     tensor->data));
+    }
+    return EDDY_OK;
+}
+
+/* Looks at all of it. */
+static eddy_status find_objects(draft *d, const eddy__frame *frame)
+{
+    eddy__saver *saver = &d->saver;
+
+    for (uint32_t i = 0; i < frame->n_parked; i++) {
+        const eddy__parked *parked = &frame->parked[i];
+        const char *name = name_parked(d, parked);
+
+        if (!name)
+            return eddy__fail_memory(&d->err);
+        if (!eddy__value_has_elements(&parked->value))
+            eddy__saver_root(saver, name, &parked->value);
+    }
+    add_made(d);
+    add_queues(d);
+    if (eddy__saver_finish(saver) != EDDY_OK)
+        d->err = saver->err;
+    return saver->status;
+}
+
+static eddy_status add_objects(draft *d)
+{
+    const eddy__saver *saver = &d->saver;
+    const eddy_shape shape = {.rank = 1, .dims = {(int64_t)saver->all.n}};
+
+    if (saver->n_roots == 0 && saver->n_resources == 0)
+        return EDDY_OK;
+    EDDY_TRY(add(d, EDDY__SAVED_OBJECTS, EDDY_UINT8, &shape, shape.dims[0],
+                 saver->all.bytes));
+    return add_entries(d);
+}
+
+/* ---- states ---- */
 
 static eddy_status add_variable(draft *d, const char *name)
 {
@@ -95,7 +181,12 @@ static eddy_status add_variable(draft *d, const char *name)
     if (value->kind == EDDY__NONE)
         return EDDY_OK;
     d->n_held++;
-    return add_value(d, name, value);
+    if (eddy__value_has_elements(value))
+        return add_value(d, name, value);
+    return eddy__fail(&d->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
+                      "the loop can't be saved: the variable '%.200s' has a "
+                      "list or a handle",
+                      name);
 }
 
 static eddy_status add_generator(draft *d, const char *key)
@@ -112,21 +203,39 @@ static eddy_status add_generator(draft *d, const char *key)
                EDDY_INT64, &four, 4, state);
 }
 
+static eddy_status make_room(draft *d, size_t n)
+{
+    d->items = eddy__arena_allocate(&d->arena, n, sizeof *d->items);
+    d->shapes = eddy__arena_allocate(&d->arena, n, sizeof *d->shapes);
+    d->held = eddy__arena_allocate(&d->arena, d->run->plan->saving->n_variables,
+                                   sizeof *d->held);
+    return d->items && d->shapes && d->held ? EDDY_OK
+                                            : eddy__fail_memory(&d->err);
+}
+
+static eddy_status check_parked(draft *d, const eddy__frame *frame)
+{
+    if (frame->n_parked == frame->plan->n_nexts)
+        return EDDY_OK;
+    return eddy__fail(&d->err, EDDY_UNIMPLEMENTED, EDDY_E_CHECKPOINT,
+                      "the loop can't be saved: of %u NextIterations %u are "
+                      "live",
+                      (unsigned)frame->plan->n_nexts,
+                      (unsigned)frame->n_parked);
+}
+
 static eddy_status gather(draft *d, const eddy__frame *frame)
 {
     const eddy__plan_saving *saving = d->run->plan->saving;
-    const size_t n =
-        1 + frame->n_parked + saving->n_variables + saving->n_generators;
     const eddy_shape scalar = {.rank = 0};
 
-    d->items = eddy__arena_allocate(&d->arena, n, sizeof *d->items);
-    d->shapes = eddy__arena_allocate(&d->arena, n, sizeof *d->shapes);
-    d->held =
-        eddy__arena_allocate(&d->arena, saving->n_variables, sizeof *d->held);
-    if (!d->items || !d->shapes || !d->held)
-        return eddy__fail_memory(&d->err);
+    EDDY_TRY(check_parked(d, frame));
+    EDDY_TRY(find_objects(d, frame));
+    EDDY_TRY(make_room(d, 2 + d->saver.n_entries + frame->n_parked +
+                              saving->n_variables + saving->n_generators));
     EDDY_TRY(add(d, EDDY__SAVED_LOOP, EDDY_INT64, &scalar, 1, &saving->hash));
     EDDY_TRY(add_carried(d, frame));
+    EDDY_TRY(add_objects(d));
     for (size_t i = 0; i < saving->n_variables; i++)
         EDDY_TRY(add_variable(d, saving->variables[i]));
     for (size_t i = 0; i < saving->n_generators; i++)
@@ -164,6 +273,11 @@ bool eddy__saving_save(eddy_run *run, const eddy__frame *frame)
 {
     draft d = {.run = run,
                .arena = {.allocator = &run->ctx->allocator},
+               .saver = {.allocator = &run->ctx->allocator,
+                         .table = table_of(run),
+                         .makers = run->plan->saving->makers,
+                         .n_makers = run->plan->saving->n_makers,
+                         .err = EDDY_ERROR_INIT},
                .err = EDDY_ERROR_INIT};
     eddy_status status;
 
@@ -171,6 +285,7 @@ bool eddy__saving_save(eddy_run *run, const eddy__frame *frame)
     status = save(&d, frame);
     for (size_t i = 0; i < d.n_held; i++)
         eddy__value_clear(NULL, &d.held[i]);
+    eddy__saver_deinit(&d.saver);
     eddy__arena_destroy(&d.arena);
     if (status == EDDY_OK)
         return true;
