@@ -118,6 +118,7 @@
     X(string_segments)                                                         \
     X(string_unicode)                                                          \
     X(strings)                                                                 \
+    X(suppression)                                                             \
     X(temporary)                                                               \
     X(tensor_diag)                                                             \
     X(tensor_array)                                                            \

@@ -860,6 +860,46 @@ def sets():
                      (0, 1), ([1, 0, 1], [3]))]
 
 
+@family
+def suppressed_boxes():
+    """Boxes without those that overlap one with a higher score."""
+    random = np.random.default_rng(5)
+    corners = np.round(random.random([12, 4]) * 3, 1).astype(np.float32)
+    marks, runs = np.round(random.random(12), 1).astype(np.float32), []
+    for t in (tf.float32, tf.float16):
+        boxes, scores = fed(corners, t), fed(marks, t)
+
+        def of(x, t=t):
+            return tf.constant(x, t)
+
+        for most, part, least in ((5, 0.1, 0.0), (20, 0.3, 0.4), (4, 0.0, -1),
+                                  (-1, 0.5, 0.0), (5, 1.5, 0.0)):
+            given = dict(boxes=boxes, scores=scores, max_output_size=fed(most),
+                         iou_threshold=fed(part, t))
+            runs += [[raw.NonMaxSuppressionV2(**given)],
+                     [raw.NonMaxSuppressionV3(score_threshold=of(least),
+                                              **given)]]
+            for pads in (False, True):
+                more = dict(score_threshold=of(least),
+                            pad_to_max_output_size=pads, **given)
+                runs += [list(raw.NonMaxSuppressionV4(**more))]
+                runs += [list(raw.NonMaxSuppressionV5(soft_nms_sigma=of(s),
+                                                      **more))
+                         for s in (0.0, 0.5, -1.0)]
+    boxes, scores = fed(corners), fed(marks)
+    runs += [[raw.NonMaxSuppression(boxes=boxes, scores=scores,
+                                    max_output_size=6, iou_threshold=0.2)],
+             [raw.NonMaxSuppressionWithOverlaps(
+                 overlaps=tf.matmul(boxes, boxes, transpose_b=True),
+                 scores=scores, max_output_size=6, overlap_threshold=9.0,
+                 score_threshold=0.1)]]
+    return runs + [[raw.NonMaxSuppressionV2(
+        boxes=b, scores=s, max_output_size=m, iou_threshold=0.5)]
+        for b, s, m in ((boxes, scores[:3], 5), (scores, scores, 5),
+                        (boxes[:, :3], scores, 5), (boxes[:0], scores[:0], 5),
+                        (boxes, scores, fed([5])))]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

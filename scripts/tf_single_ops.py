@@ -331,6 +331,32 @@ def _(r, op):
         {"separator": r.choice(["", "-", ", "])}
 
 
+@hint("NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3",
+      "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+      "NonMaxSuppressionWithOverlaps")
+def _(r, op):
+    n, t = r.randrange(9), np.float32
+    if op.startswith("NonMaxSuppressionV") and r.random() < 0.4:
+        t = np.float16
+    rng = np.random.default_rng(r.randrange(1 << 30))
+    boxes = np.round(rng.random([n, 4]) * 4, 1).astype(t)
+    if op.endswith("Overlaps"):
+        boxes = rng.random([n, n]).astype(t)
+    scores = np.round(rng.random(n + (r.random() < 0.05)), 1).astype(t)
+    inputs = [boxes, scores, np.int32(r.choice([0, 1, 2, 5, 20, -1])
+                                      if r.random() < 0.5 else 5)]
+    at_most = r.choice([0.0, 0.1, 0.3, 0.5, 1.0] + [1.5] * (r.random() < 0.1))
+    if op == "NonMaxSuppression":
+        return inputs, {"iou_threshold": at_most}
+    inputs.append(t(at_most))
+    if not op.endswith("V2"):
+        inputs.append(t(r.choice([-1.0, 0.0, 0.3, 0.5])))
+    if op.endswith("V5"):
+        inputs.append(t(r.choice([0.0, 0.0, 0.5, 2.0, 0.1])))
+    return inputs, {"pad_to_max_output_size": r.random() < 0.5} \
+        if op[-2:] in ("V4", "V5") else {}
+
+
 # ---- regular expressions ---------------------------------------------------
 
 ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",
