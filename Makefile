@@ -130,6 +130,7 @@ FLAGS_runtime/net/mpi_provider.c := $(MPI_CFLAGS)
 # A child of a test adds its counters before it ends.
 ifeq ($(VARIANT),coverage)
 FLAGS_tests/aid/child.c := -DEDDY_COUNTED
+FLAGS_core/base/memory.c := -DEDDY_BLOCKS_ALONE
 endif
 FLAGS_runtime/net/mpi.c := -DEDDY__SOVERSION='"$(SOVERSION)"'
 FLAGS_ops/linalg/onednn.c := -DEDDY__SOVERSION='"$(SOVERSION)"'

@@ -8,8 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* EDDY_BLOCKS_ALONE: each block of an arena is an allocation of its own, and an
+ * array grows by what is needed, so that whatever asks for memory can be told
+ * that there is none. */
+#ifdef EDDY_BLOCKS_ALONE
+#define LEAST_CHUNK ((size_t)1)
+#define LARGEST_CHUNK ((size_t)1)
+#define LEAST_CAPACITY ((size_t)1)
+#else
 #define LEAST_CHUNK ((size_t)4 << 10)
 #define LARGEST_CHUNK ((size_t)1 << 20)
+#define LEAST_CAPACITY ((size_t)8)
+#endif
 
 static void *allocate_default(void *user, size_t size, size_t alignment)
 {
@@ -82,7 +92,7 @@ void eddy__free(const eddy_allocator *allocator, void *memory, size_t n,
 bool eddy__grow(const eddy_allocator *allocator, void **array, size_t *capacity,
                 size_t needed, size_t size)
 {
-    size_t wanted = 8;
+    size_t wanted = LEAST_CAPACITY;
     void *grown;
 
     if (needed <= *capacity)

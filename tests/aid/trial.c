@@ -262,7 +262,7 @@ void trial_memory(program *p, trial_build_fn build)
         const size_t size = eddy_graph_size(p->graph);
         eddy_status status;
 
-        ck_assert_int_lt(n, 2000);
+        ck_assert_int_lt(n, 20000);
         counting_allocator_fail(&p->counting, n);
         status = build(p, &p->err);
         ran_out = atomic_load(&p->counting.failing) < 0;
