@@ -29,6 +29,7 @@
     X(chain)                                                                   \
     X(clip)                                                                    \
     X(collective)                                                              \
+    X(colors)                                                                  \
     X(compare)                                                                 \
     X(complex)                                                                 \
     X(concat_offset)                                                           \

@@ -900,6 +900,27 @@ def suppressed_boxes():
                         (boxes, scores, fed([5])))]
 
 
+@family
+def colors():
+    """Colours converted, and images adjusted."""
+    pixels, runs = [[1, 2, 3], [3, 1, 2], [2, 3, 1], [0, 0, 0], [-1, -2, -3],
+                    [0.1, 0.2, 0.7], [3, 3, 1], [1, 1, 1]], []
+    for t in (tf.float16, tf.bfloat16, tf.float32, tf.float64):
+        runs += [[tf.cast(raw.RGBToHSV(images=fed(pixels, t)), tf.float64),
+                  tf.cast(raw.HSVToRGB(images=fed(pixels, t)), tf.float64)]]
+    x = fed([pixels, pixels[::-1]], tf.float32)
+    for f in (0.3, -0.7, 1.7, 0.0):
+        runs += [[raw.AdjustHue(images=x, delta=f),
+                  raw.AdjustSaturation(images=x, scale=f),
+                  raw.AdjustContrastv2(images=x, contrast_factor=f)]]
+    four, flat = fed(np.ones([1, 1, 4], np.float32)), x[0]
+    return runs + [[raw.RGBToHSV(images=four)], [raw.HSVToRGB(images=four)],
+                   [raw.AdjustHue(images=four, delta=0.1)],
+                   [raw.AdjustHue(images=flat, delta=0.1)],
+                   [raw.AdjustSaturation(images=x, scale=fed([0.1]))],
+                   [raw.AdjustContrastv2(images=flat, contrast_factor=0.1)]]
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -357,6 +357,17 @@ def _(r, op):
         if op[-2:] in ("V4", "V5") else {}
 
 
+@hint("RGBToHSV", "HSVToRGB", "AdjustHue", "AdjustSaturation",
+      "AdjustContrastv2")
+def _(r, op):
+    adjusts, t = op.startswith("Adjust"), r.choice(FLOATS)
+    shape = dims(r, r.choice([2, 3] if adjusts else [0, 1, 2])) + [
+        3 if r.random() < 0.95 else 2]
+    images = numbers(r, shape, tf.float32 if adjusts else t, False)
+    return [images] + [np.float32(r.choice([0.0, 0.3, 1.0, 1.7, -0.6]))] * \
+        adjusts, {}
+
+
 # ---- regular expressions ---------------------------------------------------
 
 ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",
