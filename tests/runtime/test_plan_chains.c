@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* Most inputs here are constants, of which nothing else would be left. */
-static const char *const others[] = {"identities", "fold", "invariants",
-                                     "common"};
+static const char *const others[] = {"identities", "fold", "powers",
+                                     "invariants", "common"};
 
 static size_t count_nodes(program *p, eddy_optimize level, const char *feeds,
                           const char *fetches)
