@@ -41,7 +41,7 @@ except ImportError as missing:
     sys.exit(0)
 
 HANDLES = (tf.resource, tf.variant)
-SECONDS = 30  # for a run in eddy
+SECONDS = 5  # for a run in eddy
 CODES = {getattr(errors, name): name for name in (
     "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED",
     "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "UNAUTHENTICATED",
