@@ -69,9 +69,13 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #define POWER_RUN(D, name)                                                     \
     EDDY__BINARY_RUN(name, D, D, POWER_FORMS, EDDY__NONE_BAD, NULL, NULL)
 
+/* The element is inline wherever it is used, or no loop is vector code. */
+#define POWER_ELEMENT(D, name, e)                                              \
+    __attribute__((always_inline)) EDDY__PAIR_SHORT(D, name, x, y, e)
+
 /* As EDDY__BINARY_SHORT. */
 #define POWER_SHORT(D, name, e)                                                \
-    EDDY__PAIR_SHORT(D, name, x, y, e)                                         \
+    POWER_ELEMENT(D, name, e)                                                  \
     POWER_LOOP(, loop, loop, D, name)                                          \
     POWER_LOOP(EDDY__WIDE, wide, wide, D, name)                                \
     EDDY__IF_WIDEST_##D(POWER_LOOP(EDDY__WIDEST, widest, widest, D, name), )   \

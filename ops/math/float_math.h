@@ -335,7 +335,8 @@ static inline double eddy__nearest(double x)
 }
 
 /* As C's pow of 0 < a <= infinity and y, from the logarithm of `a`. */
-static inline double eddy__power_of_size(double a, double y)
+__attribute__((always_inline)) static inline double
+eddy__power_of_size(double a, double y)
 {
     const double finite = eddy__log_of_normal(a);
     const double above = a < HUGE_VAL ? finite : a;
@@ -347,10 +348,11 @@ static inline double eddy__power_of_size(double a, double y)
 
 /*
  * As C's pow; squares and cubes are products.  From 2^24 on every float32 is an
- * even integer.  All in double, and a choice at a time, so that compilers make
- * vectors of it.
+ * even integer.  All in double, a choice at a time, and inline wherever it is
+ * used, however often that is: so compilers make vectors of it.
  */
-static inline double eddy__float_pow(float of, float to)
+__attribute__((always_inline)) static inline double eddy__float_pow(float of,
+                                                                    float to)
 {
     const double x = (double)of, y = (double)to;
     const double a = eddy__absolute(x);
