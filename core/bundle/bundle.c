@@ -5,6 +5,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/memory.h"
 #include "core/base/status.h"
+#include "core/base/varint.h"
 #include "core/bundle/bundle_file.h"
 #include "core/value/dtype.h"
 #include "core/value/shape.h"
@@ -40,15 +41,7 @@ static eddy_status fail_damaged(eddy_error *err, const char *what)
 
 static bool take_varint(cursor *c, uint64_t *out)
 {
-    *out = 0;
-    for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
-        const unsigned char byte = *c->at++;
-
-        *out |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128)
-            return true;
-    }
-    return false;
+    return eddy__varint_take(&c->at, c->end, out);
 }
 
 static bool take_bytes(cursor *c, uint64_t n, cursor *out)

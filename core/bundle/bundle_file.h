@@ -27,17 +27,6 @@ static inline void eddy__bundle_set_u32(unsigned char *p, uint32_t v)
         p[i] = (unsigned char)(v >> 8 * i);
 }
 
-/* At most ten bytes; how many. */
-static inline size_t eddy__bundle_set_varint(unsigned char *p, uint64_t v)
-{
-    size_t n = 0;
-
-    for (; v > 127; v >>= 7)
-        p[n++] = (unsigned char)(v | 128);
-    p[n++] = (unsigned char)v;
-    return n;
-}
-
 /* "<prefix><ending>" as a text of `*out_size` bytes; NULL without memory. */
 char *eddy__bundle_path(const eddy_allocator *allocator, eddy_string prefix,
                         const char *ending, size_t *out_size);

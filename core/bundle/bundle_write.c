@@ -6,6 +6,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/memory.h"
 #include "core/base/status.h"
+#include "core/base/varint.h"
 #include "core/bundle/bundle.h"
 #include "core/bundle/bundle_file.h"
 #include "core/value/dtype.h"
@@ -42,9 +43,9 @@ static void add(buffer *b, const void *bytes, size_t length)
 
 static void add_varint(buffer *b, uint64_t v)
 {
-    unsigned char bytes[10];
+    unsigned char bytes[EDDY__VARINT_MAX];
 
-    add(b, bytes, eddy__bundle_set_varint(bytes, v));
+    add(b, bytes, eddy__varint_set(bytes, v));
 }
 
 static void add_u32(buffer *b, uint32_t v)
@@ -160,9 +161,8 @@ static void add_shape(buffer *message, const eddy_shape *shape)
     size_t n = 0;
 
     for (int32_t d = 0; d < shape->rank; d++) {
-        unsigned char size[10];
-        const size_t length =
-            eddy__bundle_set_varint(size, (uint64_t)shape->dims[d]);
+        unsigned char size[EDDY__VARINT_MAX];
+        const size_t length = eddy__varint_set(size, (uint64_t)shape->dims[d]);
 
         dims[n++] = 0x12;
         dims[n++] = (unsigned char)(length + 1);
@@ -211,12 +211,12 @@ static bool write_strings(FILE *file, const eddy__bundle_item *item,
                           uint64_t *size, uint32_t *crc)
 {
     const eddy__string *strings = item->data;
-    unsigned char bytes[10], number[8];
+    unsigned char bytes[EDDY__VARINT_MAX], number[8];
     bool ok = true;
 
     for (int64_t i = 0; i < item->count && ok; i++) {
         const uint64_t length = strings[i].length;
-        const size_t n = eddy__bundle_set_varint(bytes, length);
+        const size_t n = eddy__varint_set(bytes, length);
 
         eddy__bundle_set_u32(number, (uint32_t)length);
         eddy__bundle_set_u32(number + 4, (uint32_t)(length >> 32));

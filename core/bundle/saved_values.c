@@ -7,6 +7,7 @@
 #include "core/bundle/saved_values.h"
 
 #include "core/base/status.h"
+#include "core/base/varint.h"
 #include "core/bundle/bundle_file.h"
 #include "core/value/variable.h"
 
@@ -58,9 +59,9 @@ static void put(eddy__saver *s, eddy__saved_bytes *to, const void *bytes,
 
 static void put_number(eddy__saver *s, eddy__saved_bytes *to, uint64_t number)
 {
-    unsigned char bytes[10];
+    unsigned char bytes[EDDY__VARINT_MAX];
 
-    put(s, to, bytes, eddy__bundle_set_varint(bytes, number));
+    put(s, to, bytes, eddy__varint_set(bytes, number));
 }
 
 static void put_text(eddy__saver *s, eddy__saved_bytes *to, const char *text,

@@ -6,6 +6,7 @@
 #include "interop/graphdef/foreign.h"
 
 #include "core/base/status.h"
+#include "core/base/varint.h"
 #include "interop/shared/wire.h"
 
 #include <fcntl.h>
@@ -77,19 +78,6 @@ typedef struct outline {
     uint32_t numbers, messages;
 } outline;
 
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-    *out = 0;
-    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
-        const uint8_t byte = *(*at)++;
-
-        *out |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
-}
-
 /*
  * The fields of a message of numbers and messages; false if it is none.  With
  * `is_cut` the bytes are the first ones of a longer message.
@@ -102,8 +90,8 @@ static bool read_outline(const uint8_t *at, size_t length, bool is_cut,
 
     *out = (outline){.numbers = 0};
     for (size_t n = 0; at < end && n < MOST_FIELDS; n++) {
-        if (!read_varint(&at, end, &tag) || tag >> 3 == 0 || tag >> 3 > 31 ||
-            !read_varint(&at, end, &value))
+        if (!eddy__varint_take(&at, end, &tag) || tag >> 3 == 0 ||
+            tag >> 3 > 31 || !eddy__varint_take(&at, end, &value))
             return false;
         if ((tag & 7) == 0) {
             out->numbers |= UINT32_C(1) << (tag >> 3);

@@ -6,6 +6,7 @@
  * The message is walked where it lies; of a field that may stand several times
  * the last counts, and fields that are not known are passed over.
  */
+#include "core/base/varint.h"
 #include "core/value/dtype.h"
 #include "ops/misc/text.h"
 #include "ops/ops.h"
@@ -24,21 +25,16 @@ enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
 
 static void add_varint(eddy__text *to, uint64_t value)
 {
-    do {
-        const char byte = (char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+    unsigned char bytes[EDDY__VARINT_MAX];
 
-        eddy__text_add(to, &byte, 1);
-        value >>= 7;
-    } while (value > 0);
+    eddy__text_add(to, (const char *)bytes, eddy__varint_set(bytes, value));
 }
 
 static size_t varint_size(uint64_t value)
 {
-    size_t n = 1;
+    unsigned char bytes[EDDY__VARINT_MAX];
 
-    for (; value > 0x7f; value >>= 7)
-        n++;
-    return n;
+    return eddy__varint_set(bytes, value);
 }
 
 static void add_bytes(eddy__text *to, unsigned field, const void *data,
@@ -123,16 +119,7 @@ typedef struct field {
 
 static bool take_varint(bytes *b, uint64_t *out)
 {
-    *out = 0;
-    for (unsigned shift = 0; b->at < b->end && shift < 70; shift += 7) {
-        const unsigned char byte = *b->at++;
-
-        if (shift < 64)
-            *out |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
+    return eddy__varint_take(&b->at, b->end, out);
 }
 
 /* `n` bytes, the lowest first. */

@@ -7,6 +7,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/status.h"
+#include "core/base/varint.h"
 #include "core/bundle/saved_trips.h"
 #include "core/value/dtype.h"
 #include "core/value/variable.h"
@@ -38,17 +39,10 @@ static size_t left(const eddy__restorer *r)
 eddy_status eddy__restorer_number(eddy__restorer *r, uint64_t most,
                                   const char *what, uint64_t *out)
 {
-    uint64_t number = 0;
-    unsigned char byte = 128;
+    uint64_t number;
 
     *out = 0;
-    for (unsigned i = 0; i < 10 && byte > 127; i++) {
-        if (left(r) == 0)
-            return eddy__restorer_fail(r, what);
-        byte = *r->at++;
-        number |= (uint64_t)(byte & 127) << 7 * i;
-    }
-    if (byte > 127 || number > most)
+    if (!eddy__varint_take(&r->at, r->end, &number) || number > most)
         return eddy__restorer_fail(r, what);
     *out = number;
     return EDDY_OK;
