@@ -2,11 +2,11 @@
 /*
  * Which nodes a walk visits: those through which some y depends on some x.
  *
- * Dependence follows data edges of dtypes that have gradients, and tapes from
- * their push to their pop.  It does not follow the back edges of the base frame
- * and of those around it: what is differentiated there is one iteration.  What
- * an x outside did in the iterations before is another matter: accumulate.c and
- * recompute.c.
+ * Dependence follows data edges of dtypes that have gradients, tapes from their
+ * push to their pop, and broadcasts from what is sent to who receives it.  It
+ * does not follow the back edges of the base frame and of those around it: what
+ * is differentiated there is one iteration.  What an x outside did in the
+ * iterations before is another matter: accumulate.c and recompute.c.
  */
 #include "autodiff/activity.h"
 
@@ -108,6 +108,18 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
     }
 }
 
+/* What is sent comes out where it is received. */
+static void reach_receivers(marking *m, eddy_node node, bool as_x)
+{
+    const eddy__broadcasts *broadcasts = &m->a->study->broadcasts;
+
+    for (const eddy__sent_value *b = eddy__broadcast_from(broadcasts, node); b;
+         b = b->next)
+        if (eddy__activity_may_carry(m->a->study, b->sent) &&
+            (!as_x || eddy__activity_x(m->a, b->sent) != EDDY__NOT_FOUND))
+            reach(m, b->receiver);
+}
+
 /* What is pushed comes out where the stack is popped, wherever that is. */
 static void reach_pop(marking *m, eddy_node node)
 {
@@ -132,10 +144,13 @@ static void mark_reached(marking *m, const eddy_output *xs, size_t n_xs)
 {
     eddy__activity_set_xs(m->a, xs, n_xs);
     for (size_t i = 0; i < n_xs; i++)
-        if (eddy__activity_is_new_x(m->a, xs[i].node))
+        if (eddy__activity_is_new_x(m->a, xs[i].node)) {
             reach_readers(m, xs[i].node, true);
+            reach_receivers(m, xs[i].node, true);
+        }
     for (size_t i = 0; i < m->n; i++) {
         reach_readers(m, m->list[i], false);
+        reach_receivers(m, m->list[i], false);
         reach_pop(m, m->list[i]);
     }
 }
@@ -154,6 +169,8 @@ static void need_sources(marking *m, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(m->a->study->graph, node);
     const eddy__tape_stack *tape = eddy__tape_of(&m->a->study->tapes, node);
+    const eddy__sent_value *b =
+        eddy__broadcast_received(&m->a->study->broadcasts, node);
 
     if (eddy__activity_ends(n) || ends_way(m, node))
         return;
@@ -162,6 +179,8 @@ static void need_sources(marking *m, eddy_node node)
             need(m, n->inputs[i].node);
     if (tape && tape->pop == node && tape->push != EDDY_NO_NODE)
         need(m, tape->push);
+    if (b && eddy__activity_is_edge(m->a, b->sent))
+        need(m, b->sent.node);
 }
 
 static void mark_needed(marking *m, const eddy_output *ys, size_t n_ys)

@@ -84,16 +84,33 @@ static void reach_readers(marking *m, eddy_node node, bool as_x)
     }
 }
 
+/* What is sent comes out where it is received. */
+static void reach_receivers(marking *m, eddy_node node, bool as_x)
+{
+    const eddy__broadcasts *broadcasts = &m->f->study.broadcasts;
+
+    for (const eddy__sent_value *b = eddy__broadcast_from(broadcasts, node); b;
+         b = b->next)
+        if (may_carry(m->f, b->sent) &&
+            (!as_x ||
+             eddy__activity_x(&m->f->activity, b->sent) != EDDY__NOT_FOUND))
+            mark(m, b->receiver, EDDY__REACHED);
+}
+
 static void mark_reached(marking *m)
 {
     const eddy__asked *asked = &m->f->asked;
 
     eddy__activity_set_xs(&m->f->activity, asked->xs, asked->n_xs);
     for (size_t i = 0; i < asked->n_xs; i++)
-        if (eddy__activity_is_new_x(&m->f->activity, asked->xs[i].node))
+        if (eddy__activity_is_new_x(&m->f->activity, asked->xs[i].node)) {
             reach_readers(m, asked->xs[i].node, true);
-    for (size_t i = 0; i < m->n; i++)
+            reach_receivers(m, asked->xs[i].node, true);
+        }
+    for (size_t i = 0; i < m->n; i++) {
         reach_readers(m, m->list[i], false);
+        reach_receivers(m, m->list[i], false);
+    }
 }
 
 /* ---- back from the ys ---- */
@@ -114,10 +131,14 @@ static void mark_needed(marking *m)
             mark(m, ys[i].node, EDDY__NEEDED);
     for (size_t i = 0; i < m->n; i++) {
         const eddy__node *n = eddy__graph_node(graph, m->list[i]);
+        const eddy__sent_value *b =
+            eddy__broadcast_received(&m->f->study.broadcasts, m->list[i]);
 
         for (uint32_t j = 0; j < n->n_inputs; j++)
             if (is_reached(m->f, n->inputs[j]))
                 mark(m, n->inputs[j].node, EDDY__NEEDED);
+        if (b && is_reached(m->f, b->sent))
+            mark(m, b->sent.node, EDDY__NEEDED);
         mark_array(m, m->f->allocated_by[m->list[i]], true, EDDY__NEEDED);
     }
 }

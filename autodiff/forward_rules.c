@@ -195,11 +195,38 @@ static bool is_add(const eddy__node *n)
            strcmp(n->op_name, "Sub") == 0;
 }
 
+/* As from rank 0, which all receive from (broadcasts.h). */
+static void receive(eddy__forward *f, eddy_node node, const eddy__sent_value *b)
+{
+    static const int64_t root;
+    const eddy_attr attr = eddy_attr_int("root_rank", &root);
+    const eddy_output tangent = eddy__tangent_of(f, b->sent);
+
+    if (eddy__study_frame(&f->study, b->sent) !=
+        f->study.analysis->node_frame[node])
+        eddy__emit_fail(&f->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
+                        "what it receives is sent in another loop");
+    else if (eddy__output_exists(tangent))
+        eddy__tangent_set_guarded(
+            f, (eddy_output){node, 0},
+            eddy__emit_spec(&f->e, &(eddy_node_spec){.op = "HorovodBroadcast",
+                                                     .inputs = &tangent,
+                                                     .n_inputs = 1,
+                                                     .attrs = &attr,
+                                                     .n_attrs = 1}));
+}
+
 bool eddy__forward_rule(eddy__forward *f, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(f->e.core.graph, node);
     const rule *r = find(n);
+    const eddy__sent_value *b =
+        eddy__broadcast_received(&f->study.broadcasts, node);
 
+    if (b) {
+        receive(f, node, b);
+        return true;
+    }
     if (!has_own(n) && strcmp(n->op_name, "AddN") == 0) {
         add_n(f, node);
         return true;

@@ -45,12 +45,27 @@ static bool is_given(const eddy_gradient *g, eddy_output y)
     return eddy__contribution_list(&r->sums, y);
 }
 
+/* What the node receives, if somebody asks for the gradient of that. */
+static const eddy__sent_value *received(const eddy_gradient *g)
+{
+    const eddy__reverse *r = g->self;
+    const eddy__sent_value *b =
+        eddy__broadcast_received(&r->study.broadcasts, g->node);
+
+    return b && eddy__activity_is_edge(&r->activity, b->sent) ? b : NULL;
+}
+
 static eddy_output find_given(eddy_gradient *g, eddy_output y)
 {
     eddy__reverse *r = g->self;
+    const eddy__sent_value *b = received(g);
     eddy_output zeros;
     uint32_t from;
 
+    if (is_given(g, y) && b)
+        return eddy__sum_lead_out(&r->sums, b->sent,
+                                  eddy__sum_make(&r->sums, y),
+                                  r->study.branches.of_node[g->node]);
     if (is_given(g, y))
         return eddy__sum_make(&r->sums, y);
     zeros = eddy__zeros_like(&r->primals, y, &from);
@@ -82,6 +97,15 @@ static void add_item(eddy_gradient *g, uint32_t i, eddy_output index,
                        gradient, r->study.branches.of_node[g->node]);
 }
 
+static void add_sent(eddy_gradient *g, eddy_output gradient)
+{
+    eddy__reverse *r = g->self;
+    const eddy__sent_value *b = received(g);
+
+    if (b)
+        eddy__contribution_add_whole(&r->sums, b->sent, gradient);
+}
+
 static const eddy__rule_host host = {
     .value = find_value,
     .shape_of = find_shape,
@@ -92,6 +116,7 @@ static const eddy__rule_host host = {
     .is_wanted = is_wanted,
     .set = add_gradient,
     .set_item = add_item,
+    .set_sent = add_sent,
 };
 
 static eddy_gradient_fn find_rule(const eddy__reverse *r, eddy_node node)

@@ -236,6 +236,18 @@ void eddy__rule_set_summed(eddy_gradient *g, uint32_t i, eddy_output gradient)
     DX(i, OP("Reshape", OP("Sum", gradient, args), own));
 }
 
+eddy_output eddy__rule_source(eddy_gradient *g, const char *op)
+{
+    return g->host->bring(g,
+                          eddy__emit_after(g->e, g->e->control, op, NULL, 0));
+}
+
+void eddy__rule_set_sent(eddy_gradient *g, eddy_output gradient)
+{
+    if (g->e->core.status == EDDY_OK && g->host->set_sent)
+        g->host->set_sent(g, gradient);
+}
+
 bool eddy__rule_is_op(const eddy_gradient *g, const char *op)
 {
     return strcmp(eddy__rule_host_node(g)->op_name, op) == 0;

@@ -45,6 +45,9 @@ static inline eddy_output eddy__rule_output_at(eddy_output output,
 /* A scalar constant. */
 eddy_output eddy__rule_scalar(eddy_gradient *g, eddy_dtype dtype, double value);
 
+/* What an op without inputs gives, where the rule is, as a constant. */
+eddy_output eddy__rule_source(eddy_gradient *g, const char *op);
+
 /* A vector of int32. */
 eddy_output eddy__rule_ints(eddy_gradient *g, const int32_t *values, size_t n);
 
@@ -132,6 +135,13 @@ eddy_output eddy__rule_length_of(eddy_gradient *g, uint32_t i);
 /* Sets the gradient of item `index` of input `i`, a list. */
 void eddy__rule_set_item(eddy_gradient *g, uint32_t i, eddy_output index,
                          eddy_output gradient);
+
+/*
+ * The gradient of what the node, which receives it, was sent.  In place of its
+ * inputs a receiver has what its sender was given; DY is led there, out of the
+ * branches that it is not in.
+ */
+void eddy__rule_set_sent(eddy_gradient *g, eddy_output gradient);
 
 /* The value of input `i`, an index, if it is a constant of the graph. */
 bool eddy__rule_constant(const eddy_gradient *g, uint32_t i,

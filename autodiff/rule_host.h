@@ -32,6 +32,8 @@ typedef struct eddy__rule_host {
     /* The gradient of item `index` of input `i`, a list. */
     void (*set_item)(eddy_gradient *g, uint32_t i, eddy_output index,
                      eddy_output gradient);
+    /* The gradient of what a receiver of a broadcast gets; or NULL. */
+    void (*set_sent)(eddy_gradient *g, eddy_output gradient);
 } eddy__rule_host;
 
 struct eddy_gradient {

@@ -185,6 +185,10 @@ static eddy_status select_nodes(eddy__study *study, eddy__gradient_emitter *e,
             select_node(&s, node->inputs[j].node);
         for (uint32_t j = 0; j < node->n_controls; j++)
             select_node(&s, node->controls[j]);
+        if (eddy__broadcast_received(&study->broadcasts, s.list[i]))
+            select_node(&s,
+                        eddy__broadcast_received(&study->broadcasts, s.list[i])
+                            ->sender);
     }
     /* Exits that nothing reads tell what the variable was at the end. */
     for (eddy_node v = 0; v < study->n_nodes; v++) {
@@ -265,17 +269,32 @@ static eddy_status infer_shapes(eddy__study *study, eddy__gradient_emitter *e)
     return EDDY_OK;
 }
 
+/* Again where broadcasts are, whose receivers come after what they get. */
+static eddy_status build_flow(eddy__study *study, eddy__gradient_emitter *e)
+{
+    EDDY_TRY(eddy__flow_build(&study->flow, &study->selection, &e->arena,
+                              e->core.err));
+    if (study->broadcasts.n == 0)
+        return EDDY_OK;
+    eddy__broadcasts_trace(&study->broadcasts, &study->flow, study->analysis,
+                           &study->branches);
+    study->selection.also_after = study->broadcasts.also_after;
+    return eddy__flow_build(&study->flow, &study->selection, &e->arena,
+                            e->core.err);
+}
+
 eddy_status eddy__study_build(eddy__study *study, eddy__gradient_emitter *e,
                               const eddy__asked *asked)
 {
     study->graph = e->core.graph;
     study->n_nodes = e->core.graph->n_nodes;
+    EDDY_TRY(eddy__broadcasts_find(&study->broadcasts, study->graph, &e->arena,
+                                   e->core.err));
     EDDY_TRY(select_nodes(study, e, asked));
     EDDY_TRY(eddy__analysis_build_whole(&study->selection, &study->analysis,
                                         e->core.err));
-    EDDY_TRY(eddy__flow_build(&study->flow, &study->selection, &e->arena,
-                              e->core.err));
     study->branches = study->analysis->branches;
+    EDDY_TRY(build_flow(study, e));
     EDDY_TRY(
         eddy__tapes_find(&study->tapes, &study->flow, &e->arena, e->core.err));
     return infer_shapes(study, e);

@@ -10,6 +10,7 @@
 #ifndef EDDY_AUTODIFF_STUDY_H
 #define EDDY_AUTODIFF_STUDY_H
 
+#include "autodiff/broadcasts.h"
 #include "autodiff/emit.h"
 #include "autodiff/tape.h"
 #include "frames/analysis/branches.h"
@@ -31,6 +32,7 @@ typedef struct eddy__study {
     eddy__flow flow;
     eddy__branches branches; /* those of the analysis */
     eddy__tapes tapes;
+    eddy__broadcasts broadcasts;
     eddy__shapes shapes;
 } eddy__study;
 

@@ -11,20 +11,20 @@ static bool is_far_within(const eddy__branches *b, uint32_t branch,
     return b->branches[branch].depth - b->branches[target].depth > MOST_LEFT;
 }
 
-void eddy__sum_add(eddy__sums *s, eddy_output v, eddy_output gradient,
-                   uint32_t branch)
+eddy_output eddy__sum_lead_out(eddy__sums *s, eddy_output v,
+                               eddy_output gradient, uint32_t branch)
 {
     const eddy__branches *branches = &s->study->branches;
     const uint32_t target = eddy__study_branch(s->study, v);
     const bool is_within = eddy__branch_is_within(branches, branch, target);
 
     if (s->e->core.status != EDDY_OK || !eddy__output_exists(gradient))
-        return;
+        return EDDY__NO_OUTPUT;
     if (!is_within && !eddy__branch_implies(branches, branch, target)) {
         eddy__emit_fail(s->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, v.node,
                         "a gradient of it comes from a branch that is not "
                         "within its own");
-        return;
+        return EDDY__NO_OUTPUT;
     }
     if (!is_within || is_far_within(branches, branch, target)) {
         gradient = eddy__taken_leave(s, v, gradient, branch);
@@ -34,7 +34,14 @@ void eddy__sum_add(eddy__sums *s, eddy_output v, eddy_output gradient,
         gradient = eddy__sides_leave(s, v, gradient, branch);
         branch = branches->branches[branch].outer;
     }
-    eddy__contribution_add_whole(s, v, gradient);
+    return gradient;
+}
+
+void eddy__sum_add(eddy__sums *s, eddy_output v, eddy_output gradient,
+                   uint32_t branch)
+{
+    eddy__contribution_add_whole(s, v,
+                                 eddy__sum_lead_out(s, v, gradient, branch));
 }
 
 static eddy_output sum_tensors(eddy__sums *s, const eddy__contribution *list)

@@ -95,6 +95,10 @@ eddy_output eddy__list_sum_make(eddy__sums *s, eddy_output v, eddy_output base);
 
 /* ---- sum.c ---- */
 
+/* A gradient that is live in `branch` of v's frame, live where `v` is. */
+eddy_output eddy__sum_lead_out(eddy__sums *s, eddy_output v,
+                               eddy_output gradient, uint32_t branch);
+
 /* Adds to the gradient of `v` one that is live in `branch` of v's frame. */
 void eddy__sum_add(eddy__sums *s, eddy_output v, eddy_output gradient,
                    uint32_t branch);

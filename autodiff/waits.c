@@ -49,6 +49,8 @@ static void look_behind(looking *m, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(m->a->study->graph, node);
     const eddy__tape_stack *tape = eddy__tape_of(&m->a->study->tapes, node);
+    const eddy__sent_value *b =
+        eddy__broadcast_received(&m->a->study->broadcasts, node);
 
     if (eddy__activity_ends(n))
         return;
@@ -57,6 +59,8 @@ static void look_behind(looking *m, eddy_node node)
             look(m, n->inputs[i].node);
     if (tape && tape->pop == node && tape->push != EDDY_NO_NODE)
         look(m, tape->push);
+    if (b && eddy__activity_may_carry(m->a->study, b->sent))
+        look(m, b->sent.node);
 }
 
 eddy_status eddy__waits_find(eddy__activity *a, const eddy_output *ys,

@@ -126,20 +126,26 @@ static void node_free(eddy__reverse *r, eddy_node node)
     }
 }
 
+static void release(eddy__reverse *r, eddy_output from)
+{
+    if (from.node < r->study.n_nodes &&
+        eddy__activity_is_edge(&r->activity, from) &&
+        eddy__activity_has(&r->activity, from.node) &&
+        --r->walk.pending[from.node] == 0)
+        node_free(r, from.node);
+}
+
 /* The data inputs of an active node, which has been walked, wait less. */
 static void release_inputs(eddy__reverse *r, eddy_node node)
 {
     const eddy__node *n = eddy__graph_node(r->e.core.graph, node);
+    const eddy__sent_value *b =
+        eddy__broadcast_received(&r->study.broadcasts, node);
 
-    for (uint32_t i = 0; i < n->n_inputs; i++) {
-        const eddy_node from = n->inputs[i].node;
-
-        if (from < r->study.n_nodes &&
-            eddy__activity_is_edge(&r->activity, n->inputs[i]) &&
-            eddy__activity_has(&r->activity, from) &&
-            --r->walk.pending[from] == 0)
-            node_free(r, from);
-    }
+    for (uint32_t i = 0; i < n->n_inputs; i++)
+        release(r, n->inputs[i]);
+    if (b)
+        release(r, b->sent);
 }
 
 /* ---- tapes ---- */
@@ -277,6 +283,8 @@ static void count_consumers(eddy__reverse *r)
     for (eddy_node v = 0; v < r->study.n_nodes; v++) {
         const eddy__node *n = eddy__graph_node(r->e.core.graph, v);
         const eddy__role role = (eddy__role)r->study.flow.role[v];
+        const eddy__sent_value *b =
+            eddy__broadcast_received(&r->study.broadcasts, v);
 
         /* An Exit is ready by itself, and its Switch with the body. */
         if (!eddy__activity_has(&r->activity, v) || role == EDDY__ROLE_EXIT ||
@@ -286,6 +294,8 @@ static void count_consumers(eddy__reverse *r)
         for (uint32_t i = 0; i < n->n_inputs; i++)
             if (eddy__activity_is_edge(&r->activity, n->inputs[i]))
                 r->walk.pending[n->inputs[i].node]++;
+        if (b && eddy__activity_is_edge(&r->activity, b->sent))
+            r->walk.pending[b->sent.node]++;
     }
 }
 
@@ -408,6 +418,19 @@ static void check_frame(eddy__reverse *r, eddy_node node)
                         "that is outside of it");
 }
 
+/* What is sent in another loop is sent so often as that goes round. */
+static void check_sender(eddy__reverse *r, eddy_node node)
+{
+    const eddy__sent_value *b =
+        eddy__broadcast_received(&r->study.broadcasts, node);
+
+    if (b && eddy__activity_is_edge(&r->activity, b->sent) &&
+        eddy__study_frame(&r->study, b->sent) !=
+            r->study.analysis->node_frame[node])
+        eddy__emit_fail(&r->e, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT, node,
+                        "what it receives is sent in another loop");
+}
+
 void eddy__walk_all(eddy__reverse *r)
 {
     if (r->e.core.status != EDDY_OK)
@@ -415,6 +438,7 @@ void eddy__walk_all(eddy__reverse *r)
     for (eddy_node v = 0; v < r->study.n_nodes; v++)
         if (eddy__activity_has(&r->activity, v)) {
             check_frame(r, v);
+            check_sender(r, v);
             note_active(r, v);
         }
     count_consumers(r);

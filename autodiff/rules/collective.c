@@ -21,7 +21,7 @@ static eddy_output allreduce(eddy_gradient *g, eddy_output x)
 
 static eddy_output rank(eddy_gradient *g)
 {
-    return eddy_gradient_add(g, "HorovodRank", NULL, 0, NULL, 0);
+    return eddy__rule_source(g, "HorovodRank");
 }
 
 /* A sum, or a mean, of the gradients; the least and the greatest have none. */
@@ -165,14 +165,35 @@ eddy_status eddy__grad_collective_gather(eddy_gradient *g)
     return gather(g, false);
 }
 
+/* The sum of all gradients, on that rank, and zeros on the others. */
+static eddy_output reduce_to(eddy_gradient *g, eddy_output x, double root)
+{
+    const eddy_output sum = allreduce(g, x);
+
+    return OP("SelectV2", OP("Equal", rank(g), INT(root)), sum,
+              OP("ZerosLike", sum));
+}
+
+/* A sender has its own; what the others got, it is told by them. */
+eddy_status eddy__grad_collective_bcast_send(eddy_gradient *g)
+{
+    DX(0, DY(0));
+    return EDDY_OK;
+}
+
+/*
+ * All receive what rank 0 sends.  In one process there is no other rank, and
+ * the sum is the receiver's own gradient, that other receivers' join.
+ */
+eddy_status eddy__grad_collective_bcast_recv(eddy_gradient *g)
+{
+    eddy__rule_set_sent(g, reduce_to(g, DY(0), 0.0));
+    return EDDY_OK;
+}
+
 eddy_status eddy__grad_horovod_broadcast(eddy_gradient *g)
 {
-    const int64_t root = eddy__rule_int(g, "root_rank");
-    eddy_output sum;
-
-    sum = allreduce(g, DY(0));
-    DX(0, OP("SelectV2", OP("Equal", rank(g), INT((double)root)), sum,
-             OP("ZerosLike", sum)));
+    DX(0, reduce_to(g, DY(0), (double)eddy__rule_int(g, "root_rank")));
     return EDDY_OK;
 }
 

@@ -16,6 +16,11 @@ static eddy_node source_of(const eddy__selection *s, eddy_output input)
     return input.node;
 }
 
+static bool has_more(const eddy__selection *s, eddy_node id)
+{
+    return s->also_after && s->also_after[id] != EDDY_NO_NODE;
+}
+
 static void fill_sources(eddy__flow *flow, eddy_node id)
 {
     const eddy__node *node = eddy__flow_node(flow, id);
@@ -27,6 +32,8 @@ static void fill_sources(eddy__flow *flow, eddy_node id)
         flow->source[at++] = eddy__selected(flow->selection, node->controls[i])
                                  ? node->controls[i]
                                  : EDDY_NO_NODE;
+    if (has_more(flow->selection, id))
+        flow->source[at] = flow->selection->also_after[id];
 }
 
 /*
@@ -72,7 +79,8 @@ static size_t count(eddy__flow *flow)
         flow->role[id] = (uint8_t)eddy__node_role(node);
         if (flow->role[id] == EDDY__ROLE_ENTER)
             flow->is_constant[id] = eddy__node_bool(node, "is_constant");
-        n += (size_t)node->n_inputs + node->n_controls;
+        n += (size_t)node->n_inputs + node->n_controls +
+             has_more(flow->selection, id);
     }
     flow->first_in[flow->n_nodes] = n;
     return n;

@@ -19,6 +19,9 @@ typedef struct eddy__selection {
      * EDDY__NOT_FOUND ends a list.  NULL: all feeds are looked through.
      */
     const uint32_t *first_feed, *next_feed;
+    /* One a node: what it comes after though no edge says so, or EDDY_NO_NODE;
+     * as a control edge of a flow.  NULL: nothing. */
+    const eddy_node *also_after;
     eddy__budget *budget; /* of what is done with it; NULL: the graph's */
 } eddy__selection;
 

@@ -164,6 +164,31 @@ eddy__collective_keys eddy__collective_keys_of(const eddy__flow *flow,
         .instance = key_of(flow, node->inputs[first + 2])};
 }
 
+eddy_node eddy__collective_sender(const eddy__flow *flow, eddy_node receiver,
+                                  size_t *out_n)
+{
+    const eddy__collective_keys wanted =
+        eddy__collective_keys_of(flow, receiver);
+    eddy_node sender = EDDY_NO_NODE;
+
+    *out_n = 0;
+    if (wanted.group < 0 || wanted.instance < 0)
+        return EDDY_NO_NODE;
+    for (eddy_node v = 0; v < flow->n_nodes; v++) {
+        eddy__collective_keys keys;
+
+        if (!eddy__selected(flow->selection, v) ||
+            eddy__collective_join(eddy__flow_node(flow, v)) != EDDY__JOIN_SEND)
+            continue;
+        keys = eddy__collective_keys_of(flow, v);
+        if (keys.group != wanted.group || keys.instance != wanted.instance)
+            continue;
+        sender = v;
+        ++*out_n;
+    }
+    return sender;
+}
+
 /* A shorter name first: CPU:9 is before CPU:10. */
 int eddy__collective_compare(const char *device, const char *other)
 {

@@ -36,6 +36,13 @@ typedef struct eddy__collective_keys {
 eddy__collective_keys eddy__collective_keys_of(const eddy__flow *flow,
                                                eddy_node v);
 
+/*
+ * The node that sends what `receiver` gets, and how many there are of the same
+ * keys; EDDY_NO_NODE where there is none, or keys are not known.
+ */
+eddy_node eddy__collective_sender(const eddy__flow *flow, eddy_node receiver,
+                                  size_t *out_n);
+
 /* The order of a group's members is that of their devices, and then of the
  * nodes; "" is none.  As qsort has it. */
 int eddy__collective_compare(const char *device, const char *other);

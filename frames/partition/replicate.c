@@ -219,24 +219,12 @@ static eddy_status check(const replicating *r, const meeting *m)
 static eddy_status find_sender(const replicating *r, eddy_node receiver,
                                eddy_node *out)
 {
-    const eddy__collective_keys wanted =
-        eddy__collective_keys_of(&r->flow, receiver);
+    size_t n = 0;
 
-    *out = EDDY_NO_NODE;
-    for (eddy_node v = 0; v < r->n; v++) {
-        eddy__collective_keys keys;
-
-        if (!r->p->placed[v].is_needed ||
-            eddy__collective_join(node_of(r, v)) != EDDY__JOIN_SEND)
-            continue;
-        keys = eddy__collective_keys_of(&r->flow, v);
-        if (keys.group != wanted.group || keys.instance != wanted.instance)
-            continue;
-        if (*out != EDDY_NO_NODE)
-            return refuse(r, receiver, "two nodes send by its keys");
-        *out = v;
-    }
-    if (*out == EDDY_NO_NODE || wanted.group < 0 || wanted.instance < 0)
+    *out = eddy__collective_sender(&r->flow, receiver, &n);
+    if (n > 1)
+        return refuse(r, receiver, "two nodes send by its keys");
+    if (n == 0)
         return refuse(r, receiver, "no node is known to send by its keys");
     if (r->p->placed[*out].frame != r->p->placed[receiver].frame)
         return refuse(r, receiver, "its sender is in another loop");

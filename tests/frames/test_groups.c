@@ -253,6 +253,162 @@ START_TEST(test_gathered_rows_have_the_gradients_of_their_member)
 }
 END_TEST
 
+/* The gradient of y by w alone, or the tangent of y: three floats. */
+static void want_of_broadcast(const char *text, bool is_forward, double wanted)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+    eddy_output y, w, out;
+    eddy_status status;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, text);
+    y = program_output(&p, "y");
+    w = program_output(&p, "w");
+    status =
+        is_forward
+            ? eddy_jvp(p.graph, &y, 1, &w, 1, NULL, &options, &out, &p.err)
+            : eddy_gradients(p.graph, &y, 1, &w, 1, &options, &out, &p.err);
+    ck_assert_msg(status == EDDY_OK, "%s", p.err.message);
+    program_plan_outputs(&p, &out, 1);
+    program_run(&p);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(3),
+                       PROGRAM_NUMBERS(wanted, wanted, wanted));
+    program_deinit(&p);
+}
+
+/* The sender's 3 and the receiver's 2; then a receiver that sends it on. */
+static void want_of_broadcasts(bool is_forward)
+{
+    want_of_broadcast(XS KEY(3) "d int32[1]=3\n" SEND("b", "w", 3)
+                          RECEIVE("a", 3, "d") LOSSES,
+                      is_forward, 5);
+    want_of_broadcast(
+        XS "b CollectiveBcastSend w group_size=2 group_key=1 instance_key=3 "
+           "shape=[3]\n"
+           "a CollectiveBcastRecv T=float32 group_size=2 group_key=1 "
+           "instance_key=3 shape=[3]\n" LOSSES,
+        is_forward, 5);
+    /* Twice 3 w + 2, the receivers before their senders. */
+    want_of_broadcast(
+        XS KEY(3) KEY(4) "d int32[1]=3\nthree float32=3\n" RECEIVE("a", 4, "d")
+            RECEIVE("f", 3, "d") "e Mul f three\n" SEND("b", "w", 3)
+                SEND("h", "e", 4) "s Sub b w\n"
+                                  "q AddV2 a h\n"
+                                  "y AddV2 q s\n",
+        is_forward, 6);
+}
+
+START_TEST(test_what_is_received_has_a_gradient)
+{
+    want_of_broadcasts(false);
+}
+END_TEST
+
+START_TEST(test_what_is_received_has_a_tangent)
+{
+    want_of_broadcasts(true);
+}
+END_TEST
+
+/* v = what is sent, twice v, three times. */
+START_TEST(test_a_broadcast_in_a_loop_has_a_gradient)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+
+    for (int is_forward = 0; is_forward < 2; is_forward++) {
+        eddy_output y, x, out;
+        eddy_status status;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, "x float64=1\ng int32=1\nm int32=2\nd int32[0]=\n"
+                          "g/e Enter@w! g\nm/e Enter@w! m\n"
+                          "d/e Enter@w! d\n" PROGRAM_LOOP(
+                              "t AddV2 v/s:1 v/s:1\n"
+                              "b CollectiveBcastSendV2 t m/e g/e g/e\n"
+                              "v/b CollectiveBcastRecvV2 m/e g/e g/e d/e ^b "
+                              "T=float64\n"));
+        y = program_output(&p, "v/x");
+        x = program_output(&p, "x");
+        status =
+            is_forward
+                ? eddy_jvp(p.graph, &y, 1, &x, 1, NULL, &options, &out, &p.err)
+                : eddy_gradients(p.graph, &y, 1, &x, 1, &options, &out, &p.err);
+        ck_assert_msg(status == EDDY_OK, "%s", p.err.message);
+        program_plan_outputs(&p, &out, 1);
+        program_run(&p);
+        ck_assert(*(const double *)eddy_tensor_data(eddy_run_fetch(p.run, 0)) ==
+                  8);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
+/* In reverse and in forward mode. */
+static void want_no_gradient(const char *text, const char *node,
+                             const char *words)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+
+    for (int is_forward = 0; is_forward < 2; is_forward++) {
+        eddy_output y, x, out;
+        eddy_status status;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, text);
+        y = program_output(&p, "y");
+        x = program_output(&p, "x");
+        status =
+            is_forward
+                ? eddy_jvp(p.graph, &y, 1, &x, 1, NULL, &options, &out, &p.err)
+                : eddy_gradients(p.graph, &y, 1, &x, 1, &options, &out, &p.err);
+        ck_assert_int_eq(status, EDDY_UNIMPLEMENTED);
+        ck_assert_str_eq(p.err.node, node);
+        ck_assert_msg(strstr(p.err.message, words) != NULL, "%s",
+                      p.err.message);
+        program_deinit(&p);
+    }
+}
+
+START_TEST(test_what_another_loop_sends_has_no_gradient)
+{
+    want_no_gradient(
+        "x float64=1\ng int32=1\nm int32=2\nd int32[0]=\n"
+        "sends CollectiveBcastSendV2 x m g g\n"
+        "g/e Enter@w! g\nm/e Enter@w! m\nd/e Enter@w! d\n" PROGRAM_LOOP(
+            "gets CollectiveBcastRecvV2 m/e g/e g/e d/e "
+            "T=float64\nv/b AddV2 gets v/s:1\n") "y Identity v/x\n",
+        "gets", "another loop");
+}
+END_TEST
+
+START_TEST(test_no_memory_for_the_gradient_of_a_broadcast)
+{
+    const eddy_gradient_options options = {.size = sizeof options};
+    bool ok = false;
+
+    for (long long k = 0; !ok; k++) {
+        eddy_output y, w, out;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, XS KEY(3) "d int32[1]=3\n" SEND("b", "w", 3)
+                              RECEIVE("a", 3, "d") LOSSES);
+        y = program_output(&p, "y");
+        w = program_output(&p, "w");
+        counting_allocator_fail(&p.counting, k);
+        ok = eddy_gradients(p.graph, &y, 1, &w, 1, &options, &out, &p.err) ==
+             EDDY_OK;
+        counting_allocator_fail(&p.counting, -1);
+        if (!ok)
+            ck_assert_int_eq(p.err.detail, EDDY_E_MEMORY);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
 START_TEST(test_the_greatest_has_no_gradient)
 {
     const eddy_gradient_options options = {.size = sizeof options};
@@ -406,6 +562,11 @@ TCase *groups_tests(void)
     tcase_add_test(tc, test_members_meet_in_every_iteration);
     tcase_add_test(tc, test_gradients_of_a_group_are_a_group);
     tcase_add_test(tc, test_gathered_rows_have_the_gradients_of_their_member);
+    tcase_add_test(tc, test_what_is_received_has_a_gradient);
+    tcase_add_test(tc, test_what_is_received_has_a_tangent);
+    tcase_add_test(tc, test_a_broadcast_in_a_loop_has_a_gradient);
+    tcase_add_test(tc, test_what_another_loop_sends_has_no_gradient);
+    tcase_add_test(tc, test_no_memory_for_the_gradient_of_a_broadcast);
     tcase_add_test(tc, test_the_greatest_has_no_gradient);
     tcase_add_test(tc, test_members_that_do_not_fit_are_refused);
     tcase_add_test(tc, test_a_member_alone_fails);

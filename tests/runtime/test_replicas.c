@@ -448,6 +448,67 @@ START_TEST(test_only_the_root_has_a_gradient)
 }
 END_TEST
 
+#define BROADCAST(of, k)                                                       \
+    "two int32=2\nkey int32=7\nd int32[0]=\n"                                  \
+    "sends CollectiveBcastSendV2 " of " two key key\n"                         \
+    "gets CollectiveBcastRecvV2 two key key d ^sends T=float32\n" k
+
+START_TEST(test_the_sender_has_the_gradients_of_all_who_receive)
+{
+    /* Of three ranks, with losses (r + 1) times what they receive. */
+    WANT_GRADIENT(RANK "x float32=3\none float32=1\nr1 AddV2 r one\n" BROADCAST(
+                      "x", "y Mul gets r1\n"),
+                  3, 1, 6);
+    /* And 5 times what they themselves have, where they send it. */
+    WANT_GRADIENT(RANK "x float32=3\none float32=1\nfive float32=5\n"
+                       "r1 AddV2 r one\n" BROADCAST(
+                           "x", "p Mul gets r1\nq Mul sends five\n"
+                                "y AddV2 p q\n"),
+                  3, 1, 11);
+    /* Cubes: 3 x^2 each, and 6 x by the first rank's x once more. */
+    WANT_GRADIENT(RANK "x float32=2\n" BROADCAST(
+                      "x", "g2 Mul gets gets\ny Mul g2 gets\n"),
+                  2, 1, 24);
+    WANT_GRADIENT(RANK "x float32=2\n" BROADCAST(
+                      "x", "g2 Mul gets gets\ny Mul g2 gets\n"),
+                  2, 2, 24);
+}
+END_TEST
+
+/* Rank 0 sends on one side, and all others receive on the other. */
+START_TEST(test_a_broadcast_of_two_sides_has_a_gradient)
+{
+    WANT_GRADIENT(RANK
+                  "zero int32=0\nthree int32=3\nkey int32=7\nd int32[0]=\n"
+                  "x float32=5\nfive float32=5\none float32=1\nr1 AddV2 r one\n"
+                  "c Greater rank zero\ns Switch x c\nt Switch d c\n"
+                  "sends CollectiveBcastSendV2 s:0 three key key\n"
+                  "gets CollectiveBcastRecvV2 three key key t:1 T=float32\n"
+                  "m Merge sends gets\ny Mul m r1\n",
+                  3, 1, 6);
+}
+END_TEST
+
+/* Each trip all get twice or thrice what rank 0 has. */
+#define TRIPS(meets)                                                           \
+    RANK "x float32=1\ntwo float32=2\nk AddV2 r two\nm int32=2\nkey int32=7\n" \
+         "d int32[0]=\nk/e Enter@w! k\nm/e Enter@w! m\nd/e Enter@w! d\n"       \
+         "key/e Enter@w! key\n" PROGRAM_LOOP(                                  \
+             "t Mul v/s:1 k/e\n" meets) "y Identity v/x\n"
+
+START_TEST(test_broadcasts_in_a_loop_have_gradients)
+{
+    WANT_GRADIENT(TRIPS("v/b HorovodBroadcast t root_rank=0\n"), 2, 1, 16);
+    WANT_GRADIENT(TRIPS("v/b HorovodBroadcast t root_rank=1\n"), 2, 1, 0);
+    WANT_GRADIENT(TRIPS("b CollectiveBcastSendV2 t m/e key/e key/e\n"
+                        "v/b CollectiveBcastRecvV2 m/e key/e key/e d/e ^b "
+                        "T=float32\n"),
+                  2, 1, 16);
+    /* The first rank weighs two of the first five. */
+    WANT_GRADIENT(TRIPS("v/b HorovodAllreduce t\n"), 2, 1, 100);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static void refuse(const char *text, const char *fetch, const char *node,
@@ -558,6 +619,9 @@ TCase *replicas_tests(void)
     tcase_add_test(tc, test_gathered_rows_have_their_own_gradients);
     tcase_add_test(tc, test_rows_of_another_rank_come_behind);
     tcase_add_test(tc, test_only_the_root_has_a_gradient);
+    tcase_add_test(tc, test_the_sender_has_the_gradients_of_all_who_receive);
+    tcase_add_test(tc, test_a_broadcast_of_two_sides_has_a_gradient);
+    tcase_add_test(tc, test_broadcasts_in_a_loop_have_gradients);
     tcase_add_test(tc, test_a_collective_that_one_rank_may_miss_is_refused);
     tcase_add_test(tc, test_a_loop_of_different_lengths_is_refused);
     tcase_add_test(tc, test_what_a_collective_gives_may_decide);
