@@ -47,8 +47,46 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
             out_[i] = element_##name##_##D(eddy__load_##D(in_[i]), exponent)); \
     }
 
-/* The loop `other` of the op, but for one exponent for all that is 2 or 3. */
-#define POWER_LOOP(target, loop, other, D, name)                               \
+enum { POWER_BLOCK = 256 };
+
+/*
+ * The loop of the op by rows in which one side is a single element: it stands
+ * in a block side by side, or GCC asks once what it is, in front of the loop,
+ * and makes no vectors of what is left.
+ */
+#define SPREAD_LOOP(target, loop, D, name)                                     \
+    target static void spread_##loop##_##D(const eddy__rows *r, int64_t row)   \
+    {                                                                          \
+        const eddy__stored_##D *a_ =                                           \
+            (const eddy__stored_##D *)r->a + row * r->stride_a;                \
+        const eddy__stored_##D *b_ =                                           \
+            (const eddy__stored_##D *)r->b + row * r->stride_b;                \
+        eddy__stored_##D *out_ = (eddy__stored_##D *)r->out + row * r->n;      \
+        eddy__stored_##D same[POWER_BLOCK];                                    \
+        eddy__rows part = {.step_a = 1, .step_b = 1, .n_rows = 1};             \
+                                                                               \
+        for (int64_t i = 0; i < POWER_BLOCK && i < r->n; i++)                  \
+            same[i] = r->step_a ? b_[0] : a_[0];                               \
+        for (int64_t i = 0; i < r->n; i += part.n) {                           \
+            part.n = r->n - i < POWER_BLOCK ? r->n - i : POWER_BLOCK;          \
+            part.a = r->step_a ? a_ + i : same;                                \
+            part.b = r->step_a ? same : b_ + i;                                \
+            part.out = out_ + i;                                               \
+            loop##_##name##_##D(&part);                                        \
+        }                                                                      \
+    }
+
+/* The loop of the op, and how its rows are done one by one. */
+#define SHORT_ROWS(loop, D, name, r)                                           \
+    if ((r)->step_a && (r)->step_b)                                            \
+        loop##_##name##_##D(r);                                                \
+    else                                                                       \
+        for (int64_t row = 0; row < (r)->n_rows; row++)                        \
+            spread_##loop##_##D(r, row);
+#define LONG_ROWS(loop, D, name, r) loop_##name##_##D(r);
+
+/* The op by `ROWS`, but for one exponent for all that is 2 or 3. */
+#define POWER_LOOP(target, loop, ROWS, D, name)                                \
     target static void loop##_powers_##D(const eddy__rows *r)                  \
     {                                                                          \
         const eddy__computed_##D y =                                           \
@@ -60,7 +98,7 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
         else if (is_one && y == 3)                                             \
             SMALL_POWERS(D, name, r, 3)                                        \
         else                                                                   \
-            other##_##name##_##D(r);                                           \
+            ROWS(loop, D, name, r)                                             \
     }
 
 #define POWER_FORMS(name, D)                                                   \
@@ -74,11 +112,14 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
     __attribute__((always_inline)) EDDY__PAIR_SHORT(D, name, x, y, e)
 
 /* As EDDY__BINARY_SHORT. */
+#define SHORT_LOOP(target, loop, D, name)                                      \
+    SPREAD_LOOP(target, loop, D, name)                                         \
+    POWER_LOOP(target, loop, SHORT_ROWS, D, name)
 #define POWER_SHORT(D, name, e)                                                \
     POWER_ELEMENT(D, name, e)                                                  \
-    POWER_LOOP(, loop, loop, D, name)                                          \
-    POWER_LOOP(EDDY__WIDE, wide, wide, D, name)                                \
-    EDDY__IF_WIDEST_##D(POWER_LOOP(EDDY__WIDEST, widest, widest, D, name), )   \
+    SHORT_LOOP(, loop, D, name)                                                \
+    SHORT_LOOP(EDDY__WIDE, wide, D, name)                                      \
+    EDDY__IF_WIDEST_##D(SHORT_LOOP(EDDY__WIDEST, widest, D, name), )           \
         POWER_RUN(D, name)
 
 /* ---- kernels ---- */
@@ -105,15 +146,10 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
     POWER_SHORT(BF16, name, e)                                                 \
     POWER_SHORT(F32, name, e)                                                  \
     EDDY__PAIR_VIA(F64, name, x, y, pow, APPLY_TWO, x, y, after)               \
-    POWER_LOOP(, loop, loop, F64, name)                                        \
-    POWER_LOOP(EDDY__WIDE, wide, loop, F64, name)                              \
-    POWER_LOOP(EDDY__WIDEST, widest, loop, F64, name)                          \
+    POWER_LOOP(, loop, LONG_ROWS, F64, name)                                   \
+    POWER_LOOP(EDDY__WIDE, wide, LONG_ROWS, F64, name)                         \
+    POWER_LOOP(EDDY__WIDEST, widest, LONG_ROWS, F64, name)                     \
     POWER_RUN(F64, name)
-#define NEAR(name, function, apply, first, second, after)                      \
-    EDDY__BINARY_VIA(F16, name, near_##function, apply, first, second, t)      \
-    EDDY__BINARY_VIA(BF16, name, near_##function, apply, first, second, t)     \
-    EDDY__BINARY_VIA(F32, name, near_##function, apply, first, second, t)      \
-    EDDY__BINARY_VIA(F64, name, function, apply, first, second, after)
 #define SIGNED(name, e)                                                        \
     EDDY__BINARY_KERNEL(I8, name, I8, EDDY__WRAPPED_XY, e)                     \
     EDDY__BINARY_KERNEL(I16, name, I16, EDDY__WRAPPED_XY, e)                   \
@@ -142,7 +178,6 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #undef CALLS_WIDER
 #undef MATHS
 #undef POWERS
-#undef NEAR
 #undef SIGNED
 #undef UNSIGNED
 #undef COMPLEX
@@ -163,7 +198,6 @@ static eddy_status fail_power(eddy_kernel *k, int64_t i)
 #define CALLS_WIDER(name, e) ENTRY(F32, name) ENTRY(F64, name)
 #define MATHS(name, e, function, apply, first, second, after) FLOATS(name, e)
 #define POWERS(name, e, after) FLOATS(name, )
-#define NEAR(name, function, apply, first, second, after) FLOATS(name, )
 #define SIGNED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)
 #define COMPLEX(name, e) EDDY__EACH_COMPLEX(ENTRY, name)

@@ -307,13 +307,26 @@ static inline double eddy__erfc_tail(float from)
            (1 + 2 * x);
 }
 
-static inline double eddy__float_erf(float x)
+/*
+ * By one quotient of polynomials in x^2, as far as 3.95: from there on a
+ * float32 is 1.
+ */
+static inline double eddy__float_erf(float of)
 {
-    const float a = x < 0 ? -x : x;
-    const double near = eddy__erf_series((double)a * (double)a) * (double)x;
-    const double far = 1 - eddy__erfc_tail(a);
+    const double x = (double)eddy__within(of, 3.95f);
+    const double z = x * x, z2 = z * z, z4 = z2 * z2;
+    const double p01 = 0x1.20dd750421b84p+0 + 0x1.967747484080cp-3 * z;
+    const double p23 = 0x1.d9c7e1db4138bp-5 + 0x1.3f8d43c060182p-8 * z;
+    const double p45 = 0x1.0a36926903d2cp-11 + 0x1.6445d4e3acad4p-16 * z;
+    const double p67 = 0x1.930696d75ec37p-21 + 0x1.a5799f8a810bdp-29 * z;
+    const double q01 = 1 + 0x1.04b8d062041eap-1 * z;
+    const double q23 = 0x1.ef98de0469724p-4 + 0x1.1f61437e99884p-6 * z;
+    const double q45 = 0x1.bb8899eabd1b3p-10 + 0x1.cbf2d604776dfp-14 * z;
+    const double q67 = 0x1.29d364d23114cp-18 + 0x1.3e0a7bd187ad5p-24 * z;
+    const double above = (p01 + p23 * z2) + (p45 + p67 * z2) * z4;
+    const double below = (q01 + q23 * z2) + (q45 + q67 * z2) * z4;
 
-    return a < 1 ? near : eddy__with_sign(far, (double)x);
+    return x * above * eddy__inverse(below);
 }
 
 static inline double eddy__float_erfc(float x)
@@ -324,6 +337,133 @@ static inline double eddy__float_erfc(float x)
     const double far = x < 0 ? 2 - tail : tail;
 
     return a < 1 ? near : far;
+}
+
+/* ---- the angle ---- */
+
+/* The arc tangent of 0 <= x <= 1. */
+static inline double eddy__atan_series(double x)
+{
+    const double z = x * x, z2 = z * z, z4 = z2 * z2;
+    const double p01 = 0x1.ffffffff7ec48p-1 + -0x1.5555542695d91p-2 * z;
+    const double p23 = 0x1.9999238d563d7p-3 + -0x1.2489325d233e3p-3 * z;
+    const double p45 = 0x1.c6610f888e1abp-4 + -0x1.6fd49c2b7997dp-4 * z;
+    const double p67 = 0x1.28c8ccccde647p-4 + -0x1.bca74d5b9ed9ap-5 * z;
+    const double p89 = 0x1.183e7665fecd2p-5 + -0x1.07f8daf53b5dep-6 * z;
+    const double pab = 0x1.3de86d3b167cep-8 + -0x1.6706344fbe4c6p-11 * z;
+    const double low = p01 + p23 * z2, middle = p45 + p67 * z2;
+    const double high = p89 + pab * z2;
+
+    return x * (low + (middle + high * z4) * z4);
+}
+
+/* As C's atan2: the lesser by the greater, and then its octant. */
+static inline double eddy__float_atan2(float of, float by)
+{
+    const double y = (double)of, x = (double)by;
+    const double a = eddy__absolute(y), b = eddy__absolute(x);
+    const double least = a < b ? a : b, most = a < b ? b : a;
+    const double diagonal = most == 0 ? 0 : 1;
+    const double ratio = least == most ? diagonal : least / most;
+    const double octant = eddy__atan_series(ratio);
+    const double quadrant = a > b ? 0x1.921fb54442d18p+0 - octant : octant;
+    const double is_left = eddy__with_sign(1.0, x);
+    const double half =
+        is_left < 0 ? 0x1.921fb54442d18p+1 - quadrant : quadrant;
+
+    return eddy__with_sign(half, y);
+}
+
+static inline double eddy__float_atan(float x)
+{
+    return eddy__float_atan2(x, 1.0f);
+}
+
+/* ---- the gamma function ---- */
+
+/* log gamma(x), 1 <= x <= 3, as numerator and denominator, by t = x - 1. */
+static inline double eddy__lgamma_above(double t)
+{
+    const double t2 = t * t;
+    const double p01 = 0x1.2788cfc70ebcap-1 + 0x1.e46630c73fc50p-1 * t;
+    const double p23 = 0x1.db2cb023576dep-2 + 0x1.14cb2c0fdb40fp-4 * t;
+    const double p45 = 0x1.14bf13095ca97p-10 + -0x1.2fc2917ebcef5p-16 * t;
+
+    return 0 - t * (1 - t) * (p01 + (p23 + p45 * t2) * t2);
+}
+
+static inline double eddy__lgamma_below(double t)
+{
+    const double t2 = t * t;
+    const double q01 = 1 + 0x1.082f789454ea7p+1 * t;
+    const double q23 = 0x1.695db56ae8edbp+0 + 0x1.7130df37527b0p-2 * t;
+
+    return q01 + (q23 + 0x1.b79a396550f32p-6 * t2) * t2;
+}
+
+/*
+ * The logarithm of gamma(x), x > 0: below 3 by a quotient, below 1 of x + 1 and
+ * less log x; above by Stirling's formula.
+ */
+static inline double eddy__lgamma_of_positive(float of)
+{
+    const double x = (double)of;
+    const double log_x = eddy__log_of_normal(x);
+    const double shifted = x < 1 ? x : x - 1;
+    const double t = shifted < 2 ? shifted : 2;
+    const double inverse = eddy__inverse(x < 3        ? eddy__lgamma_below(t)
+                                         : x < 0x1p99 ? x
+                                                      : 0x1p99);
+    const double quotient = eddy__lgamma_above(t) * inverse;
+    const double near = x < 1 ? quotient - log_x : quotient;
+    const double z = inverse * inverse;
+    const double t01 = 0x1.555552f50728ep-4 + -0x1.6c0112e52b8bdp-9 * z;
+    const double t23 = 0x1.97a9215b85d1cp-11 + -0x1.b8d7bf8bbbb34p-12 * z;
+    const double far = (x - 0.5) * log_x - x + 0x1.d67f1c864beb4p-1 +
+                       inverse * (t01 + t23 * z * z);
+    const double finite = x < 3 ? near : far;
+
+    return x < HUGE_VAL ? finite : x;
+}
+
+/* Digamma by 1 <= x <= 3, as numerator and denominator, by t = x - 1. */
+static inline double eddy__digamma_above(double t)
+{
+    const double t2 = t * t;
+    const double p01 = 0x1.4018e9a60b417p+0 + 0x1.63c21dc81258bp+0 * t;
+    const double p23 = 0x1.afe3c9b6965d5p-2 + 0x1.1018e747798b3p-5 * t;
+    const double to_root =
+        (t + 1 - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54;
+
+    return to_root * (p01 + (p23 + 0x1.4dccad777b82cp-13 * t2) * t2);
+}
+
+static inline double eddy__digamma_below(double t)
+{
+    const double t2 = t * t;
+    const double q01 = 1 + 0x1.cb8211045ba57p+0 * t;
+    const double q23 = 0x1.ecc6d4891ecb1p-1 + 0x1.67de56a603513p-3 * t;
+
+    return q01 + (q23 + 0x1.0ecb647821de8p-7 * t2) * t2;
+}
+
+/* The same of the derivative: below 1 of x + 1 and less 1 / x. */
+static inline double eddy__digamma_of_positive(float of)
+{
+    const double x = (double)of;
+    const double shifted = x < 1 ? x : x - 1;
+    const double t = shifted < 2 ? shifted : 2;
+    const double above = eddy__digamma_above(t), below = eddy__digamma_below(t);
+    const double inverse = 1 / (x < 1 ? below * x : x < 3 ? below : x);
+    const double near = (x < 1 ? above * x - below : above) * inverse;
+    const double z = inverse * inverse, z2 = z * z;
+    const double s01 = 0x1.55555424f0ee5p-4 + -0x1.110cb32c2564dp-7 * z;
+    const double s23 = 0x1.02ad8f6142f71p-8 + -0x1.ed95a86c99634p-9 * z;
+    const double series = s01 + (s23 + 0x1.df2cf3e8d376cp-9 * z2) * z2;
+    const double far = eddy__log_of_normal(x) - 0.5 * inverse - z * series;
+    const double finite = x < 3 ? near : far;
+
+    return x < HUGE_VAL ? finite : x;
 }
 
 /* ---- powers ---- */

@@ -38,8 +38,57 @@
     EDDY__UNARY_LOOPS(name, D, D)                                              \
     EDDY__UNARY_RUN(name, D, D, EDDY__ALL_FORMS)
 
-/* Elements that vector_math.h computes before anything is done with them. */
+/* So many elements are computed before anything is done with them. */
 #define EDDY__BLOCK 64
+
+/*
+ * float16 and float32 by the expression `e` where `x`, a float, is positive,
+ * and elsewhere by `other` over `x` in double, an element at a time.  The
+ * output may be the input.
+ */
+#define EDDY__UNARY_PARTLY_LOOP(target, loop, name, D)                         \
+    target static void loop##_##name##_##D(void *to, const void *from,         \
+                                           int64_t n)                          \
+    {                                                                          \
+        eddy__stored_##D *out = to;                                            \
+        const eddy__stored_##D *in = from;                                     \
+        eddy__stored_##D kept[EDDY__BLOCK];                                    \
+                                                                               \
+        for (int64_t first = 0; first < n; first += EDDY__BLOCK) {             \
+            const int64_t m =                                                  \
+                n - first < EDDY__BLOCK ? n - first : EDDY__BLOCK;             \
+                                                                               \
+            memcpy(kept, in + first, (size_t)m * sizeof kept[0]);              \
+            EDDY__FOR_EACH(i, m,                                               \
+                           out[first + i] =                                    \
+                               quick_##name##_##D(eddy__load_##D(kept[i])));   \
+            for (int64_t i = 0; i < m; i++)                                    \
+                if (!(eddy__load_##D(kept[i]) > 0))                            \
+                    out[first + i] =                                           \
+                        slow_##name##_##D((double)eddy__load_##D(kept[i]));    \
+        }                                                                      \
+    }
+
+#define EDDY__UNARY_PARTLY(D, name, e, other)                                  \
+    static inline eddy__stored_##D quick_##name##_##D(                         \
+        const eddy__computed_##D x)                                            \
+    {                                                                          \
+        return EDDY__STORE_##D(eddy__settle((double)(e)));                     \
+    }                                                                          \
+    static eddy__stored_##D slow_##name##_##D(const double x)                  \
+    {                                                                          \
+        return EDDY__STORE_##D(eddy__settle_double(other));                    \
+    }                                                                          \
+    static inline eddy__stored_##D element_##name##_##D(                       \
+        const eddy__computed_##D x)                                            \
+    {                                                                          \
+        return x > 0 ? quick_##name##_##D(x) : slow_##name##_##D((double)x);   \
+    }                                                                          \
+    EDDY__UNARY_PARTLY_LOOP(, loop, name, D)                                   \
+    EDDY__UNARY_PARTLY_LOOP(EDDY__WIDE, wide, name, D)                         \
+    EDDY__IF_WIDEST_##D(                                                       \
+        EDDY__UNARY_PARTLY_LOOP(EDDY__WIDEST, widest, name, D), )              \
+        EDDY__UNARY_RUN(name, D, D, EDDY__ALL_FORMS)
 
 /* Fills up the last lanes of a block with something harmless. */
 static inline int64_t eddy__fill_lanes(double *block, int64_t n)

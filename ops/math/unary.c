@@ -87,17 +87,17 @@ static inline double log1p_by(double x, double t)
     EDDY__UNARY_VIA(BF16, name, BF16, near_##function, x, t)                   \
     EDDY__UNARY_VIA(F32, name, F32, near_##function, x, t)                     \
     EDDY__UNARY_VIA(F64, name, F64, function, x, after)
-#define LONG(name, function, before, after)                                    \
-    EDDY__UNARY_VIA(F16, name, F16, function, before, after)                   \
-    EDDY__UNARY_VIA(BF16, name, BF16, function, before, after)                 \
-    EDDY__UNARY_VIA(F32, name, F32, function, before, after)                   \
-    EDDY__UNARY_VIA(F64, name, F64, function, before, after)
 #define SCALAR_KERNEL(D, name, e)                                              \
     EDDY__UNARY_ELEMENT_OF(name, D, D, at, EDDY__IN_DOUBLE,                    \
                            eddy__settle_double(e))                             \
     EDDY__UNARY_LOOP(, loop, name, D, D)                                       \
     EDDY__UNARY_RUN(name, D, D, EDDY__NARROW_FORM)
 #define SCALARS(name, e) EDDY__EACH_FLOAT(SCALAR_KERNEL, name, e)
+#define PARTLY(name, e, other, kernel)                                         \
+    EDDY__UNARY_PARTLY(F16, name, e, other)                                    \
+    EDDY__UNARY_PARTLY(BF16, name, e, other)                                   \
+    EDDY__UNARY_PARTLY(F32, name, e, other)                                    \
+    kernel
 #define SIGNED(name, e)                                                        \
     EDDY__UNARY_KERNEL(I8, name, I8, EDDY__WRAPPED_X, e)                       \
     EDDY__UNARY_KERNEL(I16, name, I16, EDDY__WRAPPED_X, e)                     \
@@ -121,8 +121,8 @@ static inline double log1p_by(double x, double t)
 #undef SQUASHING
 #undef KEEPING
 #undef NEAR
-#undef LONG
 #undef SCALARS
+#undef PARTLY
 #undef SIGNED
 #undef UNSIGNED
 #undef COMPLEX
@@ -151,7 +151,7 @@ EDDY__EACH_UNSIGNED(POPULATION, )
 #define SQUASHING MATHS
 #define KEEPING MATHS
 #define NEAR(name, function, after) FLOATS(name, )
-#define LONG(name, function, before, after) FLOATS(name, )
+#define PARTLY(name, e, other, kernel) FLOATS(name, )
 #define SCALARS FLOATS
 #define SIGNED(name, e) EDDY__EACH_SIGNED(ENTRY, name)
 #define UNSIGNED(name, e) EDDY__EACH_UNSIGNED(ENTRY, name)

@@ -5,6 +5,7 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- references, written without a look at the kernels ---- */
@@ -516,6 +517,50 @@ START_TEST(squares_and_cubes_are_products)
 }
 END_TEST
 
+/* One exponent for all, or one base, in rows that are longer than a block. */
+START_TEST(long_rows_of_one_side_are_as_pairs)
+{
+    const eddy_dtype dtype = _i % 2 ? EDDY_FLOAT32 : EDDY_FLOAT16;
+    const bool one_base = _i / 2;
+    enum { ROWS = 3, N = 601 };
+    static double x[ROWS * N], y[ROWS * N];
+    const int64_t all_dims[2] = {ROWS, N};
+    double one[ROWS];
+    unsigned char *want;
+    size_t bytes;
+    harness h;
+
+    harness_init(&h, &eddy__binary_ops);
+    for (int64_t i = 0; i < ROWS * N; i++) {
+        const double moves = (double)(i - 400) * 0.0131;
+        const int64_t row = i / N;
+
+        one[row] = 0.7 * (double)(row + 1);
+        x[i] = one_base ? one[row] : moves;
+        y[i] = one_base ? moves : one[row];
+    }
+    harness_run(&h, "Pow", harness_numbers(&h, dtype, 2, all_dims, x),
+                harness_numbers(&h, dtype, 2, all_dims, y));
+    bytes = eddy_tensor_bytes(h.outputs[0]);
+    want = malloc(bytes);
+    ck_assert_ptr_nonnull(want);
+    memcpy(want, h.outputs[0]->data, bytes);
+    for (int rows = 1; rows <= ROWS; rows += ROWS - 1) {
+        const int64_t dims[2] = {rows, N}, ones[2] = {rows, 1};
+        eddy_tensor *all =
+            harness_numbers(&h, dtype, 2, dims, one_base ? y : x);
+        eddy_tensor *single = harness_numbers(&h, dtype, 2, ones, one);
+
+        harness_run(&h, "Pow", one_base ? single : all,
+                    one_base ? all : single);
+        ck_assert_mem_eq(h.outputs[0]->data, want,
+                         eddy_tensor_bytes(h.outputs[0]));
+    }
+    free(want);
+    harness_deinit(&h);
+}
+END_TEST
+
 /* ---- dtypes that are refused ---- */
 
 START_TEST(dtypes_outside_the_signature_are_refused)
@@ -551,6 +596,7 @@ TCase *ops_binary_tests(void)
     tcase_add_test(tc, nothing_divided_by_zero_is_no_error);
     tcase_add_test(tc, negative_integer_powers_are_refused);
     tcase_add_loop_test(tc, squares_and_cubes_are_products, 0, 6);
+    tcase_add_loop_test(tc, long_rows_of_one_side_are_as_pairs, 0, 4);
     tcase_add_test(tc, dtypes_outside_the_signature_are_refused);
     return tc;
 }
