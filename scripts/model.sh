@@ -68,8 +68,15 @@ for known in 0 1; do
     check ranks holds -DWINDOW0=1 -DWINDOW1=3 -DOUTER=2 -DINNER=1 \
         -DKNOWN_DEAD=$known
 done
+for windows in '1 1' '2 2' '1 3'; do
+    set -- $windows
+    check ranks holds -DWINDOW0="$1" -DWINDOW1="$2" -DOUTER=1 -DINNER=1 \
+        -DKNOWN_DEAD=2
+done
+check ranks holds -DWINDOW0=1 -DWINDOW1=2 -DOUTER=2 -DINNER=1 -DKNOWN_DEAD=2
 check ranks fails -DOUTER=1 -DINNER=1 -DWRONG=1
 check ranks fails -DOUTER=2 -DINNER=1 -DWRONG=2
+check ranks fails -DOUTER=1 -DINNER=1 -DWRONG=3 -DKNOWN_DEAD=2
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

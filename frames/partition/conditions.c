@@ -208,27 +208,33 @@ bool eddy__known_is_exact(eddy__known known, bool is_root)
                    : known.when == EDDY__IN_BODY;
 }
 
+bool eddy__partition_is_gated(const eddy__partitioning *p, uint32_t frame,
+                              uint32_t rank)
+{
+    return p->n_known > 0 && frame != 0 && p->entry[frame] != EDDY__NOT_FOUND &&
+           (p->entry[frame] > 0 || p->analysis->frames[frame].parent != 0) &&
+           has_predicates(p, p->entry[frame], rank);
+}
+
 static bool is_known(const eddy__partitioning *p, eddy__known known,
                      uint32_t frame, uint32_t rank)
 {
+    if (known.when == EDDY__EXACTLY && known.condition == 0)
+        return eddy__partition_is_gated(p, frame, rank);
     return eddy__known_is_exact(known, frame == 0) &&
            has_predicates(p, known.condition, rank);
 }
 
 bool eddy__partition_is_known(const eddy__partitioning *p, eddy_output of,
-                              uint32_t rank, uint32_t *out_condition)
+                              uint32_t rank, eddy__known *out_known)
 {
-    const eddy__known known = eddy__partition_known_output(p, of);
-
-    *out_condition = known.condition;
-    return is_known(p, known, p->placed[of.node].output_frame, rank);
+    *out_known = eddy__partition_known_output(p, of);
+    return is_known(p, *out_known, p->placed[of.node].output_frame, rank);
 }
 
 bool eddy__partition_control_is_known(const eddy__partitioning *p, eddy_node of,
-                                      uint32_t rank, uint32_t *out_condition)
+                                      uint32_t rank, eddy__known *out_known)
 {
-    const eddy__known known = eddy__partition_known_control(p, of);
-
-    *out_condition = known.condition;
-    return is_known(p, known, p->placed[of].output_frame, rank);
+    *out_known = eddy__partition_known_control(p, of);
+    return is_known(p, *out_known, p->placed[of].output_frame, rank);
 }

@@ -142,7 +142,45 @@ static eddy_status read_copies(copying *c, eddy_node v)
     return EDDY_OK;
 }
 
-/* Makes predicates of its own, from the frame outwards, for a rank. */
+/* Will the rank have all predicates of the condition? */
+static bool can_have(const eddy__partitioning *p, uint32_t condition,
+                     uint32_t rank)
+{
+    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
+        const eddy_node v = eddy__branches_at(p, condition)->predicate.node;
+
+        if (p->placed[v].rank != rank &&
+            (v >= p->n_analysed || !p->is_counting[v]))
+            return false;
+    }
+    return true;
+}
+
+/* Gives the rank the predicates of the condition, if it can have all. */
+static eddy_status copy_condition(copying *c, uint32_t condition, uint32_t rank)
+{
+    const eddy__partitioning *p = c->p;
+    eddy_node copy;
+
+    if (!can_have(p, condition, rank))
+        return EDDY_OK;
+    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
+        const eddy_node of = eddy__branches_at(p, condition)->predicate.node;
+
+        if (p->placed[of].rank != rank)
+            EDDY_TRY(find_copy(c, of, rank, &copy));
+    }
+    return EDDY_OK;
+}
+
+/* Where the loop is entered, if that is known. */
+static uint32_t entry_of(const eddy__partitioning *p, uint32_t frame)
+{
+    return p->entry[frame] == EDDY__NOT_FOUND ? 0 : p->entry[frame];
+}
+
+/* Makes predicates of its own, from the frame outwards, for a rank: of loops,
+ * and of the branches that those are in. */
 static eddy_status copy_to(copying *c, uint32_t frame, uint32_t rank)
 {
     eddy__partitioning *p = c->p;
@@ -153,6 +191,7 @@ static eddy_status copy_to(copying *c, uint32_t frame, uint32_t rank)
 
         if (p->is_counted[f] && p->placed[predicate].rank != rank)
             EDDY_TRY(find_copy(c, predicate, rank, &copy));
+        EDDY_TRY(copy_condition(c, entry_of(p, f), rank));
     }
     return EDDY_OK;
 }
@@ -184,38 +223,16 @@ static uint32_t condition_of(const eddy__partitioning *p, eddy__known known,
     return eddy__known_is_exact(known, is_root) ? known.condition : 0;
 }
 
-/* Will the rank have all predicates of the condition? */
-static bool can_have(const eddy__partitioning *p, uint32_t condition,
-                     uint32_t rank)
-{
-    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
-        const eddy_node v = eddy__branches_at(p, condition)->predicate.node;
-
-        if (p->placed[v].rank != rank &&
-            (v >= p->n_analysed || !p->is_counting[v]))
-            return false;
-    }
-    return true;
-}
-
 /* Gives the rank of `v` the predicates that `from` is dead by. */
 static eddy_status copy_branches(copying *c, eddy__known known, eddy_node from,
                                  eddy_node v)
 {
     const eddy__partitioning *p = c->p;
-    const uint32_t rank = p->placed[v].rank;
-    uint32_t condition = condition_of(p, known, from);
-    eddy_node copy;
 
-    if (!eddy__partition_crosses(p, from, v) || !can_have(p, condition, rank))
-        return EDDY_OK;
-    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
-        const eddy_node of = eddy__branches_at(p, condition)->predicate.node;
-
-        if (p->placed[of].rank != rank)
-            EDDY_TRY(find_copy(c, of, rank, &copy));
-    }
-    return EDDY_OK;
+    return eddy__partition_crosses(p, from, v)
+               ? copy_condition(c, condition_of(p, known, from),
+                                p->placed[v].rank)
+               : EDDY_OK;
 }
 
 static eddy_status copy_for(copying *c, eddy_node v)
@@ -279,6 +296,22 @@ static void want_first(needing *n)
             want(n, v);
 }
 
+/* The rank's copies of the predicates of a condition. */
+static void want_condition(needing *n, uint32_t condition, uint32_t rank)
+{
+    eddy__partitioning *p = n->p;
+
+    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
+        const eddy_node copy = known_copy(
+            n->copies, eddy__branches_at(p, condition)->predicate.node, rank);
+
+        if (copy == EDDY__NOT_FOUND)
+            continue;
+        want(n, copy);
+        p->placed[copy].is_asked = true;
+    }
+}
+
 /* A control loop wants its predicate there, and those around it. */
 static void want_on(needing *n, uint32_t frame, uint32_t rank)
 {
@@ -291,6 +324,7 @@ static void want_on(needing *n, uint32_t frame, uint32_t rank)
 
         if (copy != EDDY_NO_NODE || own != EDDY_NO_NODE)
             want(n, copy != EDDY_NO_NODE ? copy : own);
+        want_condition(n, entry_of(p, f), rank);
     }
 }
 
@@ -310,21 +344,9 @@ static void want_predicates(needing *n, eddy_node from, eddy_node v)
 static void want_branches(needing *n, eddy__known known, eddy_node from,
                           eddy_node v)
 {
-    eddy__partitioning *p = n->p;
-    uint32_t condition = condition_of(p, known, from);
-
-    if (!eddy__partition_crosses(p, from, v))
-        return;
-    for (; condition > 0; condition = eddy__branches_at(p, condition)->outer) {
-        const eddy_node copy = known_copy(
-            n->copies, eddy__branches_at(p, condition)->predicate.node,
-            p->placed[v].rank);
-
-        if (copy == EDDY__NOT_FOUND)
-            continue;
-        want(n, copy);
-        p->placed[copy].is_asked = true;
-    }
+    if (eddy__partition_crosses(n->p, from, v))
+        want_condition(n, condition_of(n->p, known, from),
+                       n->p->placed[v].rank);
 }
 
 static void want_for(needing *n, eddy_node v)

@@ -8,7 +8,8 @@
  * Say that a loop *goes* in its iteration 0 if it was entered live, and in any
  * other if the predicate of the one before was true; entered live is a loop of
  * the root, and within another loop one whose outer iteration goes with a true
- * predicate.  A node is live
+ * predicate, in both cases if the condition of the branch holds that it is in
+ * (that of what enters it, which is found as the rest is).  A node is live
  *
  *     EDDY__EXACTLY    if and only if the loop goes in that iteration
  *     EDDY__AT_LEAST   if it does; perhaps otherwise (invariants of the loop)
@@ -18,14 +19,15 @@
  * ordinary node is live if all that it reads is.  A Switch of the predicate,
  * which must be EDDY__EXACTLY live itself, makes EDDY__IN_BODY of the other
  * two; its side 0 is live once, if the loop was entered live, and so is the
- * Exit in the frame around.  A Merge is as live as its Enter says if its
- * NextIteration is EDDY__IN_BODY, which is taken for granted and looked at when
- * all else is known: so it holds by induction on iterations.
+ * Exit in the frame around, under the condition of the loop.  A Merge is as
+ * live as its Enter says if its NextIteration is EDDY__IN_BODY, which is taken
+ * for granted and looked at when all else is known: so it holds by induction on
+ * iterations.
  *
  * A Switch by any other predicate opens two branches.  What is live in one of
  * them has a condition besides (conditions.c): it is live, for EDDY__EXACTLY
  * and EDDY__IN_BODY if and only if that holds too.  A Merge of the two sides is
- * as live as their Switch is.  A loop within a branch is not followed.
+ * as live as their Switch is.
  */
 #include "core/base/status.h"
 #include "frames/partition/partitioning.h"
@@ -33,13 +35,14 @@
 #include <string.h>
 
 /* Nothing is known if that is not settled after so many rounds. */
-#define MOST_ROUNDS 16
+#define MOST_ROUNDS 32
 
 typedef struct knowing {
     eddy__partitioning *p;
     eddy_node *order; /* topological, back edges left out */
     size_t n_order;
     uint8_t *is_broken; /* of a Merge: what comes round is not EDDY__IN_BODY */
+    uint32_t *found;    /* a frame: its entry, by what this round says */
     uint8_t *is_fed;
 } knowing;
 
@@ -120,17 +123,27 @@ static eddy__known of_all(const knowing *k, eddy_node v)
 
 /* ---- what is known of a node ---- */
 
+/* Does it begin its loop, just where that may be entered? */
+static bool is_entry(const knowing *k, eddy_node v, eddy__known outer)
+{
+    return is_first_alone(k, v) &&
+           outer.when ==
+               (k->p->placed[v].frame == 0 ? EDDY__EXACTLY : EDDY__IN_BODY);
+}
+
 static eddy__known of_enter(const knowing *k, eddy_node v)
 {
     const eddy__placed *placed = &k->p->placed[v];
     const eddy__known outer = of_all(k, v);
+    const uint32_t entry = k->p->entry[placed->output_frame];
+    uint32_t both_hold;
 
-    if (outer.when == EDDY__UNKNOWN || outer.condition > 0 ||
-        placed->output_frame == 0)
+    if (outer.when == EDDY__UNKNOWN || placed->output_frame == 0 ||
+        entry == EDDY__NOT_FOUND ||
+        !eddy__branches_both(k->p, entry, outer.condition, &both_hold) ||
+        both_hold != entry)
         return nothing;
-    return plain(is_first_alone(k, v) &&
-                         (placed->frame == 0 ? outer.when == EDDY__EXACTLY
-                                             : outer.when == EDDY__IN_BODY)
+    return plain(is_entry(k, v, outer) && outer.condition == entry
                      ? EDDY__EXACTLY
                      : EDDY__AT_LEAST);
 }
@@ -259,8 +272,10 @@ static eddy__known of_exit(const knowing *k, eddy_node v)
     if (node->n_controls > 0 || in.node >= k->p->n_known || in.index != 0 ||
         !k->p->known[in.node].is_turn)
         return nothing;
-    return plain(k->p->placed[v].output_frame == 0 ? EDDY__EXACTLY
-                                                   : EDDY__IN_BODY);
+    return (eddy__known){.when = k->p->placed[v].output_frame == 0
+                                     ? EDDY__EXACTLY
+                                     : EDDY__IN_BODY,
+                         .condition = k->p->entry[k->p->placed[v].frame]};
 }
 
 static eddy__known judge(const knowing *k, eddy_node v)
@@ -317,13 +332,48 @@ static bool is_borne_out(const knowing *k, eddy_node v)
     return true;
 }
 
-/* Goes through all nodes; were all Merges borne out? */
+static uint32_t depth_of(const knowing *k, uint32_t condition)
+{
+    return condition > 0 ? eddy__branches_at(k->p, condition)->depth : 0;
+}
+
+/*
+ * Under which conditions loops are entered, by what is known now: for each the
+ * outermost of those that its Enters have.  Was that taken for granted?
+ */
+static bool find_entries(const knowing *k)
+{
+    const size_t n_frames = k->p->analysis->n_frames;
+    bool is_same;
+
+    memset(k->found, 0xff, n_frames * sizeof *k->found);
+    for (size_t i = 0; i < k->n_order; i++) {
+        const eddy_node v = k->order[i];
+        uint32_t *found = &k->found[k->p->placed[v].output_frame];
+        eddy__known outer;
+
+        if (eddy__node_role(node_of(k, v)) != EDDY__ROLE_ENTER)
+            continue;
+        outer = of_all(k, v);
+        if (is_entry(k, v, outer) &&
+            (*found == EDDY__NOT_FOUND ||
+             depth_of(k, outer.condition) < depth_of(k, *found)))
+            *found = outer.condition;
+    }
+    is_same = memcmp(k->p->entry, k->found, n_frames * sizeof *k->found) == 0;
+    memcpy(k->p->entry, k->found, n_frames * sizeof *k->found);
+    return is_same;
+}
+
+/* Goes through all nodes; was all borne out that was taken for granted? */
 static bool go_round(const knowing *k)
 {
     bool is_settled = true;
 
     for (size_t i = 0; i < k->n_order; i++)
         k->p->known[k->order[i]] = judge_fed(k, k->order[i]);
+    if (!find_entries(k))
+        return false;
     for (size_t i = 0; i < k->n_order; i++) {
         const eddy_node v = k->order[i];
 
@@ -342,6 +392,7 @@ static void settle(const knowing *k)
         if (go_round(k))
             return;
     memset(k->p->known, 0, k->p->n_known * sizeof *k->p->known);
+    memset(k->p->entry, 0xff, k->p->analysis->n_frames * sizeof *k->p->entry);
 }
 
 eddy_status eddy__partition_find_known(eddy__partitioning *p)
@@ -349,10 +400,14 @@ eddy_status eddy__partition_find_known(eddy__partitioning *p)
     const size_t n = p->whole->n_nodes;
     knowing k = {.p = p,
                  .is_broken = eddy__arena_allocate_zeroed(&p->arena, n, 1),
-                 .is_fed = eddy__arena_allocate_zeroed(&p->arena, n, 1)};
+                 .is_fed = eddy__arena_allocate_zeroed(&p->arena, n, 1),
+                 .found = eddy__arena_allocate(&p->arena, p->analysis->n_frames,
+                                               sizeof *k.found)};
 
     p->known = eddy__arena_allocate_zeroed(&p->arena, n, sizeof *p->known);
-    if (!k.is_broken || !k.is_fed || !p->known)
+    p->entry = eddy__arena_allocate_zeroed(&p->arena, p->analysis->n_frames,
+                                           sizeof *p->entry);
+    if (!k.is_broken || !k.is_fed || !k.found || !p->known || !p->entry)
         return eddy__fail_memory(p->err);
     p->n_known = n;
     for (size_t i = 0; i < p->options->n_feeds; i++)

@@ -100,6 +100,9 @@ typedef struct eddy__partitioning {
     /* A node when that was looked at: known_dead.c.  NULL: nothing is. */
     eddy__known *known;
     size_t n_known;
+    /* A frame: the condition of the branch in which it is entered, exactly if
+     * that holds where it stands; EDDY__NOT_FOUND: nothing is known. */
+    uint32_t *entry;
     /*
      * A node of a replicated graph: may it be dead on one rank and live on
      * another?
@@ -176,14 +179,21 @@ eddy_status eddy__partition_find_counted(eddy__partitioning *p);
 void eddy__partition_count_branches(eddy__partitioning *p);
 
 /*
- * Does `rank` know when the output, or what waits for the node, is dead?  In a
- * loop: when the predicate of the loop is false, and when `*out_condition`,
- * unless that is 0, does not hold.
+ * Does `rank` know when the output, or what waits for the node, is dead?  When
+ * `out_known->condition`, unless that is 0, does not hold; and in a loop when
+ * its predicate is false, or for EDDY__EXACTLY where it is not entered live.
  */
 bool eddy__partition_is_known(const eddy__partitioning *p, eddy_output of,
-                              uint32_t rank, uint32_t *out_condition);
+                              uint32_t rank, eddy__known *out_known);
 bool eddy__partition_control_is_known(const eddy__partitioning *p, eddy_node of,
-                                      uint32_t rank, uint32_t *out_condition);
+                                      uint32_t rank, eddy__known *out_known);
+
+/*
+ * Does the rank's control loop of the frame begin just where the loop is
+ * entered live?  Never where that is everywhere.
+ */
+bool eddy__partition_is_gated(const eddy__partitioning *p, uint32_t frame,
+                              uint32_t rank);
 
 /* What is known of an output, and of a node that something waits for. */
 eddy__known eddy__partition_known_output(const eddy__partitioning *p,

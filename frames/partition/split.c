@@ -70,10 +70,10 @@ static const char *name_device(eddy__arena *arena, const char *device,
 
 /* One edge that is cut. */
 typedef struct cut {
-    eddy_node from;     /* of `whole` */
-    uint32_t index;     /* or CONTROL */
-    uint32_t rank;      /* that receives */
-    uint32_t condition; /* when it is known to be dead: one that it has not */
+    eddy_node from;    /* of `whole` */
+    uint32_t index;    /* or CONTROL */
+    uint32_t rank;     /* that receives */
+    eddy__known known; /* when it is live, if both ranks know that */
     eddy__pair pair;
     const char *device; /* of the receiving node */
 } cut;
@@ -177,20 +177,22 @@ static eddy_node start_at(const splitting *s, uint32_t condition, uint32_t rank)
 /*
  * What begins the iterations that a value is received in: of a loop, those that
  * its control loop begins, or those alone in which its body runs, and its
- * branch is taken.
+ * branch is taken.  A _Recv that both ends know to be dead where its control
+ * loop is entered dead is begun by the Merge, too, and asks for nothing then.
  */
 static eddy_node start_of_receive(const splitting *s, const cut *c)
 {
     const eddy__partitioning *p = s->p;
     const uint32_t frame = p->placed[c->from].output_frame;
 
-    if (c->pair.is_known_dead && c->condition > 0)
-        return start_at(s, c->condition, c->rank);
+    if (c->pair.is_known_dead && c->known.condition > 0)
+        return start_at(s, c->known.condition, c->rank);
     if (frame == 0)
         return EDDY_NO_NODE;
-    return c->pair.is_known_dead ? body_of(s, frame, c->rank)
-                                 : s->copy[p->control_merge[eddy__partition_at(
-                                       p, frame, c->rank)]];
+    return c->pair.is_known_dead && c->known.when == EDDY__IN_BODY
+               ? body_of(s, frame, c->rank)
+               : s->copy[p->control_merge[eddy__partition_at(p, frame,
+                                                             c->rank)]];
 }
 
 static eddy_status make_pair(splitting *s, const cut *c, eddy_output *out)
@@ -223,14 +225,14 @@ static eddy_status refuse_dtype(const splitting *s, eddy_node from,
                                "%s can't be sent to another rank", what);
 }
 
-/* Does the rank know when it is dead, and by which condition? */
+/* Does the rank know when it is dead, and what decides that? */
 static bool is_known(const eddy__partitioning *p, eddy_node from,
-                     uint32_t index, uint32_t rank, uint32_t *out_condition)
+                     uint32_t index, uint32_t rank, eddy__known *out)
 {
     return index == CONTROL
-               ? eddy__partition_control_is_known(p, from, rank, out_condition)
+               ? eddy__partition_control_is_known(p, from, rank, out)
                : eddy__partition_is_known(p, (eddy_output){from, index}, rank,
-                                          out_condition);
+                                          out);
 }
 
 static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,
@@ -253,8 +255,7 @@ static eddy_status describe_cut(splitting *s, eddy_node from, uint32_t index,
             eddy__node_gives_reference(source, index))
             return refuse_dtype(s, from, "a handle or a reference");
     }
-    out->pair.is_known_dead =
-        is_known(p, from, index, to.rank, &out->condition);
+    out->pair.is_known_dead = is_known(p, from, index, to.rank, &out->known);
     out->pair.name =
         eddy__names_print(arena, "edge_%zu_%s", s->n_edges++, source->name);
     out->pair.send_device =
@@ -318,23 +319,34 @@ static eddy_status want_start(splitting *s, uint32_t condition, uint32_t rank)
     return EDDY_OK;
 }
 
+/* Is it the Enter of a control loop that begins where the loop is entered? */
+static bool is_gate(const eddy__partitioning *p, eddy_node v)
+{
+    return v >= p->n_known &&
+           eddy__node_role(eddy__partition_node(p, v)) == EDDY__ROLE_ENTER &&
+           eddy__partition_is_gated(p, p->placed[v].output_frame,
+                                    p->placed[v].rank);
+}
+
 static eddy_status want_starts(splitting *s, eddy_node v)
 {
     const eddy__partitioning *p = s->p;
     const eddy__node *node = eddy__partition_node(p, v);
     const uint32_t rank = p->placed[v].rank;
-    uint32_t condition;
+    eddy__known known;
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (eddy__partition_crosses(p, node->inputs[i].node, v) &&
             is_known(p, node->inputs[i].node, node->inputs[i].index, rank,
-                     &condition))
-            EDDY_TRY(want_start(s, condition, rank));
+                     &known))
+            EDDY_TRY(want_start(s, known.condition, rank));
     for (uint32_t i = 0; i < node->n_controls; i++)
         if (eddy__partition_crosses(p, node->controls[i], v) &&
-            is_known(p, node->controls[i], CONTROL, rank, &condition))
-            EDDY_TRY(want_start(s, condition, rank));
-    return EDDY_OK;
+            is_known(p, node->controls[i], CONTROL, rank, &known))
+            EDDY_TRY(want_start(s, known.condition, rank));
+    return is_gate(p, v)
+               ? want_start(s, p->entry[p->placed[v].output_frame], rank)
+               : EDDY_OK;
 }
 
 /* What is live in each iteration that the outermost branch is asked in. */
@@ -428,6 +440,18 @@ static eddy_status copy_nodes(splitting *s)
     return EDDY_OK;
 }
 
+/* What is live where the loop is entered whose control loop that begins. */
+static eddy_output gate_of(const splitting *s, eddy_node enter)
+{
+    const eddy__partitioning *p = s->p;
+    const eddy__placed *placed = &p->placed[enter];
+    const uint32_t entry = p->entry[placed->output_frame];
+
+    return (eddy_output){entry > 0 ? start_at(s, entry, placed->rank)
+                                   : body_of(s, placed->frame, placed->rank),
+                         0};
+}
+
 static eddy_status connect(splitting *s, eddy_node v)
 {
     const eddy__partitioning *p = s->p;
@@ -440,6 +464,8 @@ static eddy_status connect(splitting *s, eddy_node v)
 
         if (eddy__partition_crosses(p, in.node, v))
             EDDY_TRY(receive(s, in.node, in.index, reader_of(s, v), &from));
+        else if (is_gate(p, v))
+            from = gate_of(s, v);
         EDDY_TRY(eddy__graph_connect(graph, s->copy[v], i, from, p->err));
     }
     for (uint32_t i = 0; i < node->n_controls; i++) {

@@ -15,14 +15,16 @@
  * open, and whether the loop is entered at all.  WINDOW0 and WINDOW1 are
  * parallel_iterations of the ranks, which need not be alike.  With KNOWN_DEAD
  * an edge from a body is left out of the iteration whose predicate is false:
- * neither is it sent, nor does anybody ask for it.
+ * neither is it sent, nor does anybody ask for it.  KNOWN_DEAD 2 has the inner
+ * loop in a branch whose predicate both ranks have: where the inner loop is not
+ * entered, rank 1 enters its control loop dead, and its predicate is not sent.
  *
  * What is held: no message is sent twice or asked for in vain, none is left;
  * an iteration outlives the frames that were entered from it; both ranks end.
  *
  * Run by scripts/model.sh, which also tries what must go wrong: WRONG 1 starts
  * inner control loops by the Switch in place of the Merge, 2 retires an
- * iteration without asking for its inner loop.
+ * iteration without asking for its inner loop, 3 has rank 1 not know the branch.
  */
 #ifndef OUTER
 #define OUTER 2
@@ -65,6 +67,8 @@ bool outer_over[2], inner_over[2 * N_OUTER];
 
 /* Whether rank 0 enters its loops live. */
 bool is_alive, inner_alive[N_OUTER];
+/* Whether the branch around the inner loop is taken; what rank 1 makes of it. */
+bool is_taken[N_OUTER], gate[N_OUTER];
 
 #define WINDOW (rank == 0 -> WINDOW0 : WINDOW1)
 #define FRAME (rank * N_OUTER + i)
@@ -98,7 +102,13 @@ end:
         inner_started[FRAME]++
     }
     if
+#if KNOWN_DEAD == 2
+    :: rank == 0 && !inner_alive[i] -> goes_on = DEAD
+    :: rank == 1 && !gate[i] -> goes_on = DEAD
+    :: rank == 0 && inner_alive[i] ->
+#else
     :: rank == 0 ->
+#endif
         atomic {
             if
             :: !inner_alive[i] -> goes_on = DEAD
@@ -154,7 +164,7 @@ end:
         outer_started[rank]++;
         /* By the Merge: in the last iteration too, where all comes dead. */
         if
-        :: rank == 1 && WRONG != 1 -> inner_wanted[FRAME]++
+        :: rank == 1 && WRONG != 1 && KNOWN_DEAD != 2 -> inner_wanted[FRAME]++
         :: else
         fi
     }
@@ -167,7 +177,7 @@ end:
             :: is_alive -> goes_on = FALSE
             fi;
             put(POUT[i], goes_on);
-            inner_alive[i] = goes_on == TRUE;
+            inner_alive[i] = goes_on == TRUE && is_taken[i];
             inner_wanted[FRAME]++
         }
     :: else -> get(POUT[i], goes_on)
@@ -177,6 +187,14 @@ end:
         :: goes_on == TRUE -> outer_wanted[rank]++
         :: else
         fi;
+#if KNOWN_DEAD == 2
+        if
+        :: rank == 1 ->
+            gate[i] = goes_on == TRUE && (is_taken[i] || WRONG == 3);
+            inner_wanted[FRAME]++
+        :: else
+        fi;
+#endif
 #if WRONG == 1
         /* By the Switch: whoever sends in a last iteration is not heard. */
         if
@@ -203,6 +221,12 @@ init
         :: is_alive = true
         :: is_alive = false
         fi;
+        for (i : 0 .. N_OUTER - 1) {
+            if
+            :: is_taken[i] = true
+            :: KNOWN_DEAD == 2 -> is_taken[i] = false
+            fi
+        }
         outer_wanted[0] = 1;
         outer_wanted[1] = 1;
         for (rank : 0 .. 1) {

@@ -448,6 +448,111 @@ START_TEST(test_inner_loop_sends_what_its_trips_make)
 END_TEST
 
 /*
+ * A loop in a branch, of which a node is elsewhere.  What only the body makes
+ * is sent once a trip, and not where the branch is not taken; nor is the
+ * predicate of the loop then, to a rank that has that of the branch for its own
+ * Switch.
+ */
+START_TEST(test_loop_in_a_branch)
+{
+    static const char text[] =
+        "n ?int32\nx float32=1\nzero int32=0\none int32=1\nw float32=8\n"
+        "t Greater n zero\nsn Switch n t\nsx Switch x t\nsz Switch zero t\n"
+        "i/e Enter@w sz:1\ni/m Merge i/e i/n\nn/e Enter@w! sn:1\n"
+        "g Cast i/m DstT=float32\nh Cast n/e DstT=float32\nless Less g h\n"
+        "cond LoopCond less\ni/s Switch i/m cond\none/e Enter@w! one\n"
+        "i/b AddV2 i/s:1 one/e\ni/n NextIteration i/b\n"
+        "y/e Enter@w sx:1\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
+        "f Neg y/s:1\ny/n NextIteration f\ny/x Exit y/s\n"
+        "y Merge sx y/x\nq Switch w t\nr Neg q\n";
+    const eddy_place places[] = {
+        {"f", 1}, {"q", 1}, {"r", 1}, {"v", 1}, {"w", 1}};
+
+    for (int k = 0; k < 2; k++) {
+        cut_graph c;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, text);
+        /* r dies where the branch is taken, so it is its Merge that is asked.
+         */
+        program_build(&p, "v Merge r q:1\n");
+        cut(&p, &c, &(split){2, places, k == 0 ? 1 : 5, "n", k ? "y v" : "y"});
+        make_ranks(&p, &c, 3, UINT64_C(20000000000));
+        for (int32_t n = -1; n < 5; n++) {
+            const uint64_t trips = n > 0 ? (uint64_t)n : 0;
+            eddy_tensor *out[2] = {NULL};
+            uint64_t left = 1;
+
+            ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                          p.err.message);
+            ck_assert(*(const float *)eddy_tensor_data(out[0]) ==
+                      (trips % 2 ? -1 : 1));
+            /* There and back; cond, of the last iteration, too; t. */
+            ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
+                              3 * trips + (k == 0 || n > 0 ? 1 : 0) +
+                                  (k == 0 ? 0 : 1));
+            ck_assert_uint_eq(left, 0);
+            eddy_tensor_release(out[0]);
+            eddy_tensor_release(out[1]);
+        }
+        drop(&c);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
+/*
+ * The same in the body of a loop: in the last iteration of the outer loop, and
+ * in those in which the branch is not taken, nothing is sent for the inner one.
+ */
+START_TEST(test_loop_in_a_branch_of_a_loop)
+{
+    /* Where i is odd, y is negated i times; the inner predicate is sent. */
+    static const char inner[] =
+        "y/e Enter@w x\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
+        "two int32=2\ntwo/e Enter@w! two\n"
+        "q Mod i/s:1 two/e\ne Equal q one/e\n"
+        "bs Switch y/s:1 e\nbi Switch i/s:1 e\nbo Switch one/e e\n"
+        "bz Sub bo:1 bo:1\n"
+        "j/e Enter@v bz\nj/m Merge j/e j/n\nk/e Enter@v! bi:1\n"
+        "o/e Enter@v! bo:1\njg Cast j/m DstT=float32\n"
+        "kg Cast k/e DstT=float32\njl Less jg kg\njc LoopCond jl\n"
+        "j/s Switch j/m jc\nj/b AddV2 j/s:1 o/e\nj/n NextIteration j/b\n"
+        "u/e Enter@v bs:1\nu/m Merge u/e u/n\nu/s Switch u/m jc\n"
+        "z Neg u/s:1\nu/n NextIteration z\nu/x Exit u/s\n"
+        "bm Merge bs u/x\ny/n NextIteration bm\ny/x Exit y/s\n";
+    const eddy_place places[] = {{"z", 1}};
+    cut_graph c;
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, LOOP);
+    program_build(&p, inner);
+    cut(&p, &c, &(split){2, places, 1, "n", "y/x i/x"});
+    make_ranks(&p, &c, 3, UINT64_C(20000000000));
+    for (int32_t n = 0; n < 8; n++) {
+        const uint64_t taken = (uint64_t)n / 2, trips = taken * taken;
+        eddy_tensor *out[2] = {NULL};
+        uint64_t left = 1;
+
+        ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                      p.err.message);
+        ck_assert(*(const float *)eddy_tensor_data(out[0]) ==
+                  (trips % 2 ? -1 : 1));
+        /* Each trip there and back; the predicate, once more; n. */
+        ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
+                          3 * trips + taken + 1);
+        ck_assert_uint_eq(left, 0);
+        eddy_tensor_release(out[0]);
+        eddy_tensor_release(out[1]);
+    }
+    drop(&c);
+    program_deinit(&p);
+}
+END_TEST
+
+/*
  * What reads invariants alone, on a rank that nothing else would begin
  * iterations on: it runs and is sent in each of them.
  */
@@ -789,6 +894,8 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_literal_rank_with_an_enter_alone);
     tcase_add_test(tc, test_text_handles_stay_together);
     tcase_add_test(tc, test_branch_that_is_not_taken);
+    tcase_add_test(tc, test_loop_in_a_branch);
+    tcase_add_test(tc, test_loop_in_a_branch_of_a_loop);
     tcase_add_test(tc, test_fed_placeholder_that_waits);
     tcase_add_test(tc, test_error_names_its_rank);
     tcase_add_test(tc, test_cancel_ends_all_ranks);
