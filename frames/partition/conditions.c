@@ -16,49 +16,74 @@
 /* Branches that are nested deeper are not followed. */
 #define MOST_DEPTH 16
 
-/* Nor are more than these. */
+/* Nor are more than these, with all of their sides. */
 #define MOST_BRANCHES (UINT32_C(1) << 20)
+#define MOST_CONDITIONS (UINT32_C(1) << 23)
+
+static uint32_t at_most(size_t n, uint32_t most)
+{
+    return n < most ? (uint32_t)n : most;
+}
 
 eddy_status eddy__branches_begin(eddy__partitioning *p)
 {
     const size_t n = p->whole->n_nodes;
     eddy__branches_known *b = &p->branches;
-    uint32_t n_switches = 0;
+    size_t n_switches = 0, n_sides = 0;
 
-    for (eddy_node v = 0; v < n; v++)
-        if (p->placed[v].is_needed && n_switches < MOST_BRANCHES &&
-            eddy__node_role(eddy__partition_node(p, v)) == EDDY__ROLE_SWITCH)
-            n_switches++;
+    for (eddy_node v = 0; v < n; v++) {
+        const eddy__node *node = eddy__partition_node(p, v);
+
+        if (!p->placed[v].is_needed ||
+            eddy__node_role(node) != EDDY__ROLE_SWITCH)
+            continue;
+        n_switches++;
+        n_sides += node->n_outputs;
+    }
     /* What a round takes for granted may turn out otherwise in the next. */
-    *b = (eddy__branches_known){.n = 1, .capacity = 2 * n_switches + 1};
+    *b = (eddy__branches_known){
+        .n = 1,
+        .capacity = at_most(2 * n_switches, MOST_BRANCHES) + 1,
+        .n_conditions = 1,
+        .most_conditions = at_most(2 * n_sides, MOST_CONDITIONS) + 1};
     b->items =
         eddy__arena_allocate_zeroed(&p->arena, b->capacity, sizeof *b->items);
+    b->item_of = eddy__arena_allocate_zeroed(&p->arena, b->most_conditions,
+                                             sizeof *b->item_of);
     b->first = eddy__arena_allocate_zeroed(&p->arena, n, sizeof *b->first);
     b->witness =
         eddy__arena_allocate_zeroed(&p->arena, n, sizeof(eddy__witness *));
-    return b->items && b->first && b->witness ? EDDY_OK
-                                              : eddy__fail_memory(p->err);
+    return b->items && b->item_of && b->first && b->witness
+               ? EDDY_OK
+               : eddy__fail_memory(p->err);
 }
 
 uint32_t eddy__branches_sides(eddy__partitioning *p, uint32_t outer,
-                              eddy_output predicate)
+                              eddy_output predicate, uint32_t n_sides)
 {
     eddy__branches_known *b = &p->branches;
     const uint32_t depth =
         outer > 0 ? eddy__branches_at(p, outer)->depth + 1 : 1;
+    const uint32_t first = b->n_conditions;
 
     for (uint32_t i = b->first[predicate.node]; i > 0; i = b->items[i].next)
-        if (b->items[i].outer == outer &&
+        if (b->items[i].outer == outer && b->items[i].n_sides == n_sides &&
             b->items[i].predicate.index == predicate.index)
-            return 2 * i;
-    if (depth > MOST_DEPTH || b->n == b->capacity)
+            return b->items[i].first;
+    if (depth > MOST_DEPTH || b->n == b->capacity ||
+        n_sides > b->most_conditions - first)
         return 0;
     b->items[b->n] = (eddy__branch){.outer = outer,
                                     .depth = depth,
                                     .predicate = predicate,
+                                    .first = first,
+                                    .n_sides = n_sides,
                                     .next = b->first[predicate.node]};
-    b->first[predicate.node] = b->n;
-    return 2 * b->n++;
+    for (uint32_t side = 0; side < n_sides; side++)
+        b->item_of[first + side] = b->n;
+    b->n_conditions += n_sides;
+    b->first[predicate.node] = b->n++;
+    return first;
 }
 
 /* Is `inner` the condition `outer`, or in it? */
@@ -93,7 +118,8 @@ eddy__known eddy__partition_known_output(const eddy__partitioning *p,
     known = p->known[of.node];
     if (known.is_turn)
         return of.index == 1 ? plain(EDDY__IN_BODY) : plain(EDDY__UNKNOWN);
-    if (known.sides > 0 && of.index < 2)
+    if (known.sides > 0 &&
+        of.index < eddy__branches_at(p, known.sides)->n_sides)
         known.condition = known.sides + of.index;
     return known;
 }

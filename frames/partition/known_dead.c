@@ -24,9 +24,10 @@
  * for granted and looked at when all else is known: so it holds by induction on
  * iterations.
  *
- * A Switch by any other predicate opens two branches.  What is live in one of
+ * A Switch by any other predicate opens two branches, a _SwitchN by an index as
+ * many as it has sides.  What is live in one of
  * them has a condition besides (conditions.c): it is live, for EDDY__EXACTLY
- * and EDDY__IN_BODY if and only if that holds too.  A Merge of the two sides is
+ * and EDDY__IN_BODY if and only if that holds too.  A Merge of all sides is
  * as live as their Switch is.
  */
 #include "core/base/status.h"
@@ -44,6 +45,9 @@ typedef struct knowing {
     uint8_t *is_broken; /* of a Merge: what comes round is not EDDY__IN_BODY */
     uint32_t *found;    /* a frame: its entry, by what this round says */
     uint8_t *is_fed;
+    /* A condition: which Merge its side came to last, of so many as [0] says.
+     */
+    uint32_t *met;
 } knowing;
 
 static const eddy__known nothing = {.when = EDDY__UNKNOWN};
@@ -67,7 +71,8 @@ static bool is_just(eddy__known known, uint8_t when)
 static bool is_switch(const eddy__node *node)
 {
     return eddy__node_role(node) == EDDY__ROLE_SWITCH &&
-           strcmp(node->op_name, "Switch") == 0;
+           (strcmp(node->op_name, "Switch") == 0 ||
+            strcmp(node->op_name, "_SwitchN") == 0);
 }
 
 /* ---- what is known of an edge ---- */
@@ -166,22 +171,31 @@ static eddy_node enter_of(const knowing *k, eddy_node v, bool *out_has_next)
     return node->n_inputs == 2 ? enter : EDDY_NO_NODE;
 }
 
-/* A Merge of the two sides of a branch is as live as what they part. */
+/* A Merge of all sides of a branch, one each, is as live as what they part. */
 static eddy__known of_sides(const knowing *k, eddy_node v)
 {
     const eddy__node *node = node_of(k, v);
-    eddy__known a, b;
+    const uint32_t number = ++k->met[0];
+    eddy__known known = nothing;
+    const eddy__branch *branch = NULL;
 
-    if (node->n_inputs != 2)
-        return nothing;
-    a = eddy__partition_known_output(k->p, node->inputs[0]);
-    b = eddy__partition_known_output(k->p, node->inputs[1]);
-    if (a.when == EDDY__UNKNOWN || a.when != b.when || a.condition == 0 ||
-        (a.condition ^ b.condition) != 1)
-        return nothing;
-    return (eddy__known){.when = a.when,
-                         .condition =
-                             eddy__branches_at(k->p, a.condition)->outer};
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const eddy__known side =
+            eddy__partition_known_output(k->p, node->inputs[i]);
+
+        if (side.when == EDDY__UNKNOWN || side.condition == 0 ||
+            (i > 0 && (side.when != known.when ||
+                       eddy__branches_at(k->p, side.condition) != branch)))
+            return nothing;
+        known.when = side.when;
+        branch = eddy__branches_at(k->p, side.condition);
+        if (node->n_inputs != branch->n_sides ||
+            k->met[side.condition] == number)
+            return nothing;
+        k->met[side.condition] = number;
+    }
+    known.condition = branch ? branch->outer : 0;
+    return known;
 }
 
 static eddy__known of_merge(const knowing *k, eddy_node v)
@@ -259,8 +273,8 @@ static eddy__known of_switch(const knowing *k, eddy_node v)
     known = of_all(k, v);
     if (known.when == EDDY__UNKNOWN)
         return nothing;
-    known.sides = eddy__branches_sides(k->p, known.condition,
-                                       same_as(k, node->inputs[1]));
+    known.sides = eddy__branches_sides(
+        k->p, known.condition, same_as(k, node->inputs[1]), node->n_outputs);
     return known.sides > 0 ? known : nothing;
 }
 
@@ -414,6 +428,10 @@ eddy_status eddy__partition_find_known(eddy__partitioning *p)
         if (p->feeds[i].node < n)
             k.is_fed[p->feeds[i].node] = 1;
     EDDY_TRY(eddy__branches_begin(p));
+    k.met = eddy__arena_allocate_zeroed(&p->arena, p->branches.most_conditions,
+                                        sizeof *k.met);
+    if (!k.met)
+        return eddy__fail_memory(p->err);
     EDDY_TRY(eddy__partition_order(p, &k.order, &k.n_order));
     settle(&k);
     return eddy__branches_find_witnesses(p);

@@ -36,12 +36,16 @@ typedef struct eddy__known {
     uint32_t sides;     /* of a branch's Switch: output i has that + i; or 0 */
 } eddy__known;
 
-/* A predicate that branches go by: a pair of conditions (conditions.c). */
+/*
+ * A predicate, or an index, that branches go by: a condition for each side, one
+ * after the other (conditions.c).
+ */
 typedef struct eddy__branch {
     uint32_t outer; /* the condition that it is asked under; 0: none */
     uint32_t depth;
     eddy_output predicate;
-    uint32_t next; /* of the predicates of the same node */
+    uint32_t first, n_sides; /* the condition of side 0 */
+    uint32_t next;           /* of the predicates of the same node */
 } eddy__branch;
 
 /* Where a rank has a predicate. */
@@ -51,10 +55,12 @@ typedef struct eddy__witness {
     struct eddy__witness *next; /* of the same node */
 } eddy__witness;
 
-/* The predicates that are known of; condition c is side c % 2 of item c / 2. */
+/* The predicates that are known of, and the conditions of their sides. */
 typedef struct eddy__branches_known {
     eddy__branch *items; /* from 1 on */
     uint32_t n, capacity;
+    uint32_t *item_of; /* a condition, from 1 on: the item that it is of */
+    uint32_t n_conditions, most_conditions;
     uint32_t *first;         /* a node: of its items, 0: none */
     eddy__witness **witness; /* a node */
 } eddy__branches_known;
@@ -212,11 +218,11 @@ bool eddy__known_is_exact(eddy__known known, bool is_root);
 eddy_status eddy__branches_begin(eddy__partitioning *p);
 
 /*
- * The conditions of the two sides of a predicate that is asked under `outer`:
- * that of side 0, and the next.  0: there are too many, or too deep.
+ * The conditions of so many sides of a predicate that is asked under `outer`:
+ * that of side 0, and the next ones.  0: there are too many, or too deep.
  */
 uint32_t eddy__branches_sides(eddy__partitioning *p, uint32_t outer,
-                              eddy_output predicate);
+                              eddy_output predicate, uint32_t n_sides);
 
 /* Both conditions hold: the inner one, if it lies in the other. */
 bool eddy__branches_both(const eddy__partitioning *p, uint32_t a, uint32_t b,
@@ -225,7 +231,7 @@ bool eddy__branches_both(const eddy__partitioning *p, uint32_t a, uint32_t b,
 static inline const eddy__branch *eddy__branches_at(const eddy__partitioning *p,
                                                     uint32_t condition)
 {
-    return &p->branches.items[condition / 2];
+    return &p->branches.items[p->branches.item_of[condition]];
 }
 
 /* Notes which ranks have which predicates, once all else is known. */

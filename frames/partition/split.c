@@ -368,34 +368,57 @@ static eddy_output base_of(splitting *s, const eddy__branch *branch,
         NULL, EDDY_NO_NODE);
 }
 
-/* A Switch by the rank's own predicate, and an Identity of its side. */
+/* A Switch by the rank's own predicate or index. */
+static eddy_output add_switch(const splitting *s, const eddy__branch *branch,
+                              uint32_t rank, const eddy_output by[2])
+{
+    const eddy__partitioning *p = s->p;
+    const eddy__node *source = eddy__partition_node(p, branch->predicate.node);
+    const bool is_index =
+        source->output_dtypes[branch->predicate.index] != EDDY_BOOL;
+    const int64_t n_sides = branch->n_sides;
+    const eddy_attr attr = eddy_attr_int("num_outs", &n_sides);
+    const eddy_node_spec spec = {.size = sizeof spec,
+                                 .op = is_index ? "_SwitchN" : "Switch",
+                                 .inputs = by,
+                                 .n_inputs = 2,
+                                 .attrs = &attr,
+                                 .n_attrs = is_index};
+
+    return eddy__emitter_add_as(
+        emitter_of(s, rank),
+        eddy__names_print(&s->p->arena, "%s/_branch", source->name), &spec);
+}
+
+/* What is there if the condition holds: an Identity of a side of a Switch. */
 static eddy_status make_start(splitting *s, start wanted)
 {
     eddy__partitioning *p = s->p;
     const eddy__branch *branch = eddy__branches_at(p, wanted.condition);
     const eddy_output source =
         eddy__branches_witness(p, branch->predicate, wanted.rank);
-    const char *base = eddy__names_print(
-        &p->arena, "%s/_branch", eddy__partition_node(p, source.node)->name);
     const char *key = eddy__names_print(
         &p->arena, "%u %u", (unsigned)wanted.condition, (unsigned)wanted.rank);
     eddy__emitter *e = emitter_of(s, wanted.rank);
-    eddy_node_spec spec = {.size = sizeof spec, .op = "Switch", .n_inputs = 2};
+    eddy_node_spec spec = {
+        .size = sizeof spec, .op = "Identity", .n_inputs = 1};
     eddy_output by[2], side;
 
-    if (!base || !key)
+    if (!key)
         return eddy__fail_memory(p->err);
     by[0] = base_of(s, branch, wanted.rank);
     by[1] = (eddy_output){s->copy[source.node], source.index};
     if (p->placed[source.node].rank != wanted.rank)
         EDDY_TRY(receive(s, source.node, source.index,
                          (reader){wanted.rank, NULL}, &by[1]));
-    spec.inputs = by;
-    side = eddy__emitter_add_as(e, base, &spec);
-    side.index = wanted.condition % 2;
-    spec = (eddy_node_spec){
-        .size = sizeof spec, .op = "Identity", .inputs = &side, .n_inputs = 1};
-    side = eddy__emitter_add_as(e, base, &spec);
+    side = add_switch(s, branch, wanted.rank, by);
+    side.index = wanted.condition - branch->first;
+    spec.inputs = &side;
+    side = eddy__emitter_add_as(
+        e,
+        eddy__names_print(&p->arena, "%s/_branch",
+                          eddy__partition_node(p, source.node)->name),
+        &spec);
     EDDY_TRY(e->status);
     return eddy__map_set(&s->starts, key, side.node)
                ? EDDY_OK

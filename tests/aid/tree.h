@@ -115,6 +115,8 @@ typedef struct tree {
     uint32_t dtypes[TREE_VARIABLES];
     int32_t starts[TREE_VARIABLES];
     uint32_t store_dtypes[TREE_STORES];
+    bool by_index; /* branches are written as those of an index, with a third
+                      side that is never taken */
     tree_statement statements[TREE_STATEMENTS];
 } tree;
 

@@ -324,16 +324,21 @@ static uint32_t stores_of(uint32_t mask)
     return stores;
 }
 
+/* The sides of true and false, and one that is not taken. */
 static void put_switch(writer *w, const name value, const name pred,
-                       name sides[2])
+                       name sides[3])
 {
     name s;
 
     new_name(w, s);
-    put(w, "%s Switch %s %s\n", s, value, pred);
-    for (int side = 0; side < 2; side++) {
-        snprintf(sides[side], NAME, "%.20s/%c", s, side == 0 ? 't' : 'f');
-        put(w, "%s Identity %s%s\n", sides[side], s, side == 0 ? ":1" : "");
+    if (w->t->by_index)
+        put(w, "%s _SwitchN %s %s num_outs=3\n", s, value, pred);
+    else
+        put(w, "%s Switch %s %s\n", s, value, pred);
+    for (int side = 0; side < (w->t->by_index ? 3 : 2); side++) {
+        snprintf(sides[side], NAME, "%.20s/%c", s, "tfn"[side]);
+        put(w, "%s Identity %s%s\n", sides[side], s,
+            (const char *[]){":1", "", ":2"}[side]);
     }
 }
 
@@ -358,15 +363,34 @@ static void set_scope(writer *w, const scope *s)
     memcpy(w->index, s->index, NAME);
 }
 
-/* One value, to both sides. */
-static void part(writer *w, const name value, const name pred, char *first,
-                 char *second)
+/* One value, to all sides. */
+static void part(writer *w, const name value, const name pred,
+                 char *const to[3])
 {
-    name both[2];
+    name all[3] = {"", "", ""};
 
-    put_switch(w, value, pred, both);
-    memcpy(first, both[0], NAME);
-    memcpy(second, both[1], NAME);
+    put_switch(w, value, pred, all);
+    for (int side = 0; side < 3; side++)
+        memcpy(to[side], all[side], NAME);
+}
+
+#define TO(field) ((char *[]){sides[0].field, sides[1].field, sides[2].field})
+
+/* What all blocks see, parted. */
+static void part_scope(writer *w, uint32_t seen, const name pred,
+                       scope sides[3])
+{
+    const scope outer = sides[0];
+
+    part(w, outer.pivot, pred, TO(pivot));
+    if (w->index[0])
+        part(w, outer.index, pred, TO(index));
+    for (uint32_t v = 0; v < TREE_VARIABLES; v++)
+        if (seen >> v & 1)
+            part(w, outer.vars[v], pred, TO(vars[v]));
+    for (uint32_t k = 0; k < TREE_STORES; k++)
+        if (stores_of(seen) >> k & 1)
+            part(w, outer.handles[k], pred, TO(handles[k]));
 }
 
 static void put_branch(writer *w, const tree_statement *s)
@@ -375,22 +399,19 @@ static void put_branch(writer *w, const tree_statement *s)
         tree_assigned(w->t, s->blocks[0]) | tree_assigned(w->t, s->blocks[1]);
     const uint32_t seen = assigned | tree_read(w->t, s->blocks[0]) |
                           tree_read(w->t, s->blocks[1]);
-    scope outer, sides[2];
-    name pred;
+    scope outer, sides[3];
+    name pred, by;
 
     put_comparison(w, s->op, &s->a, &s->b, pred);
     keep_scope(w, &outer);
-    sides[0] = sides[1] = outer;
-    part(w, pred, pred, sides[0].pivot, sides[1].pivot);
-    if (w->index[0])
-        part(w, w->index, pred, sides[0].index, sides[1].index);
-    for (uint32_t v = 0; v < TREE_VARIABLES; v++)
-        if (seen >> v & 1)
-            part(w, w->vars[v], pred, sides[0].vars[v], sides[1].vars[v]);
-    for (uint32_t k = 0; k < TREE_STORES; k++)
-        if (stores_of(seen) >> k & 1)
-            part(w, w->handles[k], pred, sides[0].handles[k],
-                 sides[1].handles[k]);
+    sides[0] = sides[1] = sides[2] = outer;
+    memcpy(sides[0].pivot, pred, NAME);
+    memcpy(by, pred, NAME);
+    if (w->t->by_index) {
+        new_name(w, by);
+        put(w, "%s Cast %s DstT=int32\n", by, pred);
+    }
+    part_scope(w, seen, by, sides);
     for (uint32_t side = 0; side < 2; side++) {
         set_scope(w, &sides[side]);
         put_block(w, s->blocks[side]);
@@ -401,8 +422,8 @@ static void put_branch(writer *w, const tree_statement *s)
         if (!(assigned >> v & 1))
             continue;
         new_name(w, w->vars[v]);
-        put(w, "%s Merge %s %s\n", w->vars[v], sides[1].vars[v],
-            sides[0].vars[v]);
+        put(w, "%s Merge %s %s %s\n", w->vars[v], sides[1].vars[v],
+            sides[0].vars[v], w->t->by_index ? sides[2].vars[v] : "");
     }
 }
 

@@ -3,7 +3,7 @@
  * Random programs (tests/aid/tree.h) over one to four ranks, their nodes placed
  * at random, their messages in an order that is drawn: all do what the
  * interpreter of the tree says, and no message is left.  One in four is cut to
- * the letter (is_literal).
+ * the letter (is_literal), and one in four has branches of three sides.
  */
 #include "eddy/ranks.h"
 #include "tests/aid/program.h"
@@ -219,6 +219,7 @@ static void try_seed(uint64_t seed)
     static tree t;
 
     tree_generate(&t, seed);
+    t.by_index = mix(seed) / 32 % 4 == 0;
     if (try_tree(&t))
         return;
     fprintf(stderr, "program %llu: %s\n", (unsigned long long)seed, message);

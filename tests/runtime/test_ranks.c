@@ -552,6 +552,47 @@ START_TEST(test_loop_in_a_branch_of_a_loop)
 }
 END_TEST
 
+/* A branch of three sides, one in three trips each, with one side elsewhere. */
+START_TEST(test_sides_by_an_index)
+{
+    static const char branch[] =
+        "y/e Enter@w x\ny/m Merge y/e y/n\ny/s Switch y/m cond\n"
+        "three int32=3\nthree/e Enter@w! three\nq Mod i/s:1 three/e\n"
+        "bs _SwitchN y/s:1 q num_outs=3\nbn Neg bs:1\nbd Add bs:2 bs:2\n"
+        "bm Merge bs bn bd\ny/n NextIteration bm\ny/x Exit y/s\n";
+    const eddy_place places[] = {{"bn", 1}};
+
+    for (int k = 0; k < 2; k++) {
+        cut_graph c;
+        program p;
+
+        program_init(&p, 0);
+        program_build(&p, k == 0 ? LOOP : UNCOUNTED);
+        program_build(&p, branch);
+        cut(&p, &c, &(split){2, places, 1, "n", "y/x i/x"});
+        make_ranks(&p, &c, 3, UINT64_C(20000000000));
+        for (int32_t n = 0; n < 9; n++) {
+            const uint64_t trips = (uint64_t)n, taken = (trips + 1) / 3;
+            eddy_tensor *out[2] = {NULL};
+            uint64_t left = 1;
+
+            ck_assert_msg(run_ranks(&p, &c, n, out) == EDDY_OK, "%s",
+                          p.err.message);
+            ck_assert(*(const float *)eddy_tensor_data(out[0]) ==
+                      (float)(1 << n / 3) * (taken % 2 ? -1 : 1));
+            /* There and back and n; or cond and there, always, and back. */
+            ck_assert_uint_eq(eddy_ranks_messages(c.ranks, &left),
+                              taken + (k == 0 ? taken + 1 : 2 * trips + 2));
+            ck_assert_uint_eq(left, 0);
+            eddy_tensor_release(out[0]);
+            eddy_tensor_release(out[1]);
+        }
+        drop(&c);
+        program_deinit(&p);
+    }
+}
+END_TEST
+
 /*
  * What reads invariants alone, on a rank that nothing else would begin
  * iterations on: it runs and is sent in each of them.
@@ -894,6 +935,7 @@ TCase *ranks_tests(void)
     tcase_add_test(tc, test_literal_rank_with_an_enter_alone);
     tcase_add_test(tc, test_text_handles_stay_together);
     tcase_add_test(tc, test_branch_that_is_not_taken);
+    tcase_add_test(tc, test_sides_by_an_index);
     tcase_add_test(tc, test_loop_in_a_branch);
     tcase_add_test(tc, test_loop_in_a_branch_of_a_loop);
     tcase_add_test(tc, test_fed_placeholder_that_waits);
