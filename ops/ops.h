@@ -30,12 +30,14 @@
     X(clip)                                                                    \
     X(collective)                                                              \
     X(colors)                                                                  \
+    X(combined_suppression)                                                    \
     X(compare)                                                                 \
     X(complex)                                                                 \
     X(concat_offset)                                                           \
     X(conv)                                                                    \
     X(conv3d)                                                                  \
     X(count)                                                                   \
+    X(crops)                                                                   \
     X(cross)                                                                   \
     X(cross_entropy)                                                           \
     X(ctc)                                                                     \
@@ -55,6 +57,7 @@
     X(gru)                                                                     \
     X(host)                                                                    \
     X(igamma)                                                                  \
+    X(image_patches)                                                           \
     X(in_top_k)                                                                \
     X(inplace)                                                                 \
     X(join)                                                                    \

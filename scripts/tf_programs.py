@@ -921,6 +921,75 @@ def colors():
                    [raw.AdjustContrastv2(images=flat, contrast_factor=0.1)]]
 
 
+@family
+def crops():
+    """Boxes cut out of images, their gradients, and patches of images."""
+    random, runs = np.random.default_rng(7), []
+    boxes = np.float32([[0, 0, 1, 1], [0.2, 0.9, 0.7, 0.1], [-0.3, 0, 0.5, 2],
+                        [0.5, 0.5, 0.5, 0.5]])
+    numbers = random.integers(0, 50, [2, 5, 4, 3])
+    for t in (tf.float32, tf.float64, tf.float16, tf.uint8, tf.int64):
+        x, at, of = fed(numbers, t), fed(boxes), fed([1, 0, 0, 1], tf.int32)
+        for method in ("bilinear", "nearest"):
+            for size in ((3, 4), (1, 2), (7, 1)):
+                given = dict(boxes=at, box_ind=of, method=method)
+                dy = fed(random.random([4, *size, 3]), tf.float32)
+                runs += [[raw.CropAndResize(image=x, crop_size=size,
+                                            extrapolation_value=-1.5, **given)],
+                         [raw.CropAndResizeGradBoxes(
+                             grads=dy, image=x, boxes=at, box_ind=of)]]
+                if t.is_floating:
+                    runs += [[raw.CropAndResizeGradImage(
+                        grads=dy, image_size=[2, 5, 4, 3], T=t, **given)]]
+    x = fed(np.float32(numbers))
+    none = fed(np.zeros([0, 4], np.float32)), fed(np.zeros([0], np.int32))
+    for b, of, size in ((*none, (2, 2)), (fed(boxes), fed([0, 0, 2, 0]), (2, 2)),
+                        (fed(boxes), fed([0, 0]), (2, 2)),
+                        (fed(boxes), fed([0, 0, -1, 0]), (2, 2)),
+                        (fed(boxes), fed([0, 0, 1, 0]), fed([0, 2])),
+                        (fed(boxes[:, :3]), fed([0, 0, 1, 0]), (2, 2))):
+        runs += [[raw.CropAndResize(image=x, boxes=b, box_ind=of,
+                                    crop_size=size)]]
+    for t in (tf.float32, tf.int16, tf.uint8, tf.float16):
+        y = tf.cast(fed(numbers % 3), t)
+        for k, s, r, p in (((2, 3), (1, 2), (1, 1), "SAME"),
+                           ((2, 2), (2, 1), (2, 3), "VALID"),
+                           ((1, 1), (3, 3), (1, 1), "VALID"),
+                           ((4, 1), (1, 1), (2, 1), "SAME"),
+                           ((6, 1), (1, 1), (1, 1), "VALID")):
+            runs += [[raw.ExtractImagePatches(
+                images=y, ksizes=[1, *k, 1], strides=[1, *s, 1],
+                rates=[1, *r, 1], padding=p)]]
+    return runs
+
+
+@family
+def combined_boxes():
+    """Of each class and image, boxes without those that overlap a better one."""
+    random, runs = np.random.default_rng(11), []
+    for q, classes in ((1, 3), (2, 2), (1, 1)):
+        boxes = fed(np.float32(np.round(random.random([2, 9, q, 4]) * 2, 1)))
+        scores = fed(np.float32(random.permutation(2 * 9 * classes)
+                                .reshape([2, 9, classes]) / 64))
+        for a_class, most in ((2, 20), (9, 5), (1, 1), (20, 7)):
+            for pads, clips in ((False, True), (True, False)):
+                runs += [list(raw.CombinedNonMaxSuppression(
+                    boxes=boxes, scores=scores,
+                    max_output_size_per_class=a_class, max_total_size=most,
+                    iou_threshold=0.2, score_threshold=0.25,
+                    pad_per_class=pads, clip_boxes=clips))]
+    for b, s, n, m, part in ((boxes[0], scores, 1, 1, 0.5),
+                             (boxes, scores[:, :3], 1, 1, 0.5),
+                             (boxes, scores, 0, 1, 0.5),
+                             (boxes, scores, 1, 0, 0.5),
+                             (boxes, scores, 1, 1, 1.5),
+                             (boxes[:, :0], scores[:, :0], 2, 3, 0.5)):
+        runs += [list(raw.CombinedNonMaxSuppression(
+            boxes=b, scores=s, max_output_size_per_class=fed(n),
+            max_total_size=fed(m), iou_threshold=part, score_threshold=0.0))]
+    return runs
+
+
 # ---- running them in TensorFlow -------------------------------------------
 
 

@@ -368,6 +368,52 @@ def _(r, op):
         adjusts, {}
 
 
+@hint("CombinedNonMaxSuppression")
+def _(r, op):
+    rng = np.random.default_rng(r.randrange(1 << 30))
+    batch, n, classes = r.choice([1, 2]), r.randrange(7), r.choice([1, 2, 3])
+    boxes = np.round(rng.random([batch, n, r.choice([1, classes]), 4]) * 1.5, 1)
+    scores = rng.random([batch, n + (r.random() < 0.03), classes])
+    return [boxes.astype(np.float32), scores.astype(np.float32),
+            np.int32(r.choice([1, 2, 9])), np.int32(r.choice([1, 3, 20])),
+            np.float32(r.choice([0.1, 0.5] + [1.5] * (r.random() < 0.05))),
+            np.float32(r.choice([-1.0, 0.0, 0.5]))], \
+        {"pad_per_class": r.random() < 0.5, "clip_boxes": r.random() < 0.5}
+
+
+@hint("CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes")
+def _(r, op):
+    n, size = r.randrange(4), [r.choice([1, 2, 5]), r.choice([1, 3])]
+    shape = [r.choice([1, 2]), r.choice([1, 2, 5]), r.choice([1, 4]),
+             r.choice([1, 3])]
+    t = r.choice([tf.float32, tf.float64, tf.float16] +
+                 [tf.uint8, tf.int32] * (not op.endswith("GradImage")))
+    rng = np.random.default_rng(r.randrange(1 << 30))
+    image = numbers(r, shape, t, False)
+    boxes = np.round(rng.random([n, 4]) * 1.4 - 0.2, 2).astype(np.float32)
+    of = np.array([r.randrange(shape[0] + (r.random() < 0.03))
+                   for _ in range(n)], np.int32)
+    dy = rng.random([n, *size, shape[3]]).astype(np.float32)
+    method = {"method": r.choice(["bilinear", "nearest"])}
+    if op == "CropAndResize":
+        return [image, boxes, of, np.array(size, np.int32)], dict(
+            method, extrapolation_value=r.choice([0.0, -2.5]))
+    if op == "CropAndResizeGradBoxes":
+        return [dy, image, boxes, of], {}
+    return [dy, boxes, of, np.array(shape, np.int32)], dict(method, T=t)
+
+
+@hint("ExtractImagePatches")
+def _(r, op):
+    images = numbers(r, [r.choice([1, 2]), r.randrange(1, 5), r.randrange(1, 5),
+                         r.choice([1, 3])], r.choice(FLOATS), False)
+    return [images], {
+        "ksizes": [1, r.choice([1, 2, 3]), r.choice([1, 2]), 1],
+        "strides": [1, r.choice([1, 2]), r.choice([1, 3]), 1],
+        "rates": [1, r.choice([1, 2]), r.choice([1, 2]), 1],
+        "padding": r.choice(["SAME", "VALID"])}
+
+
 # ---- regular expressions ---------------------------------------------------
 
 ATOMS = ["a", "b", "c", ".", "\\d", "\\w", "\\s", "\\W", "[ab]", "[^a]", "[a-c ]", "[[:punct:]]",

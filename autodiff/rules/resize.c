@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images that are resized, and rows that are picked and summed: linear in what
- * they take, so an op and that of its gradient are each other's gradients.
+ * Images that are resized, cropped or cut into patches, and rows that are
+ * picked and summed: linear in what they take, so an op and that of its
+ * gradient are each other's gradients.
  */
 #include "autodiff/rule.h"
 
@@ -62,6 +63,92 @@ eddy_status eddy__grad_resize_bicubic_grad(eddy_gradient *g)
 {
     if (WANTS(0))
         DX(0, resize(g, "ResizeBicubic", DY(0), size_of(g, 0)));
+    return EDDY_OK;
+}
+
+/* ---- patches ---- */
+
+/* Of which pixel of an image, counted from 1, each of a patch is; or 0. */
+static eddy_output pixels_of(eddy_gradient *g, eddy_output count,
+                             eddy_output size)
+{
+    static const char *const names[] = {"ksizes", "strides", "rates",
+                                        "padding"};
+    eddy_attr attrs[4];
+    const size_t n = eddy__rule_attrs(g, names, 4, attrs);
+    const eddy_output numbers =
+        OP("Range", INT(1), OP("Add", count, INT(1)), INT(1));
+    const eddy_output image =
+        OP("Reshape", numbers, CONCAT(INTS(1), size, INTS(1)));
+
+    return OP("Reshape",
+              eddy_gradient_add(g, "ExtractImagePatches", &image, 1, attrs, n),
+              INTS(-1));
+}
+
+/* What was taken from a pixel, and how often, goes back to it. */
+eddy_status eddy__grad_image_patches(eddy_gradient *g)
+{
+    const eddy_output shape = eddy_gradient_shape_of(g, 0);
+    const eddy_output size = size_of(g, 0);
+    const eddy_output count = eddy__rule_count(g, size);
+    const eddy_output pixels = pixels_of(g, count, size);
+    const eddy_output ends = OP("GatherV2", shape, INTS(0, 3), INT(0));
+    const eddy_output batch = OP("Slice", ends, INTS(0), INTS(1));
+    const eddy_output depth = OP("Slice", ends, INTS(1), INTS(1));
+    const eddy_output taken =
+        OP("Transpose",
+           OP("Reshape", DY(0), CONCAT(batch, OP("Shape", pixels), depth)),
+           INTS(1, 0, 2));
+    const eddy_output sums =
+        OP("UnsortedSegmentSum", taken, pixels, OP("Add", count, INT(1)));
+    const eddy_output inside =
+        OP("Slice", sums, INTS(1, 0, 0), INTS(-1, -1, -1));
+
+    DX(0, OP("Reshape", OP("Transpose", inside, INTS(1, 0, 2)), shape));
+    return EDDY_OK;
+}
+
+/* ---- crops ---- */
+
+/* The op of four inputs with the node's method, and perhaps another dtype. */
+static eddy_output crop(eddy_gradient *g, const char *op,
+                        const eddy_output inputs[4], const eddy_dtype *dtype)
+{
+    static const char *const name = "method";
+    eddy_attr attrs[2];
+    size_t n = eddy__rule_attrs(g, &name, 1, attrs);
+
+    if (dtype)
+        attrs[n++] = eddy_attr_type("T", dtype);
+    return eddy_gradient_add(g, op, inputs, 4, attrs, n);
+}
+
+/* Integers are cut out of images as well; these have no gradient. */
+eddy_status eddy__grad_crops(eddy_gradient *g)
+{
+    const eddy_dtype dtype = eddy_gradient_input_dtype(g, 0);
+
+    if (WANTS(0))
+        DX(0, crop(g, "CropAndResizeGradImage",
+                   (const eddy_output[]){DY(0), X(1), X(2),
+                                         eddy_gradient_shape_of(g, 0)},
+                   &dtype));
+    if (WANTS(1))
+        DX(1, OP("CropAndResizeGradBoxes", DY(0), X(0), X(1), X(2)));
+    return EDDY_OK;
+}
+
+/* By the gradients of the crops; TensorFlow has none by the boxes either. */
+eddy_status eddy__grad_crops_grad(eddy_gradient *g)
+{
+    if (WANTS(0))
+        DX(0,
+           crop(g, "CropAndResize",
+                (const eddy_output[]){DY(0), X(1), X(2), size_of(g, 0)}, NULL));
+    if (WANTS(1))
+        return eddy_gradient_fail(g, EDDY_UNIMPLEMENTED, EDDY_E_NO_GRADIENT,
+                                  "there is no gradient by the boxes");
     return EDDY_OK;
 }
 

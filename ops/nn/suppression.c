@@ -3,13 +3,14 @@
  * NonMaxSuppression, V1 to V5 and WithOverlaps: of boxes that overlap more than
  * a threshold only the one with the highest score is taken.
  *
- * Candidates wait in a heap, the best first.  With a sigma, overlaps lower a
+ * Candidates wait, the best first.  With a sigma, overlaps lower a
  * score instead, and the candidate waits again.  Scores of float16 are rounded
  * after each step, as in TensorFlow.
  */
 #include "ops/math/elements.h"
 #include "ops/math/half.h"
 #include "ops/misc/scratch.h"
+#include "ops/nn/candidates.h"
 #include "ops/ops.h"
 
 #include <float.h>
@@ -24,22 +25,13 @@ typedef struct manner {
     bool pads;
 } manner;
 
-typedef struct candidate {
-    int32_t box;
-    float score;
-    int32_t begin; /* the first that was taken and it has not met */
-} candidate;
-
-#define WORDS_A_CANDIDATE ((int64_t)(sizeof(candidate) / sizeof(int32_t)))
-
 typedef struct choosing {
     eddy_kernel *kernel;
     int64_t n;
     float threshold, least_score, scale;
     bool is_soft, is_half;
     int64_t most;
-    candidate *heap; /* the best is first */
-    int64_t waiting;
+    eddy__candidates waiting;
     int32_t *chosen;
     float *scores; /* of those */
     int64_t n_chosen;
@@ -57,86 +49,18 @@ static float rounded(const choosing *c, float x)
     return c->is_half ? eddy__half_to_float(eddy__half_from_float(x)) : x;
 }
 
-/* ---- the heap ---- */
-
-/* Of two with the same score the box that comes first is the better one. */
-static bool is_better(const candidate *a, const candidate *b)
-{
-    return a->score > b->score || (a->score == b->score && a->box < b->box);
-}
-
-static void push(choosing *c, candidate next)
-{
-    int64_t i = c->waiting++;
-
-    while (i > 0 && is_better(&next, &c->heap[(i - 1) / 2])) {
-        c->heap[i] = c->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    c->heap[i] = next;
-}
-
-static candidate pop(choosing *c)
-{
-    const candidate best = c->heap[0], last = c->heap[--c->waiting];
-    int64_t i = 0;
-
-    for (int64_t child = 1; child < c->waiting; child = 2 * i + 1) {
-        if (child + 1 < c->waiting &&
-            is_better(&c->heap[child + 1], &c->heap[child]))
-            child++;
-        if (!is_better(&c->heap[child], &last))
-            break;
-        c->heap[i] = c->heap[child];
-        i = child;
-    }
-    c->heap[i] = last;
-    return best;
-}
-
 /* ---- overlaps ---- */
-
-typedef struct box {
-    float low[2], high[2];
-} box;
-
-static box box_at(const eddy_view *boxes, int64_t i)
-{
-    box b;
-
-    for (int d = 0; d < 2; d++) {
-        const float p = load(boxes, 4 * i + d), q = load(boxes, 4 * i + d + 2);
-
-        b.low[d] = q < p ? q : p;
-        b.high[d] = p < q ? q : p;
-    }
-    return b;
-}
-
-static float area_of(const box *b)
-{
-    return (b->high[0] - b->low[0]) * (b->high[1] - b->low[1]);
-}
-
-static float side_of(const box *a, const box *b, int d)
-{
-    const float low = a->low[d] < b->low[d] ? b->low[d] : a->low[d];
-    const float high = b->high[d] < a->high[d] ? b->high[d] : a->high[d];
-
-    return high - low < 0 ? 0 : high - low;
-}
 
 /* What two boxes share, as a part of what they cover. */
 static float overlap(const eddy_view *boxes, int64_t i, int64_t j)
 {
-    const box a = box_at(boxes, i), b = box_at(boxes, j);
-    const float area_a = area_of(&a), area_b = area_of(&b);
-    float shared;
+    float a[4], b[4];
 
-    if (area_a <= 0 || area_b <= 0)
-        return 0;
-    shared = side_of(&a, &b, 0) * side_of(&a, &b, 1);
-    return shared / (area_a + area_b - shared);
+    for (int d = 0; d < 4; d++) {
+        a[d] = load(boxes, 4 * i + d);
+        b[d] = load(boxes, 4 * j + d);
+    }
+    return eddy__candidates_overlap(a, b);
 }
 
 static float similarity(const choosing *c, int64_t i, int64_t j)
@@ -158,7 +82,7 @@ static float weight_of(const choosing *c, float alike)
 }
 
 /* Lowers the score by what was chosen; false if that leaves nothing of it. */
-static bool survives(choosing *c, candidate *next)
+static bool survives(choosing *c, eddy__candidate *next)
 {
     for (int64_t j = c->n_chosen; j-- > next->begin;) {
         const float alike = rounded(c, similarity(c, next->box, c->chosen[j]));
@@ -181,11 +105,13 @@ static eddy_status choose(choosing *c)
         const float score = load(&scores, i);
 
         if (score > c->least_score)
-            push(c, (candidate){.box = (int32_t)i, .score = score});
+            eddy__candidates_push(
+                &c->waiting,
+                (eddy__candidate){.box = (int32_t)i, .score = score});
         EDDY_TRY(eddy__go_on(c->kernel, 16));
     }
-    while (c->n_chosen < c->most && c->waiting > 0) {
-        candidate next = pop(c);
+    while (c->n_chosen < c->most && c->waiting.n > 0) {
+        eddy__candidate next = eddy__candidates_pop(&c->waiting);
         const float before = next.score;
 
         EDDY_TRY(eddy__go_on(c->kernel, 64));
@@ -195,7 +121,7 @@ static eddy_status choose(choosing *c)
             c->chosen[c->n_chosen] = next.box;
             c->scores[c->n_chosen++] = next.score;
         } else if (next.score > c->least_score) {
-            push(c, next);
+            eddy__candidates_push(&c->waiting, next);
         }
     }
     return eddy__go_on(c->kernel, 0);
@@ -248,14 +174,14 @@ static eddy_status work(choosing *c, int64_t asked)
     eddy_tensor *heap = NULL, *chosen = NULL, *scores = NULL;
     eddy_kernel *k = c->kernel;
     eddy_status status =
-        eddy__scratch(k, EDDY_INT32, c->n * WORDS_A_CANDIDATE, &heap);
+        eddy__scratch(k, EDDY_INT32, c->n * EDDY__CANDIDATE_WORDS, &heap);
 
     if (status == EDDY_OK)
         status = eddy__scratch(k, EDDY_INT32, c->most, &chosen);
     if (status == EDDY_OK)
         status = eddy__scratch(k, EDDY_FLOAT32, c->most, &scores);
     if (status == EDDY_OK) {
-        c->heap = heap->data;
+        c->waiting.heap = heap->data;
         c->chosen = chosen->data;
         c->scores = scores->data;
         status = choose(c);

@@ -697,6 +697,15 @@ static const char *const programs[] = {
     "p int32[2,2]=1,1,0,2\nz float64=2\nq Mul z z\ny PadV2 x p q\n",
     "p int64[2,2]=1,1,0,2\ni int32[2]=0,1\nq Sum x i\ny PadV2 x p q\n",
     "i int32[2]=0,1\nq Sum x i\nl float64=0\ny ClipByValue w l q\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\nb Mul a a\n"
+    "y ExtractImagePatches b ksizes={1,2,2,1} strides={1,1,1,1} "
+    "rates={1,1,1,1} padding='SAME'\n",
+    "s int32[4]=1,2,3,1\na Reshape x s\n"
+    "b ExtractImagePatches a ksizes={1,1,2,1} strides={1,1,1,1} "
+    "rates={1,1,2,1} padding='VALID'\ny Mul b b\n",
+    "s int32[4]=2,1,1,3\na Reshape x s\n"
+    "b ExtractImagePatches a ksizes={1,3,1,1} strides={1,1,1,1} "
+    "rates={1,2,1,1} padding='SAME'\ny Mul b b\n",
 };
 
 /* Cells of float32 alone, so that differences are as rough. */
@@ -710,6 +719,20 @@ static const char *const cells[] = {
     "g LSTMBlockCell a h h k p p p b use_peephole=true\n"
     "s AddN g g:1 g:2 g:3 g:4 g:5 g:6 N=7\n"
     "y Cast s SrcT=float32 DstT=float64\n",
+    "a Cast x SrcT=float64 DstT=float32\ns int32[4]=1,2,3,1\nb Reshape a s\n"
+    "f float32[3,4]=0,0.1,1,0.9,0.8,1,0.2,-0.3,0.5,0.5,1.25,0.75\n"
+    "i int32[3]=0,0,0\nz int32[2]=3,2\nc CropAndResize b f i z\n"
+    "d Mul c c\ny Cast d SrcT=float32 DstT=float64\n",
+    "a Cast x SrcT=float64 DstT=float32\ns int32[4]=2,1,3,1\nb Reshape a s\n"
+    "f float32[2,4]=0,0.1,0,1,0,0.7,0,0.2\ni int32[2]=1,0\nz int32[2]=1,4\n"
+    "c CropAndResize b f i z method='nearest'\n"
+    "d Mul c c\ny Cast d SrcT=float32 DstT=float64\n",
+    "a Cast x SrcT=float64 DstT=float32\nb Sigmoid a\ns int32[1]=6\n"
+    "c Reshape b s\nt int32[1]=1\nn int32[1]=4\nu Slice c t n\n"
+    "v int32[2]=1,4\nf Reshape u v\ni int32[1]=0\nz int32[2]=2,3\n"
+    "m float32[1,3,4,1]=1,5,2,-3,0,4,1,2,7,-2,3,1\n"
+    "d CropAndResize m f i z\ne Mul d d\n"
+    "y Cast e SrcT=float32 DstT=float64\n",
 };
 
 START_TEST(cells_agree_with_differences)
