@@ -5,12 +5,12 @@
  *
  * Between two trips all earlier ones are waited for.  Then a file has the
  * values that the loop carries, also lists and handles with all that is behind
- * them; the TensorArrays, stacks and queues from outside that it changes; the
- * variables and the random generators of the plan's nodes; and which trip comes
- * next.  A plan made with `resume` enters
- * the loop with that, behind all that it would be entered with, so a run of it
- * computes what the run that was broken off would have, to the bit.  What comes
- * before the loop is computed anew, and is to be the same: the same feeds.
+ * them; the TensorArrays, stacks, queues and lookup tables from outside that it
+ * changes; the variables and the random generators of the plan's nodes; and
+ * which trip comes next.  A plan made with `resume` enters the loop with that,
+ * behind all that it would be entered with, so a run of it computes what the
+ * run that was broken off would have, to the bit.  What comes before the loop
+ * is computed anew, and is to be the same: the same feeds.
  *
  * Files appear as a whole, and the last whole one is dropped only when there is
  * a newer one; a process that is killed at any time leaves one to go on from.
@@ -50,7 +50,7 @@ typedef struct eddy_checkpoint {
  * of another loop or of another number of ranks; DATA_LOSS if one is damaged;
  * NOT_FOUND or UNAVAILABLE (EDDY_E_IO) if it can't be read; UNIMPLEMENTED
  * (EDDY_E_CHECKPOINT), with its node, for a loop that changes a state that is
- * not saved, such as a table, a RandomShuffleQueue or a TensorArrayV2, one of
+ * not saved, such as a lookup table without a name or a TensorArrayV2, one of
  * several that only a run tells apart, or one that a node changes, too, which
  * is neither before the loop nor after it.
  *

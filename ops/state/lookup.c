@@ -12,7 +12,9 @@
 #include "ops/ops.h"
 #include "ops/state/lookup_store.h"
 #include "ops/state/named.h"
+#include "ops/state/restored.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -26,7 +28,7 @@ typedef struct creation {
     bool is_anonymous;
     eddy_dtype key, value;
     eddy_shape value_shape;
-    const char *name; /* of the node's state; no table looks at it later */
+    const char *name; /* of the node's state, or behind the table */
 } creation;
 
 typedef struct table {
@@ -62,22 +64,30 @@ static void deinit_table(eddy__resource *resource)
     eddy__mutex_destroy(&table_of(resource)->mu);
 }
 
-static const eddy__resource_type tables = {
-    .name = "a lookup table", .clear = clear_table, .deinit = deinit_table};
+static const eddy__resource_saving table_saving;
 
+const eddy__resource_type eddy__lookup_type = {.name = "a lookup table",
+                                               .clear = clear_table,
+                                               .deinit = deinit_table,
+                                               .saving = &table_saving};
+
+/* The table outlives the plan of the node that made it. */
 static eddy__resource *make_table(const eddy_allocator *allocator,
                                   const void *arg)
 {
-    eddy__resource *resource =
-        eddy__resource_create_named(allocator, &tables, sizeof(table));
+    const creation *made = arg;
+    const size_t length = strlen(made->name) + 1;
+    eddy__resource *resource = eddy__resource_create_named(
+        allocator, &eddy__lookup_type, sizeof(table) + length);
     table *t = table_of(resource);
 
     if (!resource || eddy__mutex_init(&t->mu, NULL) != EDDY_OK) {
-        eddy__free(allocator, resource, 1, sizeof *t);
+        eddy__free(allocator, resource, 1, sizeof *t + length);
         return NULL;
     }
     t->store.allocator = allocator;
-    t->made = *(const creation *)arg;
+    t->made = *made;
+    t->made.name = memcpy(t + 1, made->name, length);
     t->key_shape = eddy__shape_scalar();
     return resource;
 }
@@ -99,8 +109,8 @@ static eddy_status find_made(eddy_kernel *k, table **out)
         if (!resource)
             return fail_memory(k);
     } else {
-        EDDY_TRY(
-            eddy__find_resource(k, &tables, c->name, make_table, c, &resource));
+        EDDY_TRY(eddy__find_resource(k, &eddy__lookup_type, c->name, make_table,
+                                     c, &resource));
     }
     eddy__out_resource(k, 0, resource);
     *out = table_of(resource);
@@ -174,7 +184,7 @@ static eddy_status find_table(eddy_kernel *k, table **out)
 {
     eddy__resource *resource;
 
-    EDDY_TRY(eddy__in_resource(k, TABLE, &tables, &resource));
+    EDDY_TRY(eddy__in_resource(k, TABLE, &eddy__lookup_type, &resource));
     *out = table_of(resource);
     return EDDY_OK;
 }
@@ -602,6 +612,91 @@ static eddy_status run_export(eddy_kernel *k)
     eddy__mutex_unlock(&t->mu);
     return status;
 }
+
+/* ---- checkpoints ---- */
+
+static void texts_of(const eddy__resource *resource, const char *texts[2])
+{
+    texts[0] = ((const table *)(const void *)resource)->made.name;
+    texts[1] = "";
+}
+
+/* Its pairs in their order, in which they are exported. */
+static void save(eddy__resource *resource, eddy__saver *saver)
+{
+    table *t = table_of(resource);
+
+    eddy__mutex_lock(&t->mu);
+    eddy__saver_number(saver, t->is_set);
+    eddy__saver_number(saver, t->store.count);
+    for (size_t i = 0; i < t->store.count && saver->status == EDDY_OK; i++) {
+        eddy__saver_value(saver, &t->store.pairs[i].key);
+        eddy__saver_value(saver, &t->store.pairs[i].value);
+    }
+    eddy__mutex_unlock(&t->mu);
+}
+
+/* Is it a key that the table may have, and has not? */
+static bool is_new_key(const table *t, const eddy__lookup_key *key)
+{
+    for (int i = 0; t->made.kind == DENSE && i < 2; i++)
+        if (eddy__lookup_key_equal(key, &t->none[i]))
+            return false;
+    return !eddy__lookup_store_find(&t->store, key);
+}
+
+static eddy_status restore_pair(table *t, eddy__restorer *from)
+{
+    eddy__value pair[2] = {{.kind = EDDY__NONE}, {.kind = EDDY__NONE}};
+    eddy__lookup_key key;
+    eddy_status status =
+        eddy__restorer_item(from, t->made.key, &t->key_shape, false, &pair[0]);
+
+    if (status == EDDY_OK)
+        status = eddy__restorer_item(from, t->made.value, &t->made.value_shape,
+                                     false, &pair[1]);
+    if (status == EDDY_OK) {
+        key = eddy__lookup_key_of(t->made.key, count_of(&t->key_shape),
+                                  eddy__value_elements(&pair[0]));
+        if (!is_new_key(t, &key))
+            status = eddy__restorer_fail(from, "a key of a lookup table");
+        else if (eddy__lookup_store_add(&t->store, key.hash, &pair[0],
+                                        &pair[1]))
+            return EDDY_OK;
+        else
+            status = fail_memory(from->k);
+    }
+    for (int i = 0; i < 2; i++)
+        eddy__value_clear(NULL, &pair[i]);
+    return status;
+}
+
+static eddy_status restore_pairs(table *t, eddy__restorer *from)
+{
+    uint64_t n;
+
+    EDDY_TRY(eddy__restorer_bool(from, "whether a table is set", &t->is_set));
+    EDDY_TRY(eddy__restorer_count(from, "the pairs of a lookup table", &n));
+    for (uint64_t i = 0; i < n; i++)
+        EDDY_TRY(restore_pair(t, from));
+    return EDDY_OK;
+}
+
+static eddy_status restore(eddy__resource *resource, const char *const *texts,
+                           eddy__restorer *from)
+{
+    table *t = table_of(resource);
+    eddy_status status;
+
+    assert(!texts); /* it is found by its name */
+    eddy__mutex_lock(&t->mu);
+    eddy__lookup_store_clear(&t->store, NULL);
+    status = restore_pairs(t, from);
+    eddy__mutex_unlock(&t->mu);
+    return status;
+}
+
+static const eddy__resource_saving table_saving = {0, texts_of, save, restore};
 
 /* ---- preparation ---- */
 

@@ -10,6 +10,8 @@
 
 #include "ops/math/elements.h"
 
+extern const eddy__resource_type eddy__lookup_type;
+
 /* Elements that are looked for, where they stand in a tensor. */
 typedef struct eddy__lookup_key {
     eddy_dtype dtype;

@@ -700,6 +700,18 @@ static void texts_of(const eddy__resource *resource, const char *texts[2])
     texts[1] = "";
 }
 
+/* Where a random queue is in its numbers. */
+static void save_words(const eddy__philox_words *words, eddy__saver *saver)
+{
+    eddy__saver_number(saver, words->philox.low);
+    eddy__saver_number(saver, words->philox.high);
+    for (int i = 0; i < 2; i++)
+        eddy__saver_number(saver, words->philox.key[i]);
+    for (int i = 0; i < EDDY__PHILOX_WORDS; i++)
+        eddy__saver_number(saver, words->words[i]);
+    eddy__saver_number(saver, (uint64_t)words->used);
+}
+
 /* Nobody may wait: an attempt has no form in a file. */
 static void save(eddy__resource *resource, eddy__saver *saver)
 {
@@ -714,6 +726,8 @@ static void save(eddy__resource *resource, eddy__saver *saver)
         for (uint32_t c = 0; c < q->n; c++)
             eddy__saver_value(saver,
                               &eddy__queue_store_element(&q->store, i)[c]);
+    if (q->made->kind == EDDY__QUEUE_RANDOM)
+        save_words(&q->store.words, saver);
     eddy__mutex_unlock(&q->mu);
 }
 
@@ -738,6 +752,26 @@ static eddy_status restore_element(queue *q, eddy__restorer *from)
     return EDDY_OK;
 }
 
+static eddy_status restore_words(eddy__philox_words *to, eddy__restorer *from)
+{
+    static const char what[] = "the numbers of a random queue";
+    uint64_t number;
+
+    EDDY_TRY(eddy__restorer_number(from, UINT64_MAX, what, &to->philox.low));
+    EDDY_TRY(eddy__restorer_number(from, UINT64_MAX, what, &to->philox.high));
+    for (int i = 0; i < 2; i++) {
+        EDDY_TRY(eddy__restorer_number(from, UINT32_MAX, what, &number));
+        to->philox.key[i] = (uint32_t)number;
+    }
+    for (int i = 0; i < EDDY__PHILOX_WORDS; i++) {
+        EDDY_TRY(eddy__restorer_number(from, UINT32_MAX, what, &number));
+        to->words[i] = (uint32_t)number;
+    }
+    EDDY_TRY(eddy__restorer_number(from, EDDY__PHILOX_WORDS, what, &number));
+    to->used = (int)number;
+    return EDDY_OK;
+}
+
 static eddy_status restore_elements(queue *q, eddy__restorer *from)
 {
     uint64_t n;
@@ -749,7 +783,9 @@ static eddy_status restore_elements(queue *q, eddy__restorer *from)
         return eddy__restorer_fail(from, "the elements of a queue");
     for (uint64_t i = 0; i < n; i++)
         EDDY_TRY(restore_element(q, from));
-    return EDDY_OK;
+    return q->made->kind == EDDY__QUEUE_RANDOM
+               ? restore_words(&q->store.words, from)
+               : EDDY_OK;
 }
 
 static eddy_status restore(eddy__resource *resource, const char *const *texts,

@@ -406,7 +406,7 @@ static eddy_status make(const eddy__restorer *r,
     char *to;
 
     if (size == 0)
-        return eddy__restorer_fail(r, "how a queue is found");
+        return eddy__restorer_fail(r, "how a queue or a table is found");
     out->resource = eddy__resource_create(
         r->k->resources, type, size + texts[0].length + texts[1].length + 2);
     if (!out->resource)
@@ -446,7 +446,7 @@ static eddy_status find_named(const eddy__restorer *r,
     }
     eddy__free(r->k->allocator, text, name.length + 1, 1);
     if (status == EDDY_OK && !out->resource)
-        return eddy__restorer_fail(r, "the name of a queue");
+        return eddy__restorer_fail(r, "the name of a queue or a table");
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "ops/list/tensor_array.h"
 #include "ops/math/elements.h"
 #include "ops/ops.h"
+#include "ops/state/lookup_store.h"
 #include "ops/state/queue_store.h"
 #include "ops/state/restored.h"
 #include "ops/state/saved.h"
@@ -172,7 +173,8 @@ static eddy_status restore(eddy_kernel *k, const eddy__bundle *b,
 static eddy_status restore_objects(eddy_kernel *k, const eddy__bundle *b)
 {
     static const eddy__resource_type *const types[] = {
-        &eddy__array_type, &eddy__stack_type, &eddy__queue_type, NULL};
+        &eddy__array_type, &eddy__stack_type, &eddy__queue_type,
+        &eddy__lookup_type, NULL};
     const resumed *r = eddy__state(k);
     eddy__restorer from = {.k = k,
                            .bundle = b,

@@ -173,8 +173,8 @@ typedef struct eddy__plan_saving {
     uint64_t hash;        /* of its nodes */
     const char **variables, **generators;
     const char **makers; /* nodes whose TensorArray or stack is saved */
-    const char **queues; /* names */
-    size_t n_variables, n_generators, n_makers, n_queues;
+    const char **shared; /* names, of queues and lookup tables */
+    size_t n_variables, n_generators, n_makers, n_shared;
 } eddy__plan_saving;
 
 struct eddy_plan {

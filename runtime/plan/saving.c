@@ -235,9 +235,9 @@ static eddy_status name_makers(const saving *s)
         const eddy__node *node = node_of(s, s->state.makers[i]);
         const char *name = node->name;
 
-        if (eddy__saving_is_queue(node))
+        if (eddy__saving_is_shared(node))
             EDDY_TRY(
-                add_text(s, out->queues, &out->n_queues, name_shared(s, node)));
+                add_text(s, out->shared, &out->n_shared, name_shared(s, node)));
         else
             EDDY_TRY(add_text(
                 s, out->makers, &out->n_makers,
@@ -507,9 +507,9 @@ static eddy_status begin(saving *s, const eddy_checkpoint *how)
     out->variables = eddy__arena_allocate(arena, n, sizeof *out->variables);
     out->generators = eddy__arena_allocate(arena, n, sizeof *out->generators);
     out->makers = eddy__arena_allocate(arena, n, sizeof *out->makers);
-    out->queues = eddy__arena_allocate(arena, n, sizeof *out->queues);
+    out->shared = eddy__arena_allocate(arena, n, sizeof *out->shared);
     if (!out->place.folder || !out->variables || !out->generators ||
-        !out->makers || !out->queues)
+        !out->makers || !out->shared)
         return eddy__fail_memory(s->b->err);
     return EDDY_OK;
 }

@@ -2,7 +2,8 @@
 /*
  * Follows each handle that a loop uses back to the node that makes it.  What is
  * made in the loop is gone with its trip, or carried; variables are saved by
- * their names.  What else is changed, TensorArrays, stacks and queues, is saved
+ * their names.  What else is changed, TensorArrays, stacks, queues and lookup
+ * tables, is saved
  * as it stands between two trips, which is what it will be when the loop goes
  * on only if nobody outside touches it meanwhile: who else changes it must come
  * before the loop, or after.
@@ -63,12 +64,25 @@ bool eddy__saving_is_variable(const eddy__node *node)
     return IS_ONE_OF(node->op_name, ops);
 }
 
-/* One with an order that a file can have. */
-bool eddy__saving_is_queue(const eddy__node *node)
+/* Has it a name in the table of the run or the session? */
+bool eddy__saving_is_shared(const eddy__node *node)
 {
-    static const char *const ops[] = {"FIFOQueue",        "FIFOQueueV2",
-                                      "PaddingFIFOQueue", "PaddingFIFOQueueV2",
-                                      "PriorityQueue",    "PriorityQueueV2"};
+    static const char *const ops[] = {"FIFOQueue",
+                                      "FIFOQueueV2",
+                                      "PaddingFIFOQueue",
+                                      "PaddingFIFOQueueV2",
+                                      "PriorityQueue",
+                                      "PriorityQueueV2",
+                                      "RandomShuffleQueue",
+                                      "RandomShuffleQueueV2",
+                                      "HashTable",
+                                      "HashTableV2",
+                                      "MutableHashTable",
+                                      "MutableHashTableV2",
+                                      "MutableHashTableOfTensors",
+                                      "MutableHashTableOfTensorsV2",
+                                      "MutableDenseHashTable",
+                                      "MutableDenseHashTableV2"};
 
     return IS_ONE_OF(node->op_name, ops);
 }
@@ -82,7 +96,7 @@ static bool makes_handle(const eddy__node *node)
                                       "Stack",
                                       "StackV2"};
 
-    return IS_ONE_OF(node->op_name, ops) || eddy__saving_is_queue(node);
+    return IS_ONE_OF(node->op_name, ops) || eddy__saving_is_shared(node);
 }
 
 /* Does it leave what it has a handle of as it is? */
@@ -92,7 +106,9 @@ static bool only_reads(const eddy__node *node)
         "TensorArrayReadV3", "TensorArrayGatherV3", "TensorArrayConcatV3",
         "TensorArraySizeV3", "TensorArrayReadV2",   "TensorArrayGatherV2",
         "TensorArraySizeV2", "TensorArrayConcatV2", "QueueSize",
-        "QueueSizeV2",       "QueueIsClosed",       "QueueIsClosedV2"};
+        "QueueSizeV2",       "QueueIsClosed",       "QueueIsClosedV2",
+        "LookupTableFind",   "LookupTableFindV2",   "LookupTableSize",
+        "LookupTableSizeV2", "LookupTableExport",   "LookupTableExportV2"};
 
     return IS_ONE_OF(node->op_name, ops);
 }
@@ -189,8 +205,8 @@ static eddy_status note(const state *s, const way *w, eddy_node user,
             return eddy__saving_refuse(
                 s->build, user,
                 "the node uses a state that is not saved, of neither a "
-                "variable, a TensorArray, a stack or a queue in order, nor "
-                "something made in the trip");
+                "variable, a TensorArray, a stack, a queue or a lookup table "
+                "with a name, nor something made in the trip");
         if (n++ > 0)
             return eddy__saving_refuse(
                 s->build, user,

@@ -13,7 +13,7 @@ typedef struct eddy__saving_state {
     const uint8_t *is_in; /* a frame: the loop, or in it */
     /*
      * The nodes that make what is changed: output 0 of each is a handle of a
-     * TensorArray, a stack or a queue.
+     * TensorArray, a stack, a queue or a lookup table.
      */
     eddy_node *makers;
     size_t n_makers;
@@ -30,6 +30,8 @@ eddy_status eddy__saving_refuse(const eddy__plan_build *build, eddy_node node,
                                 const char *why);
 
 bool eddy__saving_is_variable(const eddy__node *node);
-bool eddy__saving_is_queue(const eddy__node *node);
+
+/* Does it make a queue or a lookup table, which is found by its name? */
+bool eddy__saving_is_shared(const eddy__node *node);
 
 #endif

@@ -98,19 +98,19 @@ static void add_made(draft *d)
             eddy__saver_add(&d->saver, r);
 }
 
-static void add_queues(draft *d)
+static void add_shared(draft *d)
 {
     const eddy__plan_saving *saving = d->run->plan->saving;
     eddy__resource *r = NULL;
 
-    for (size_t i = 0; saving->n_queues > 0; i++) {
+    for (size_t i = 0; saving->n_shared > 0; i++) {
         const char *texts[2];
 
         r = eddy__resource_table_saved(d->saver.table, i);
         if (!r)
             return;
         r->type->saving->texts(r, texts);
-        if (is_one_of(texts[0], saving->queues, saving->n_queues))
+        if (is_one_of(texts[0], saving->shared, saving->n_shared))
             eddy__saver_add(&d->saver, r);
         /* Its table has it as long as the run. */
         eddy__resource_release(r);
@@ -147,7 +147,7 @@ static eddy_status find_objects(draft *d, const eddy__frame *frame)
             eddy__saver_root(saver, name, &parked->value);
     }
     add_made(d);
-    add_queues(d);
+    add_shared(d);
     if (eddy__saver_finish(saver) != EDDY_OK)
         d->err = saver->err;
     return saver->status;
