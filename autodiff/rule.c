@@ -257,7 +257,6 @@ int64_t eddy__rule_members_before(const eddy_gradient *g)
 {
     const eddy_graph *graph = g->e->core.graph;
     const eddy__node *own = eddy__rule_host_node(g);
-    const char *device = own->device ? own->device : "";
     int64_t n = 0;
 
     for (eddy_node v = 0; v < graph->n_nodes; v++) {
@@ -266,7 +265,7 @@ int64_t eddy__rule_members_before(const eddy_gradient *g)
 
         if (strcmp(node->op_name, own->op_name) != 0)
             continue;
-        c = eddy__collective_compare(node->device ? node->device : "", device);
+        c = eddy__collective_compare(node, own);
         n += c < 0 || (c == 0 && v < g->node);
     }
     return n;

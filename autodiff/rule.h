@@ -119,7 +119,8 @@ bool eddy__rule_is_op(const eddy_gradient *g, const char *op);
 /* Are the shapes of two inputs known and the same? */
 bool eddy__rule_same_shape(const eddy_gradient *g, uint32_t i, uint32_t j);
 
-/* How many nodes with that op, a collective, come before it in a group. */
+/* How many nodes with that op, a collective, come before it in a group, or in
+ * another one. */
 int64_t eddy__rule_members_before(const eddy_gradient *g);
 
 /* An attribute that the op has. */

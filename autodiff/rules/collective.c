@@ -70,6 +70,41 @@ eddy_status eddy__grad_collective_reduce_v2(eddy_gradient *g)
     return EDDY_OK;
 }
 
+/* The gradients have the order of the nodes that they are of. */
+static eddy_output meet_again(eddy_gradient *g, const char *op)
+{
+    const int64_t order = eddy__rule_members_before(g);
+    const eddy_attr attrs[] = {eddy_attr_int("_eddy_member", &order)};
+
+    return OP_WITH(op, attrs, DY(0), X(1), X(2),
+                   OP("AddV2", X(3), INT(next_instance)));
+}
+
+/* Rows go back to where they came from. */
+eddy_status eddy__grad_collective_all_to_all_v2(eddy_gradient *g)
+{
+    DX(0, meet_again(g, "CollectiveAllToAllV2"));
+    return EDDY_OK;
+}
+
+/* The gradients of all parts, one behind the other. */
+eddy_status eddy__grad_collective_reduce_scatter_v2(eddy_gradient *g)
+{
+    const eddy_attr merge = eddy__rule_attr(g, "merge_op");
+    const eddy_attr final = eddy__rule_attr(g, "final_op");
+    eddy_output parts;
+
+    if (!is_text(&merge, "Add"))
+        return refuse(g);
+    parts = meet_again(g, "CollectiveGatherV2");
+    if (is_text(&final, "Div"))
+        parts = OP("RealDiv", parts,
+                   eddy__rule_cast(g, X(1), EDDY_INT32,
+                                   eddy_gradient_input_dtype(g, 0)));
+    DX(0, parts);
+    return EDDY_OK;
+}
+
 eddy_status eddy__grad_collective_reduce(eddy_gradient *g)
 {
     const int64_t instance =

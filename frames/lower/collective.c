@@ -56,6 +56,8 @@ static const kind kinds[] = {
     {"CollectiveReduceV2", join_of_reduction, EDDY__JOIN_NONE, 1},
     {"CollectiveGather", NULL, EDDY__JOIN_ROWS, -1},
     {"CollectiveGatherV2", NULL, EDDY__JOIN_ROWS, 1},
+    {"CollectiveReduceScatterV2", join_of_reduction, EDDY__JOIN_NONE, 1},
+    {"CollectiveAllToAllV2", NULL, EDDY__JOIN_EXCHANGE, 1},
     {"CollectiveBcastSend", NULL, EDDY__JOIN_SEND, -1},
     {"CollectiveBcastSendV2", NULL, EDDY__JOIN_SEND, 1},
     {"CollectiveBcastRecv", NULL, EDDY__JOIN_RECEIVE, -1},
@@ -80,6 +82,11 @@ eddy__join eddy__collective_join(const eddy__node *node)
     if (i == N_KINDS || !node->op)
         return EDDY__JOIN_NONE;
     return kinds[i].find ? kinds[i].find(node) : kinds[i].join;
+}
+
+bool eddy__collective_scatters(const eddy__node *node)
+{
+    return strcmp(node->op_name, "CollectiveReduceScatterV2") == 0;
 }
 
 /* ---- keys ---- */
@@ -108,30 +115,61 @@ static const eddy_tensor *constant(const eddy__flow *flow, eddy_output v)
                : NULL;
 }
 
+static bool read_scalar(const eddy_tensor *tensor, int64_t *out)
+{
+    if (!tensor || eddy_tensor_dtype(tensor) != EDDY_INT32 ||
+        eddy_tensor_count(tensor) != 1)
+        return false;
+    *out = eddy__trips_read_integer(tensor);
+    return true;
+}
+
+/* What CollectiveAssignGroupV2 gives: 0 the size of a group, 1 its key. */
+static int64_t assigned(const eddy__flow *flow, eddy_output v)
+{
+    const eddy__node *node = eddy__flow_node(flow, v.node);
+    const eddy_tensor *groups = constant(flow, origin(flow, node->inputs[0]));
+    int64_t device, base, width;
+    const eddy_shape *shape;
+
+    if (!groups || eddy_tensor_dtype(groups) != EDDY_INT32 ||
+        !read_scalar(constant(flow, origin(flow, node->inputs[1])), &device) ||
+        !read_scalar(constant(flow, origin(flow, node->inputs[2])), &base))
+        return -1;
+    shape = eddy_tensor_shape(groups);
+    width = shape->rank == 2 ? shape->dims[1] : 0;
+    for (int64_t i = 0; width > 0 && i < eddy_tensor_count(groups); i++)
+        if (((const int32_t *)eddy_tensor_data(groups))[i] == device)
+            return v.index == 0 ? width : base + i / width;
+    return -1;
+}
+
 /* A key, which in gradients is a sum; -1 where it is not known. */
 static int64_t key_of(const eddy__flow *flow, eddy_output v)
 {
-    int64_t sum = 0;
+    int64_t sum = 0, number;
 
     for (size_t i = 0; i < flow->n_nodes; i++) {
-        const eddy_tensor *tensor;
+        const char *op;
 
         v = origin(flow, v);
-        tensor = constant(flow, v);
-        if (tensor)
-            return eddy_tensor_dtype(tensor) == EDDY_INT32 &&
-                           eddy_tensor_count(tensor) == 1
-                       ? sum + eddy__trips_read_integer(tensor)
-                       : -1;
-        if (v.node == EDDY_NO_NODE ||
-            strcmp(eddy__flow_node(flow, v.node)->op_name, "AddV2") != 0)
+        if (constant(flow, v))
+            return read_scalar(constant(flow, v), &number) ? sum + number : -1;
+        if (v.node == EDDY_NO_NODE)
             return -1;
-        tensor = constant(
-            flow, origin(flow, eddy__flow_node(flow, v.node)->inputs[1]));
-        if (!tensor || eddy_tensor_dtype(tensor) != EDDY_INT32 ||
-            eddy_tensor_count(tensor) != 1)
+        op = eddy__flow_node(flow, v.node)->op_name;
+        if (strcmp(op, "CollectiveAssignGroupV2") == 0) {
+            number = assigned(flow, v);
+            return number < 0 ? -1 : sum + number;
+        }
+        if (strcmp(op, "AddV2") != 0 ||
+            !read_scalar(
+                constant(
+                    flow,
+                    origin(flow, eddy__flow_node(flow, v.node)->inputs[1])),
+                &number))
             return -1;
-        sum += eddy__trips_read_integer(tensor);
+        sum += number;
         v = eddy__flow_node(flow, v.node)->inputs[0];
     }
     return -1;
@@ -190,11 +228,18 @@ eddy_node eddy__collective_sender(const eddy__flow *flow, eddy_node receiver,
 }
 
 /* A shorter name first: CPU:9 is before CPU:10. */
-int eddy__collective_compare(const char *device, const char *other)
+int eddy__collective_compare(const eddy__node *a, const eddy__node *b)
 {
+    const char *device = a->device ? a->device : "";
+    const char *other = b->device ? b->device : "";
     const size_t n = strlen(device), n_other = strlen(other);
+    const int64_t order = key_attr(a, EDDY__MEMBER);
+    const int64_t other_order = key_attr(b, EDDY__MEMBER);
+    const int by_device =
+        n != n_other ? (n > n_other) - (n < n_other) : strcmp(device, other);
 
-    return n != n_other ? (n > n_other) - (n < n_other) : strcmp(device, other);
+    return by_device != 0 ? by_device
+                          : (order > other_order) - (order < other_order);
 }
 
 /* A shape that a constant of one dimension says. */
@@ -304,21 +349,92 @@ static eddy_output join_rows(const eddy__joining *j, const eddy_output *x,
     return add(j, "rows", &concat);
 }
 
-eddy_output eddy__collective_joined(const eddy__joining *j, eddy__join how,
-                                    const eddy_output *x, uint32_t n,
-                                    uint32_t home)
+static eddy_output join_all(const eddy__joining *j, const eddy__joined *of)
 {
     static const char *const ops[] = {"AddV2", "AddV2", "Minimum", "Maximum",
                                       "Mul"};
-    eddy_output y = x[0];
+    eddy_output y = of->x[0];
 
-    if (how == EDDY__JOIN_ROWS)
-        return join_rows(j, x, n, home);
-    for (uint32_t i = 1; i < n; i++)
-        y = add_binary(j, ops[how], y, x[i]);
-    if (how == EDDY__JOIN_MEAN)
-        y = add_binary(j, "RealDiv", y, add_scalar(j, "ranks", y, n));
+    if (of->how == EDDY__JOIN_ROWS)
+        return join_rows(j, of->x, of->n, of->home);
+    for (uint32_t i = 1; i < of->n; i++)
+        y = add_binary(j, ops[of->how], y, of->x[i]);
+    if (of->how == EDDY__JOIN_MEAN)
+        y = add_binary(j, "RealDiv", y, add_scalar(j, "ranks", y, of->n));
     return eddy__collective_scaled(j, y, "postscale_factor");
+}
+
+/* As many parts as there are members, along the first dimension. */
+static void scatter(const eddy__joining *j, uint32_t n, eddy_output *out)
+{
+    const int32_t first = 0;
+    const int64_t parts = n;
+    const eddy_attr attr = eddy_attr_int("num_split", &parts);
+    const eddy_output y = out[0];
+    eddy_node_spec spec = {
+        .size = sizeof spec,
+        .name = eddy__names_print(j->arena, "%s/axis", j->of->name),
+        .controls = &y.node,
+        .n_controls = 1};
+    eddy_node_spec split = {
+        .op = "Split", .n_inputs = 2, .attrs = &attr, .n_attrs = 1};
+    eddy_output by[2];
+
+    by[0] = eddy__emitter_scalar(j->emitter, &spec, EDDY_INT32, &first);
+    by[1] = y;
+    split.inputs = by;
+    out[0] = add(j, "parts", &split);
+    for (uint32_t i = 1; i < n; i++)
+        out[i] = (eddy_output){out[0].node, i};
+}
+
+/* Row i of each for member i: there must be as many rows as members. */
+static void exchange(const eddy__joining *j, const eddy__joined *of,
+                     eddy_output *out)
+{
+    const int64_t n = of->n, axis = 0;
+    const eddy_attr unpacked[] = {eddy_attr_int("num", &n),
+                                  eddy_attr_int("axis", &axis)};
+    const eddy_attr packed = eddy_attr_int("axis", &axis);
+    eddy_output *rows = eddy__arena_allocate(j->arena, of->n, sizeof *rows);
+    eddy_output *column = eddy__arena_allocate(j->arena, of->n, sizeof *column);
+    eddy_node_spec pack = {.op = "Pack",
+                           .inputs = column,
+                           .n_inputs = of->n,
+                           .attrs = &packed,
+                           .n_attrs = 1};
+
+    if (!eddy__emitter_need(j->emitter, rows) ||
+        !eddy__emitter_need(j->emitter, column))
+        return;
+    for (uint32_t i = 0; i < of->n; i++) {
+        eddy_node_spec unpack = {.op = "Unpack",
+                                 .inputs = &of->x[i],
+                                 .n_inputs = 1,
+                                 .attrs = unpacked,
+                                 .n_attrs = 2};
+
+        rows[i] = add(j, "rows", &unpack);
+    }
+    for (uint32_t i = 0; i < of->n; i++) {
+        for (uint32_t k = 0; k < of->n; k++)
+            column[k] = (eddy_output){rows[k].node, i};
+        out[i] = add(j, "exchanged", &pack);
+    }
+}
+
+void eddy__collective_share(const eddy__joining *j, const eddy__joined *of,
+                            eddy_output *out)
+{
+    if (of->how == EDDY__JOIN_EXCHANGE) {
+        exchange(j, of, out);
+        return;
+    }
+    out[0] = join_all(j, of);
+    for (uint32_t i = 1; i < of->n; i++)
+        out[i] = out[0];
+    if (eddy__collective_scatters(j->of))
+        scatter(j, of->n, out);
 }
 
 eddy_node eddy__collective_result(const eddy__joining *j, const char *name,

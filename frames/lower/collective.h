@@ -18,14 +18,18 @@ typedef enum eddy__join {
     EDDY__JOIN_GREATEST,
     EDDY__JOIN_PRODUCT,
     EDDY__JOIN_ROWS,
-    EDDY__JOIN_ROOT,    /* one gives its own to all, and gets it, too */
-    EDDY__JOIN_SEND,    /* one gives its own to those that receive */
-    EDDY__JOIN_RECEIVE, /* has no tensor of its own */
-    EDDY__JOIN_UNKNOWN, /* a collective, of a kind that is not known */
-    EDDY__JOIN_NONE     /* no collective */
+    EDDY__JOIN_EXCHANGE, /* each gets the row of its own number of all */
+    EDDY__JOIN_ROOT,     /* one gives its own to all, and gets it, too */
+    EDDY__JOIN_SEND,     /* one gives its own to those that receive */
+    EDDY__JOIN_RECEIVE,  /* has no tensor of its own */
+    EDDY__JOIN_UNKNOWN,  /* a collective, of a kind that is not known */
+    EDDY__JOIN_NONE      /* no collective */
 } eddy__join;
 
 eddy__join eddy__collective_join(const eddy__node *node);
+
+/* Does each member of a reduction get a part of it alone? */
+bool eddy__collective_scatters(const eddy__node *node);
 
 /* Who meets whom in TensorFlow's own.  -1: not known before a run. */
 typedef struct eddy__collective_keys {
@@ -43,9 +47,18 @@ eddy__collective_keys eddy__collective_keys_of(const eddy__flow *flow,
 eddy_node eddy__collective_sender(const eddy__flow *flow, eddy_node receiver,
                                   size_t *out_n);
 
-/* The order of a group's members is that of their devices, and then of the
- * nodes; "" is none.  As qsort has it. */
-int eddy__collective_compare(const char *device, const char *other);
+/*
+ * In place of the order of nodes: that of the nodes whose gradients these are,
+ * which are added in another one.  TensorFlow, which goes by devices, ignores
+ * it.
+ */
+#define EDDY__MEMBER "_eddy_member"
+
+/*
+ * The order of a group's members, as qsort has it, but for that of nodes that
+ * are alike in it: that of their devices, and then of EDDY__MEMBER.
+ */
+int eddy__collective_compare(const eddy__node *a, const eddy__node *b);
 
 /* What a receiver says that it gets; rank -1 where that is not known. */
 eddy_shape eddy__collective_shape(const eddy__flow *flow, eddy_node v);
@@ -61,13 +74,20 @@ typedef struct eddy__joining {
 eddy_output eddy__collective_scaled(const eddy__joining *j, eddy_output x,
                                     const char *attribute);
 
+/* Tensors of the `n` members of a collective, in their order. */
+typedef struct eddy__joined {
+    eddy__join how;
+    const eddy_output *x;
+    uint32_t n, home;
+} eddy__joined;
+
 /*
- * What the `n` tensors come to, in that order: a reduction, or rows.  It is in
- * the frame, and live, where x[home] is, and so are the constants for it.
+ * What each member gets of them: a reduction, or a part of it, or rows.  All of
+ * it is in the frame, and live, where x[home] is, and so are the constants for
+ * it.
  */
-eddy_output eddy__collective_joined(const eddy__joining *j, eddy__join how,
-                                    const eddy_output *x, uint32_t n,
-                                    uint32_t home);
+void eddy__collective_share(const eddy__joining *j, const eddy__joined *of,
+                            eddy_output *out);
 
 /*
  * Adds what stands for the collective: an Identity of its name, or what holds

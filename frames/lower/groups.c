@@ -16,8 +16,9 @@
 typedef struct member {
     eddy_node node;
     eddy__join join;
+    bool scatters;
     eddy__collective_keys keys;
-    const char *device; /* "" for none */
+    const eddy__node *of;
 } member;
 
 typedef struct joining {
@@ -53,13 +54,22 @@ static const eddy__node *node_of(const joining *j, const member *m)
 
 /* ---- members ---- */
 
-/* 0: reductions, 1: rows, 2: broadcasts.  Groups of each have their own keys.
+/*
+ * 0: reductions, 1: rows, 2: broadcasts, 3: exchanges, 4: parts of reductions.
+ * Groups of each have their own keys.
  */
-static int family(eddy__join join)
+static int family(const member *m)
 {
-    return join == EDDY__JOIN_ROWS                                 ? 1
-           : join == EDDY__JOIN_SEND || join == EDDY__JOIN_RECEIVE ? 2
-                                                                   : 0;
+    return m->join == EDDY__JOIN_ROWS                                    ? 1
+           : m->join == EDDY__JOIN_SEND || m->join == EDDY__JOIN_RECEIVE ? 2
+           : m->join == EDDY__JOIN_EXCHANGE                              ? 3
+           : m->scatters                                                 ? 4
+                                                                         : 0;
+}
+
+static bool reduces(const member *m)
+{
+    return family(m) == 0 || family(m) == 4;
 }
 
 static int compare_numbers(int64_t a, int64_t b)
@@ -69,7 +79,7 @@ static int compare_numbers(int64_t a, int64_t b)
 
 static int compare_groups(const member *a, const member *b)
 {
-    int c = compare_numbers(family(a->join), family(b->join));
+    int c = compare_numbers(family(a), family(b));
 
     if (c == 0)
         c = compare_numbers(a->keys.group, b->keys.group);
@@ -82,7 +92,7 @@ static int compare_members(const void *left, const void *right)
     int c = compare_groups(a, b);
 
     if (c == 0)
-        c = eddy__collective_compare(a->device, b->device);
+        c = eddy__collective_compare(a->of, b->of);
     return c != 0 ? c : compare_numbers(a->node, b->node);
 }
 
@@ -105,8 +115,9 @@ static eddy_status find_members(joining *j)
             continue;
         *m = (member){.node = v,
                       .join = eddy__collective_join(node),
+                      .scatters = eddy__collective_scatters(node),
                       .keys = eddy__collective_keys_of(&j->flow, v),
-                      .device = node->device ? node->device : ""};
+                      .of = node};
         if (m->keys.size > 1 && m->keys.group >= 0 && m->keys.instance >= 0)
             j->n++;
     }
@@ -154,7 +165,7 @@ static eddy_status check(const joining *j, const member *group, size_t n)
         if (group[i].join == EDDY__JOIN_MEAN &&
             eddy__dtype_in((eddy_dtype)node->output_dtypes[0], EDDY__INTEGERS))
             return refuse(j, &group[i], "integers have no mean that is one");
-        if (family(group[i].join) == 0 && group[i].join != group[0].join)
+        if (reduces(&group[i]) && group[i].join != group[0].join)
             return refuse(j, &group[i], "members reduce in different ways");
     }
     if ((int64_t)n > group[0].keys.size)
@@ -163,20 +174,25 @@ static eddy_status check(const joining *j, const member *group, size_t n)
     return EDDY_OK;
 }
 
-/* What all members get. */
-static eddy_output join_values(joining *j, const member *group, size_t n)
+/* What each member gets; NULL without memory. */
+static eddy_output *join_values(joining *j, const member *group, size_t n)
 {
     const eddy__joining where = {.emitter = &j->emitter,
                                  .arena = &j->arena,
                                  .of = node_of(j, &group[0])};
     eddy_output *x = eddy__arena_allocate(&j->arena, n, sizeof *x);
+    eddy_output *y = eddy__arena_allocate(&j->arena, n, sizeof *y);
+    const eddy__joined of = {
+        .how = group[0].join, .x = x, .n = (uint32_t)n, .home = 0};
 
-    if (!eddy__emitter_need(&j->emitter, x))
-        return EDDY__NO_OUTPUT;
+    if (!eddy__emitter_need(&j->emitter, x) ||
+        !eddy__emitter_need(&j->emitter, y))
+        return NULL;
     for (size_t i = 0; i < n; i++)
         x[i] = node_of(j, &group[i])->inputs[0];
     j->emitter.options.device = where.of->device;
-    return eddy__collective_joined(&where, group[0].join, x, (uint32_t)n, 0);
+    eddy__collective_share(&where, &of, y);
+    return y;
 }
 
 static eddy_status replace(joining *j, const member *m, eddy_output value)
@@ -198,20 +214,20 @@ static eddy_status replace(joining *j, const member *m, eddy_output value)
 
 static eddy_status join(joining *j, const member *group, size_t n)
 {
-    const bool is_broadcast = family(group[0].join) == 2;
+    const bool is_broadcast = family(&group[0]) == 2;
     const member *sender = find_sender(group, n);
-    eddy_output value;
+    const eddy_output *values;
 
     EDDY_TRY(check(j, group, n));
     if ((int64_t)n < group[0].keys.size)
         return EDDY_OK;
     if (is_broadcast && !sender)
         return refuse(j, &group[0], "a broadcast has one sender");
-    value =
-        is_broadcast ? node_of(j, sender)->inputs[0] : join_values(j, group, n);
+    values =
+        is_broadcast ? node_of(j, sender)->inputs : join_values(j, group, n);
     EDDY_TRY(j->emitter.status);
     for (size_t i = 0; i < n; i++)
-        EDDY_TRY(replace(j, &group[i], value));
+        EDDY_TRY(replace(j, &group[i], values[is_broadcast ? 0 : i]));
     return EDDY_OK;
 }
 

@@ -5,8 +5,9 @@
  *
  * A value may differ between ranks if it depends on the rank's number, or on
  * numbers that a rank draws without a seed; feeds are the same everywhere, and
- * so is what a collective gives.  A state that something different was put into
- * gives what differs.
+ * so is what most collectives give: not those of which each rank gets a part,
+ * nor the sender of a broadcast, which has its own.  A state that something
+ * different was put into gives what differs.
  *
  * What comes after no Switch by such a value is live and dead alike everywhere.
  */
@@ -41,6 +42,20 @@ static bool is_drawn(const eddy__node *node)
     return seed && seed2 && seed->as.ints[0] == 0 && seed2->as.ints[0] == 0;
 }
 
+/* Does it give each rank something of its own? */
+static bool gives_parts(const eddy__node *node)
+{
+    return eddy__collective_join(node) == EDDY__JOIN_EXCHANGE ||
+           (node->op && eddy__collective_scatters(node));
+}
+
+/* Does it give the same on all ranks, whatever it reads there? */
+static bool makes_alike(const eddy__node *node)
+{
+    return eddy__replicate_is_collective(node) &&
+           eddy__collective_join(node) != EDDY__JOIN_SEND;
+}
+
 /* Marks the node, and notes that it is to be looked at. */
 static void mark(agreement *a, eddy_node v)
 {
@@ -68,7 +83,7 @@ static void spread(agreement *a, const eddy__flow *flow, eddy_node v)
         const eddy__flow_edge edge = flow->edge[e];
 
         if (edge.input != EDDY__CONTROL &&
-            !eddy__replicate_is_collective(eddy__partition_node(a->p, edge.to)))
+            !makes_alike(eddy__partition_node(a->p, edge.to)))
             mark(a, edge.to);
     }
 }
@@ -89,7 +104,8 @@ static eddy_status find_differing(agreement *a,
         const eddy__node *node = eddy__partition_node(a->p, v);
 
         if (a->p->placed[v].is_needed &&
-            (strcmp(node->op_name, EDDY__RANK) == 0 || is_drawn(node)))
+            (strcmp(node->op_name, EDDY__RANK) == 0 || is_drawn(node) ||
+             gives_parts(node)))
             mark(a, v);
     }
     while (a->n_left > 0)

@@ -134,6 +134,7 @@ typedef struct meeting {
     uint32_t root; /* where values are joined, or come from */
     bool is_even;  /* the tensor is dead on all ranks or on none */
     eddy_output *x, *y;
+    eddy_output *given; /* on the root: what each rank is to get */
 } meeting;
 
 /*
@@ -153,6 +154,7 @@ static eddy_status collect(const replicating *r, meeting *m)
     const eddy__joining at_root = joining_on(r, m->root, m->of);
     eddy_output *here =
         eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *here);
+    eddy__joined of = {.how = m->how, .n = r->n_ranks, .home = m->root};
 
     if (!here)
         return eddy__fail_memory(r->p->err);
@@ -167,8 +169,9 @@ static eddy_status collect(const replicating *r, meeting *m)
         if (i != m->root)
             EDDY_TRY(carry(r, &up, here[i], start_of(r, m, m->root), &here[i]));
     }
-    m->y[m->root] =
-        eddy__collective_joined(&at_root, m->how, here, r->n_ranks, m->root);
+    of.x = here;
+    eddy__collective_share(&at_root, &of, m->given);
+    m->y[m->root] = m->given[m->root];
     return r->emitters[m->root].status;
 }
 
@@ -183,8 +186,7 @@ static eddy_status spread(const replicating *r, meeting *m)
                            m->is_even};
 
         if (i != m->root)
-            EDDY_TRY(
-                carry(r, &down, m->y[m->root], start_of(r, m, i), &m->y[i]));
+            EDDY_TRY(carry(r, &down, m->given[i], start_of(r, m, i), &m->y[i]));
     }
     return EDDY_OK;
 }
@@ -273,7 +275,8 @@ static eddy_status find_tensors(const replicating *r, meeting *m)
 
     m->x = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m->x);
     m->y = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m->y);
-    if (!m->x || !m->y)
+    m->given = eddy__arena_allocate(&r->p->arena, r->n_ranks, sizeof *m->given);
+    if (!m->x || !m->y || !m->given)
         return eddy__fail_memory(r->p->err);
     if (m->how == EDDY__JOIN_RECEIVE)
         EDDY_TRY(find_sender(r, m->of, &from));
@@ -283,6 +286,8 @@ static eddy_status find_tensors(const replicating *r, meeting *m)
         m->root = (uint32_t)eddy__node_attr(node_of(r, m->of), "root_rank")
                       ->as.ints[0];
     m->y[m->root] = m->x[m->root];
+    for (uint32_t i = 0; i < r->n_ranks; i++)
+        m->given[i] = m->x[m->root];
     return take_evenly(r, m, node_of(r, from)->inputs[0]);
 }
 

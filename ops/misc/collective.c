@@ -81,10 +81,45 @@ static eddy_status infer_gathered(eddy_infer *infer)
 
     if (shape.rank == 0)
         return eddy_infer_fail(infer, EDDY_INVALID_ARGUMENT, EDDY_E_SHAPE,
-                               "a scalar has no rows to be gathered");
+                               "a scalar has no rows");
     if (shape.rank > 0)
         shape.dims[0] = -1;
     eddy_infer_set_output(infer, 0, &shape);
+    return EDDY_OK;
+}
+
+static eddy_status run_assign(eddy_kernel *k)
+{
+    const eddy_view groups = eddy__view(eddy__in(k, 0));
+    const eddy_view device = eddy__view(eddy__in(k, 1));
+    const eddy_view base = eddy__view(eddy__in(k, 2));
+    int64_t width, at = 0;
+
+    if (groups.rank != 2 || device.rank != 0 || base.rank != 0)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_RANK,
+                           "group_assignment must be a matrix, device_index "
+                           "and base_key scalars");
+    width = groups.dims[1];
+    while (at < groups.count &&
+           ((const int32_t *)groups.data)[at] != *(const int32_t *)device.data)
+        at++;
+    if (at == groups.count)
+        return eddy__kfail(k, EDDY_INVALID_ARGUMENT, EDDY_E_VALUE,
+                           "device_index %d is not in group_assignment",
+                           (int)*(const int32_t *)device.data);
+    eddy__out_scalar(eddy__out(k, 0), EDDY_INT32, (uint32_t)width);
+    eddy__out_scalar(
+        eddy__out(k, 1), EDDY_INT32,
+        (uint32_t)(*(const int32_t *)base.data + (int32_t)(at / width)));
+    return EDDY_OK;
+}
+
+static eddy_status infer_assigned(eddy_infer *infer)
+{
+    const eddy_shape scalar = {.rank = 0};
+
+    for (uint32_t i = 0; i < 2; i++)
+        eddy_infer_set_output(infer, i, &scalar);
     return EDDY_OK;
 }
 
@@ -167,6 +202,29 @@ static const eddy_op_spec specs[] = {
                  .infer = infer_gathered, .prepare = prepare_size,
                  .kernel = run_own_of_size, .flags = EDDY_OP_STATEFUL,
                  .doc = ROWS),
+    EDDY__OP_ROW("CollectiveAllToAllV2", .inputs = "input: T" GROUP,
+                 .outputs = "data: T", .attrs = "T: number" GROUP_ATTRS,
+                 .infer = eddy__infer_unchanged, .kernel = run_own_of_group,
+                 .flags = EDDY_OP_STATEFUL,
+                 .doc = "Row i goes to member i; in their place those that the "
+                        "others have for this one."),
+    EDDY__OP_ROW("CollectiveReduceScatterV2", .inputs = "input: T" GROUP,
+                 .outputs = "data: T",
+                 .attrs = "T: number, merge_op: string, final_op: string, "
+                          "max_subdivs_per_device: int = -1" GROUP_ATTRS,
+                 .infer = infer_gathered, .kernel = run_own_of_group,
+                 .flags = EDDY_OP_STATEFUL,
+                 .doc = "Of what CollectiveReduceV2 gives, this member's share "
+                        "of the first dimension."),
+    EDDY__OP_ROW("CollectiveAssignGroupV2",
+                 .inputs = "group_assignment: int32, device_index: int32, "
+                           "base_key: int32",
+                 .outputs = "group_size: int32, group_key: int32",
+                 .infer = infer_assigned, .kernel = run_assign,
+                 .flags = EDDY_OP_STATEFUL | EDDY_OP_NOT_DIFFERENTIABLE,
+                 .doc = "The group of a device: how long the rows of "
+                        "group_assignment are, and base_key and the number of "
+                        "the row that has it."),
     EDDY__OP_ROW("CollectiveBcastSendV2", .inputs = "input: T, " KEYS,
                  .outputs = "data: T", .attrs = "T: {number, bool}" HINTS,
                  .infer = eddy__infer_unchanged, .kernel = run_own_of_group,

@@ -8,6 +8,7 @@
 #include "tests/aid/program.h"
 #include "tests/suites.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Tensors, and what V2 collectives of two of them are told: @k a key. */
@@ -110,6 +111,54 @@ START_TEST(test_rows_of_members_are_joined)
             "b CollectiveGather w group_size=2 group_key=1 instance_key=2 "
             "shape=[6]\n" BOTH,
          "y", 2, 4, 6, 20, 40, 70);
+}
+END_TEST
+
+/* Tensors of which each member gets a part. */
+#define PARTS                                                                  \
+    "x float32[2,2]=1,2,3,4\nw float32[2,2]=10,20,30,40\nn int32=2\n"          \
+    "g int32=1\n"
+#define SCATTER(name, x, k, final)                                             \
+    name " CollectiveReduceScatterV2 " x " n g k" #k                           \
+         " merge_op='Add' final_op='" final "'\n"
+
+START_TEST(test_members_get_parts)
+{
+    WANT(PARTS KEY(2) "a CollectiveAllToAllV2 x n g k2\n"
+                      "b CollectiveAllToAllV2 w n g k2\n"
+                      "i int32=0\ny ConcatV2 a b i\n",
+         "y", 1, 2, 10, 20, 3, 4, 30, 40);
+    WANT(PARTS KEY(2) SCATTER("a", "x", 2, "Id")
+             SCATTER("b", "w", 2, "Id") "i int32=0\ny ConcatV2 a b i\n",
+         "y", 11, 22, 33, 44);
+    /* Keys are those of each family: the three do not meet. */
+    WANT(PARTS KEY(2) SCATTER("a", "x", 2, "Div") SCATTER(
+             "b", "w", 2,
+             "Div") "c CollectiveAllToAllV2 x n g k2\n"
+                    "d CollectiveAllToAllV2 w n g k2\n" REDUCE("e", "x", 2,
+                                                               "Add", "Id")
+                        REDUCE("f", "w", 2, "Add", "Id") "i int32=0\n"
+                                                         "p ConcatV2 a d f i\n"
+                                                         "q ConcatV2 b c e i\n"
+                                                         "y AddV2 p q\n",
+         "y", 22, 33, 4, 6, 40, 60, 22, 44, 66, 88);
+}
+END_TEST
+
+/* Devices 0 and 2 are a group, and 3 and 1. */
+START_TEST(test_a_group_may_be_assigned)
+{
+    WANT("x float32[3]=1,2,3\nw float32[3]=10,20,35\n"
+         "to int32[2,2]=0,2,3,1\nd0 int32=0\nd2 int32=2\nd1 int32=1\n"
+         "base int32=100\nk int32=5\n"
+         "g CollectiveAssignGroupV2 to d0 base\n"
+         "h CollectiveAssignGroupV2 to d2 base\n"
+         "o CollectiveAssignGroupV2 to d1 base\n"
+         "a CollectiveReduceV2 x g g:1 k merge_op='Add' final_op='Id'\n"
+         "b CollectiveReduceV2 w h h:1 k merge_op='Add' final_op='Id'\n"
+         "c AddV2 a b\nof Cast o:1 SrcT=int32 DstT=float32\n"
+         "y AddV2 c of\n",
+         "y", 123, 145, 177);
 }
 END_TEST
 
@@ -298,6 +347,32 @@ static void want_of_broadcasts(bool is_forward)
                                   "y AddV2 q s\n",
         is_forward, 6);
 }
+
+/* Twice what x's member gets, and thrice what w's gets: each row its own. */
+static void want_part_gradients(const char *op, double first, double second,
+                                double of_w)
+{
+    char text[512];
+    program p;
+
+    snprintf(text, sizeof text,
+             PARTS KEY(2) "a %s x n g k2%s\nb %s w n g k2%s\n" LOSSES, op,
+             strstr(op, "Scatter") ? " merge_op='Add' final_op='Div'" : "", op,
+             strstr(op, "Scatter") ? " merge_op='Add' final_op='Div'" : "");
+    run_gradients(&p, text);
+    program_want_fetch(&p, 0, PROGRAM_DIMS(2, 2),
+                       PROGRAM_NUMBERS(first, first, second, second));
+    program_want_fetch(&p, 1, PROGRAM_DIMS(2, 2),
+                       PROGRAM_NUMBERS(first, first, of_w, of_w));
+    program_deinit(&p);
+}
+
+START_TEST(test_parts_have_gradients)
+{
+    want_part_gradients("CollectiveAllToAllV2", 2, 3, 3);
+    want_part_gradients("CollectiveReduceScatterV2", 1, 1.5, 1.5);
+}
+END_TEST
 
 START_TEST(test_what_is_received_has_a_gradient)
 {
@@ -491,8 +566,39 @@ static void want_alone(const char *text, const char *node)
     program_deinit(&p);
 }
 
+START_TEST(test_rows_that_are_not_as_many_as_members_fail)
+{
+    program p;
+
+    program_init(&p, 0);
+    program_build(&p, XS KEY(1) "a CollectiveAllToAllV2 x n g k1\n"
+                                "b CollectiveAllToAllV2 w n g k1\n" BOTH);
+    ck_assert_int_eq(program_try_fetches(&p, "y"), EDDY_INVALID_ARGUMENT);
+    program_deinit(&p);
+    program_init(&p, 0);
+    program_build(&p, XS KEY(1) SCATTER("a", "x", 1, "Id")
+                          SCATTER("b", "w", 1, "Id") BOTH);
+    ck_assert_int_eq(program_try_fetches(&p, "y"), EDDY_INVALID_ARGUMENT);
+    program_deinit(&p);
+    program_init(&p, 0);
+    program_build(&p, "to int32[2,2]=0,2,3,1\nd int32=4\n"
+                      "y CollectiveAssignGroupV2 to d d\n");
+    ck_assert_int_eq(program_try_fetches(&p, "y"), EDDY_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(p.err.message, "device_index 4"));
+    program_deinit(&p);
+    program_init(&p, 0);
+    program_build(&p, "to int32[2]=0,2\nd int32=0\n"
+                      "y CollectiveAssignGroupV2 to d d\n");
+    ck_assert_int_eq(program_try_fetches(&p, "y"), EDDY_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(p.err.message, "matrix"));
+    program_deinit(&p);
+}
+END_TEST
+
 START_TEST(test_a_member_alone_fails)
 {
+    want_alone(PARTS KEY(1) "a CollectiveAllToAllV2 x n g k1\n", "a");
+    want_alone(PARTS KEY(1) SCATTER("a", "x", 1, "Id"), "a");
     want_alone(XS KEY(1) REDUCE("a", "x", 1, "Add", "Id"), "a");
     want_alone(XS KEY(3) SEND("a", "x", 3), "a");
     want_alone(XS KEY(3) "d int32[1]=3\n" RECEIVE("a", 3, "d"), "a");
@@ -557,11 +663,14 @@ TCase *groups_tests(void)
 
     tcase_add_test(tc, test_members_get_what_all_come_to);
     tcase_add_test(tc, test_rows_of_members_are_joined);
+    tcase_add_test(tc, test_members_get_parts);
+    tcase_add_test(tc, test_a_group_may_be_assigned);
     tcase_add_test(tc, test_one_sends_to_the_others);
     tcase_add_test(tc, test_groups_follow_each_other);
     tcase_add_test(tc, test_members_meet_in_every_iteration);
     tcase_add_test(tc, test_gradients_of_a_group_are_a_group);
     tcase_add_test(tc, test_gathered_rows_have_the_gradients_of_their_member);
+    tcase_add_test(tc, test_parts_have_gradients);
     tcase_add_test(tc, test_what_is_received_has_a_gradient);
     tcase_add_test(tc, test_what_is_received_has_a_tangent);
     tcase_add_test(tc, test_a_broadcast_in_a_loop_has_a_gradient);
@@ -569,6 +678,7 @@ TCase *groups_tests(void)
     tcase_add_test(tc, test_no_memory_for_the_gradient_of_a_broadcast);
     tcase_add_test(tc, test_the_greatest_has_no_gradient);
     tcase_add_test(tc, test_members_that_do_not_fit_are_refused);
+    tcase_add_test(tc, test_rows_that_are_not_as_many_as_members_fail);
     tcase_add_test(tc, test_a_member_alone_fails);
     tcase_add_test(tc, test_a_group_of_one_has_its_own);
     tcase_add_test(tc, test_what_is_received_has_its_shape);

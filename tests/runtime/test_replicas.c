@@ -168,6 +168,22 @@ START_TEST(test_tensorflows_collectives_are_known)
 }
 END_TEST
 
+/* All have rows of their own; what comes of them is gathered again. */
+START_TEST(test_each_rank_gets_its_part)
+{
+    WANT(RANK "n int32=3\nkey int32=7\nten float32=10\nb Mul r ten\n"
+              "v float32[3]=1,2,3\nx AddV2 v b\n"
+              "a CollectiveAllToAllV2 x n key key\n"
+              "y HorovodAllgather a\n",
+         "y", 3, 0, 1, 11, 21, 2, 12, 22, 3, 13, 23);
+    WANT(RANK "n int32=3\nkey int32=7\nten float32=10\nb Mul r ten\n"
+              "v float32[3]=1,2,3\nx AddV2 v b\n"
+              "a CollectiveReduceScatterV2 x n key key merge_op='Add' "
+              "final_op='Id'\ny HorovodAllgather a\n",
+         "y", 3, 0, 33, 36, 39);
+}
+END_TEST
+
 /* Rank 0 sends; each other one is on the side of the branch that receives. */
 START_TEST(test_a_broadcast_may_have_two_ends)
 {
@@ -569,6 +585,22 @@ START_TEST(test_a_state_that_differs_decides_differently)
 }
 END_TEST
 
+/* A part is another on each rank, and a sender has what it had. */
+START_TEST(test_what_only_some_collectives_give_may_decide)
+{
+    refuse("n int32=2\nkey int32=7\nx float32[2]=1,2\nz float32=0\n"
+           "a CollectiveAllToAllV2 x n key key\ni int32=0\n"
+           "m Sum a i\nc Greater m z\ns Switch z c\n"
+           "sum HorovodAllreduce s:1\ny Merge s sum\n",
+           "y", "sum", "up to 'c'");
+    refuse(RANK "n int32=2\nkey int32=7\nz float32=0\n"
+                "a CollectiveBcastSendV2 r n key key\n"
+                "c Greater a z\ns Switch z c\n"
+                "sum HorovodAllreduce s:1\ny Merge s sum\n",
+           "y", "sum", "up to 'c'");
+}
+END_TEST
+
 START_TEST(test_a_receiver_without_its_sender_is_refused)
 {
     static const char gets[] = "y CollectiveBcastRecv T=float32 group_size=2 "
@@ -607,6 +639,7 @@ TCase *replicas_tests(void)
     tcase_add_test(tc, test_rows_are_in_the_order_of_ranks);
     tcase_add_test(tc, test_the_root_gives_its_value_to_all);
     tcase_add_test(tc, test_tensorflows_collectives_are_known);
+    tcase_add_test(tc, test_each_rank_gets_its_part);
     tcase_add_test(tc, test_a_broadcast_may_have_two_ends);
     tcase_add_test(tc, test_every_rank_knows_how_many_there_are);
     tcase_add_test(tc, test_a_loop_meets_in_every_iteration);
@@ -626,6 +659,7 @@ TCase *replicas_tests(void)
     tcase_add_test(tc, test_a_loop_of_different_lengths_is_refused);
     tcase_add_test(tc, test_what_a_collective_gives_may_decide);
     tcase_add_test(tc, test_a_state_that_differs_decides_differently);
+    tcase_add_test(tc, test_what_only_some_collectives_give_may_decide);
     tcase_add_test(tc, test_a_receiver_without_its_sender_is_refused);
     tcase_add_test(tc, test_unknown_groups_and_reductions_are_refused);
     return tc;
