@@ -94,6 +94,8 @@ static const option options_table[] = {
      EDDY_MAX_RANKS, "cut the graph for so many ranks"},
     {"replicated", NULL, KIND_FLAG, FOR_CUTS, MEMBER(replicated), 0, 0,
      "the whole graph on each rank, joined by collectives"},
+    {"deterministic", NULL, KIND_FLAG, FOR_CUTS, MEMBER(deterministic), 0, 0,
+     "the same bits in every run, which ranks give anyway"},
     {"processes", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_VERIFY,
      MEMBER(processes), 0, 0, "make each rank a process, and start them"},
     {"mpi", NULL, KIND_FLAG, EDDY__FOR_RUN | EDDY__FOR_VERIFY, MEMBER(mpi), 0,

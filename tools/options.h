@@ -58,6 +58,7 @@ typedef struct eddy__options {
     uint64_t n_workers;
     uint64_t n_ranks;
     bool replicated;    /* each rank has the whole graph */
+    bool deterministic; /* nobody need ask: there is no other way */
     bool processes;     /* each rank is one, which this one starts */
     bool mpi;           /* an MPI has started them, and this is one */
     const char *socket; /* the folder where ranks meet; this one is `rank` */

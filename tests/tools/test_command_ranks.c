@@ -133,6 +133,23 @@ END_TEST
 
 /* ---- the commands ---- */
 
+START_TEST(test_ranks_may_be_asked_for_the_same_bits)
+{
+    command_result one =
+        command_run("run", COUNT, "--feed=n=9", "--fetch=y", NULL);
+
+    for (int seed = 1; seed < 4; seed++) {
+        char text[16];
+
+        snprintf(text, sizeof text, "--seed=%d", seed);
+        want_run(command_run("run", COUNT, "--feed=n=9", "--fetch=y",
+                             "--ranks=2", "--deterministic", text, NULL),
+                 0, one.out, NULL);
+    }
+    command_result_free(&one);
+}
+END_TEST
+
 START_TEST(test_processes_print_what_one_does)
 {
     command_result one =
@@ -429,6 +446,7 @@ TCase *command_ranks_tests(void)
     tcase_add_loop_test(tc, test_cases_on_ranks, 0, 4);
     tcase_add_test(tc, test_cases_cut_literally);
     tcase_add_loop_test(tc, test_cases_on_processes, 0, 2);
+    tcase_add_test(tc, test_ranks_may_be_asked_for_the_same_bits);
     tcase_add_test(tc, test_processes_print_what_one_does);
     tcase_add_test(tc, test_partition_writes_a_graph_a_rank);
     tcase_add_test(tc, test_wrong_places);
