@@ -139,7 +139,7 @@ START_TEST(test_ranks_may_be_asked_for_the_same_bits)
         command_run("run", COUNT, "--feed=n=9", "--fetch=y", NULL);
 
     for (int seed = 1; seed < 4; seed++) {
-        char text[16];
+        char text[32];
 
         snprintf(text, sizeof text, "--seed=%d", seed);
         want_run(command_run("run", COUNT, "--feed=n=9", "--fetch=y",
